@@ -93,7 +93,11 @@ def numpys_float32_for_jax(n):
     return 2 * np.sin(x) * np.cos(x), jnp.asarray(2 * np.sin(single) * np.cos(single))
 
 
-@hidden(stage="cost", idea="What JAX computes stands in the program; what NumPy has computed is a constant there.")
+@hidden(
+    stage="cost",
+    idea="What JAX computes stands in the program; what NumPy has computed is a constant there.",
+    on="a curve of a few points",
+)
 def jax_computes_the_second_curve(answer):
     """The sine or the cosine of the second curve is an operation of JAX."""
     found = answer.program(6).primitives
@@ -101,7 +105,7 @@ def jax_computes_the_second_curve(answer):
     expect_that(bool({"sin", "cos"} & {*found}), message, sorted(found), "sin, cos")
 
 
-@hidden(idea="Two points, or any other number.")
+@hidden(idea="Two points, or any other number.", on="two points, and another number of them")
 def any_number_of_points(answer, draw, reference):
     """For any n both curves are right."""
     for n in (2, draw.integer(9, 40)):
@@ -175,7 +179,7 @@ def exchanges_the_sines(a, b):
     return values, [type_name(value) for value in values]
 
 
-@hidden(idea="Arrays of one number, and of seven.")
+@hidden(idea="Arrays of one number, and of seven.", on="arrays of one number, and of several")
 def any_length(answer, draw, reference):
     """For arrays of any length the values and the types are right."""
     for n in (1, 7):
@@ -256,14 +260,21 @@ def leaves_out_keys_under_jit(x):
     return isinstance(x, jax.Array)
 
 
-@hidden(idea="A tuple with names that has `at`, a shape and a dtype: it is no array.")
+@hidden(
+    idea="A tuple with names that has `at`, a shape and a dtype: it is no array.",
+    on="a `Place`, and the class `Place` itself",
+)
 def what_has_at_need_not_be_an_array(answer):
     """A `Place`, which has `at`, a shape and a dtype, is no JAX array, and neither is the class."""
     for value in (Place("here", (3,), "float32"), Place("here", (), ""), given("Place")):
         expect_that(not np.asarray(answer(value)), "For a `Place` it should be False.", answer(value), "False")
 
 
-@hidden(stage="jit", idea="Under `jax.jit`: arrays of integers, of no number at all, and random keys.")
+@hidden(
+    stage="jit",
+    idea="Under `jax.jit`: arrays of integers, of no number at all, and random keys.",
+    on="integers, an empty array or a random key, as tracers",
+)
 def tracers_of_any_type(answer, draw):
     """Under `jax.jit` it is True for integers, for empty arrays and for random keys, too."""
     for value in (jnp.arange(3), jnp.zeros((0, 2)), draw.key(), draw.integer(2, 9)):
@@ -274,9 +285,21 @@ def tracers_of_any_type(answer, draw):
 def any_dtype_and_shape(answer, draw):
     """Integers, truth values, random keys, and arrays of any shape count; strings and tuples do not."""
     for value in (jnp.arange(6).reshape(2, 3), jnp.zeros((0,)), jnp.array(True), jax.random.key(0)):
-        expect_that(bool(np.asarray(answer(value))), "For a JAX array it should be True.", "False", "True")
+        expect_that(
+            bool(np.asarray(answer(value))),
+            "For a JAX array it should be True.",
+            "False",
+            "True",
+            on="an empty, integer or Boolean JAX array, or a key",
+        )
     for value in ("array", (1.0, 2.0), np.zeros((2, 3)), None, True, 1j, {"x": 1.0}):
-        expect_that(not np.asarray(answer(value)), "For what is no JAX array it should be False.", "True", "False")
+        expect_that(
+            not np.asarray(answer(value)),
+            "For what is no JAX array it should be False.",
+            "True",
+            "False",
+            on="something else, such as a string, a dict or None",
+        )
 
 
 # %% change_first
@@ -350,8 +373,13 @@ def any_numpy_array(answer, draw, reference):
     for n in (5, 1):
         x = draw.generator.integers(0, 99, size=n)
         value = draw.integer(100, 200)
-        expect_equal(answer(x, value), reference(x, value))
-    expect_raises(answer.observe_error(jnp.asarray(x), value), "TypeError", "JAX arrays are immutable")
+        expect_equal(answer(x, value), reference(x, value), on="a NumPy array of one element, or of several")
+    expect_raises(
+        answer.observe_error(jnp.asarray(x), value),
+        "TypeError",
+        "JAX arrays are immutable",
+        on="a JAX array of one element",
+    )
 
 
 # %% minimal_report
@@ -414,7 +442,7 @@ def both_in_one_cell(code):
     return lines[:1], lines[1:]
 
 
-@hidden(idea="A new session knows no names of the one before.")
+@hidden(idea="A new session knows no names of the one before.", on="code that uses a name from the call before")
 def each_call_has_a_new_session(answer):
     """What one call defines, the next one does not know."""
     answer("kept = 1")
@@ -423,7 +451,7 @@ def each_call_has_a_new_session(answer):
     expect_that(len(report) == 1 and report[0].startswith("NameError"), message, report, "NameError: ...")
 
 
-@hidden(idea="The mode is set in a cell of its own, before the code's.")
+@hidden(idea="The mode is set in a cell of its own, before the code's.", on="code with a syntax error")
 def code_that_python_cannot_read(answer):
     """The mode is set even if the code is not Python."""
     said, _report = answer("1 +")
@@ -441,7 +469,7 @@ def cuts_out_the_last_line(code):
     return Session().type_in("%xmode minimal"), lines[: dashes[0]] + lines[-1:] if dashes else lines
 
 
-@hidden(idea="Code that asks its own session for the mode.")
+@hidden(idea="Code that asks its own session for the mode.", on="code that asks its session for the mode")
 def the_mode_is_set_where_the_code_runs(answer):
     """The session that runs the code is in the mode `minimal`."""
     _said, report = answer("print('the mode is', get_ipython().InteractiveTB.mode)")
@@ -449,7 +477,10 @@ def the_mode_is_set_where_the_code_runs(answer):
     expect_that(list(report) == ["the mode is Minimal"], message, report, "the mode is Minimal")
 
 
-@hidden(idea="Any error is reported in one line, and what is printed before it stays.")
+@hidden(
+    idea="Any error is reported in one line, and what is printed before it stays.",
+    on="code that prints, and then fails in a function",
+)
 def any_error_in_one_line(answer, draw):
     """Another error is reported in one line, below what the code prints."""
     n = draw.integer(100, 1000)
@@ -515,7 +546,7 @@ def a_strong_value(x, value):
     return x, jnp.concatenate([jnp.float32(value)[None], x[1:]])
 
 
-@hidden(idea="An array that begins with an infinity or a NaN.")
+@hidden(idea="An array that begins with an infinity or a NaN.", on="an array that begins with infinity or NaN")
 def infinities_and_nan_are_replaced(answer, draw):
     """An infinity or a NaN in front is replaced, and one further back stays."""
     for first in (jnp.inf, -jnp.inf, jnp.nan):
@@ -526,7 +557,7 @@ def infinities_and_nan_are_replaced(answer, draw):
         )
 
 
-@hidden(idea="Large integers, small integers, and floats of 16 bits.")
+@hidden(idea="Large integers, small integers, and floats of 16 bits.", on="large integers, or a dtype other than int32")
 def numbers_keep_their_type(answer, draw):
     """Integers and floats of any size keep their dtype and their values."""
     big = jnp.array([5, 2**24 + 1, 2**31 - 1], dtype=jnp.int32)
@@ -567,7 +598,7 @@ def changes_a_numpy_copy(x, value):
     return x, jnp.asarray(y)
 
 
-@hidden(idea="One element, or any other number of them.")
+@hidden(idea="One element, or any other number of them.", on="an array of one element, or of several")
 def any_array_and_value(answer, draw, reference):
     """For any array and value both results are right."""
     for x, value in ((draw.floats(1), 2.0), (draw.floats(6), -1.5), (jnp.arange(3), draw.integer(5, 50))):
@@ -651,7 +682,7 @@ def multiplies_by_masks(x, limit):
     return x * (1 - above) + limit * above
 
 
-@hidden(idea="A NaN among the elements: it is not above the limit.")
+@hidden(idea="A NaN among the elements: it is not above the limit.", on="an array with a NaN in it")
 def nan_stays(answer):
     """A NaN stays a NaN."""
     x = jnp.array([jnp.nan, 3.0, -1.0])
@@ -659,7 +690,10 @@ def nan_stays(answer):
     expect_close(answer(x, 0.5), wanted, "The NaN should stay, and 3 should become the limit.")
 
 
-@hidden(idea="Infinities, elements equal to the limit, and a limit of 0.")
+@hidden(
+    idea="Infinities, elements equal to the limit, and a limit of 0.",
+    on="elements that are infinite, or equal to the limit",
+)
 def infinities_are_capped(answer):
     """Plus infinity becomes the limit, minus infinity stays, and so does an element that is equal to the limit."""
     for limit in (2.0, 0.0, -1.5):
@@ -672,14 +706,14 @@ def by_the_distance_from_the_limit(x, limit):
     return limit - jnp.maximum(limit - x, 0.0)
 
 
-@hidden(idea="Tiny numbers, and a limit that is far above them.")
+@hidden(idea="Tiny numbers, and a limit that is far above them.", on="tiny numbers, far below the limit")
 def far_apart_numbers_are_capped(answer, draw):
     """A tiny number stays as it is, whatever the limit."""
     x = 1e-6 * draw.floats(4)
     expect_equal(answer(x, 1e4), x, "All elements are below the limit, so they should stay as they are.")
 
 
-@hidden(idea="Another limit, and an array of one element.")
+@hidden(idea="Another limit, and an array of one element.", on="another limit, for one element or several")
 def any_limit(answer, draw, reference):
     """For any limit and length the right elements are replaced."""
     for n in (1, 3, 7):
@@ -768,7 +802,7 @@ def counts_in_floats(counts, votes):
     return counts.astype(jnp.float32).at[votes].add(1.0).astype(jnp.int32)
 
 
-@hidden(idea="Counts above 2**24, where float32 leaves out numbers.")
+@hidden(idea="Counts above 2**24, where float32 leaves out numbers.", on="very large counts beside a small one")
 def large_counts_are_exact(answer):
     """Large counts are exact."""
     counts = jnp.array([2**24, 2**30 + 1, 7], dtype=jnp.int32)
@@ -785,11 +819,17 @@ def squeezes_a_single_place(counts, votes):
 def one_vote_and_one_place(answer):
     """One vote is counted, and one place gets all votes."""
     counts = jnp.array([3, 0], dtype=jnp.int32)
-    expect_equal(answer(counts, jnp.array([1], dtype=jnp.int32)), jnp.array([3, 1], dtype=jnp.int32))
-    expect_equal(answer(counts[:1], jnp.zeros(3, dtype=jnp.int32)), jnp.array([6], dtype=jnp.int32))
+    expect_equal(
+        answer(counts, jnp.array([1], dtype=jnp.int32)), jnp.array([3, 1], dtype=jnp.int32), on="a single vote"
+    )
+    expect_equal(
+        answer(counts[:1], jnp.zeros(3, dtype=jnp.int32)),
+        jnp.array([6], dtype=jnp.int32),
+        on="a single place that gets all votes",
+    )
 
 
-@hidden(idea="Other votes, and votes that are all for one place.")
+@hidden(idea="Other votes, and votes that are all for one place.", on="votes at random, or all for one place")
 def any_votes(answer, draw, reference):
     """For any counts and votes every vote counts."""
     counts = jnp.asarray(draw.generator.integers(0, 99, size=5), dtype=jnp.int32)
@@ -851,7 +891,10 @@ def makes_the_sum_strong(a, b):
     return total.astype(total.dtype), total.weak_type
 
 
-@hidden(idea="A JAX array of a weak type, truth values, complex numbers, and large integers.")
+@hidden(
+    idea="A JAX array of a weak type, truth values, complex numbers, and large integers.",
+    on="weak arrays, truth values, complex numbers, or other dtypes",
+)
 def weak_arrays_and_truth_values(answer, reference):
     """Weak arrays, truth values, complex numbers and large integers are added, and weakness is told right."""
     weak = jnp.asarray(2.0)
@@ -865,7 +908,7 @@ def weak_arrays_and_truth_values(answer, reference):
         expect_that(weak_told[0] == weak_told[1], message, str(weak_told[0]), str(weak_told[1]))
 
 
-@hidden(idea="NumPy's numbers and arrays, which are strong.")
+@hidden(idea="NumPy's numbers and arrays, which are strong.", on="NumPy's numbers and arrays, or two Python numbers")
 def numpys_numbers_are_strong(answer, draw, reference):
     """With NumPy's numbers and arrays, sums and weakness are right too."""
     half = draw.floats(3, dtype="float16")
@@ -926,7 +969,9 @@ def casts_the_starters_result(x):
     return (x * np.float32(0.5) + np.float64(0.25)).astype(x.dtype)
 
 
-@hidden(stage="cost", idea="An x of 16 bits: every step on the way has 16 bits, too.")
+@hidden(
+    stage="cost", idea="An x of 16 bits: every step on the way has 16 bits, too.", on="an array of float16 or bfloat16"
+)
 def no_detour_by_a_wider_type(answer, draw):
     """For an x of float16 or bfloat16 nothing is computed in float32."""
     for dtype in ("float16", "bfloat16"):
@@ -936,7 +981,7 @@ def no_detour_by_a_wider_type(answer, draw):
         expect_that(not wide, message, ", ".join(wide), f"{dtype}[3]")
 
 
-@hidden(idea="A matrix of bfloat16, and an array of one element.")
+@hidden(idea="A matrix of bfloat16, and an array of one element.", on="a bfloat16 matrix, or one float32 element")
 def any_type_and_shape(answer, draw, reference):
     """For a matrix of bfloat16 the values and the dtype are right."""
     for x in (draw.floats(2, 3, dtype="bfloat16"), draw.floats(1)):
@@ -1023,15 +1068,20 @@ def python_numbers_give_way(a, b, c=None):
 @hidden(idea="A third number that is 0: it has a type as well.")
 def a_third_of_zero_counts(answer, reference):
     """A third number 0 is added, and refused if it has another type."""
-    expect_close(answer(1.5, 2.0, 0.0), reference(1.5, 2.0, 0.0), weak_type=True)
+    expect_close(
+        answer(1.5, 2.0, 0.0), reference(1.5, 2.0, 0.0), weak_type=True, on="three floats, the third of them 0"
+    )
     for c in (0.0, jnp.zeros(())):
         message = "For two integers and a third 0.0 the call should raise TypeError; yours returned a value."
         seen = answer.observe_error(1, 2, c)
-        expect_that(seen.error is not None, message, seen.value, "TypeError")
-        expect_raises(seen, "TypeError")
+        expect_that(seen.error is not None, message, seen.value, "TypeError", on="two integers, and a third number 0.0")
+        expect_raises(seen, "TypeError", on="two integers, and a third number 0.0")
 
 
-@hidden(idea="float16 beside a Python float, and two widths of integers.")
+@hidden(
+    idea="float16 beside a Python float, and two widths of integers.",
+    on="16-bit floats with Python floats, or integers of two sizes",
+)
 def half_precision_is_refused_too(answer):
     """float16 and 1.0 are refused, and int8 beside int32."""
     for a, b in ((jnp.float16(1), 1.0), (jnp.int8(1), jnp.int32(1)), (1.0, jnp.bfloat16(2))):
@@ -1045,9 +1095,9 @@ def half_precision_is_refused_too(answer):
 def shapes_must_agree(answer, draw, reference):
     """Arrays of any equal shape are added; a row is not added to a matrix."""
     a, b = draw.floats(3, 2), draw.floats(3, 2)
-    expect_close(answer(a, b), reference(a, b))
-    expect_raises(answer.observe_error(a, draw.floats(2)), "TypeError")
-    expect_raises(answer.observe_error(a, b, draw.floats(2)), "TypeError")
+    expect_close(answer(a, b), reference(a, b), on="two matrices of the same shape")
+    expect_raises(answer.observe_error(a, draw.floats(2)), "TypeError", on="a matrix and a row")
+    expect_raises(answer.observe_error(a, b, draw.floats(2)), "TypeError", on="two matrices, and a row as the third")
 
 
 # %% lax_operations
@@ -1115,7 +1165,7 @@ def a_table_of_names(function, *args):
     return table[function.__name__] if function.__name__ in table else sorted(program(function, *args).primitives)
 
 
-@hidden(idea="Integers where the text above has floats.")
+@hidden(idea="Integers where the text above has floats.", on="arrays of integers, or of integers and floats")
 def other_types_other_operations(answer, reference):
     """For integers, or for two types, the list is that of these arguments."""
     whole = np.ones(3, dtype=np.int32)
@@ -1131,7 +1181,7 @@ def other_types_other_operations(answer, reference):
         )
 
 
-@hidden(idea="Functions that the visible checks do not use.")
+@hidden(idea="Functions that the visible checks do not use.", on="other functions of one vector")
 def any_function(answer, draw, reference):
     """Of other functions the operations are listed as well."""
     for name in ("squared_length", "turn_and_scale"):
@@ -1247,7 +1297,10 @@ def throws_the_second_away(x, y):
     return by_numpy, by_numpy
 
 
-@hidden(idea="Integers, vectors of one number, and a second vector that is the longer one.")
+@hidden(
+    idea="Integers, vectors of one number, and a second vector that is the longer one.",
+    on="integers, tiny numbers, a single number, or a longer y",
+)
 def any_two_vectors(answer, draw, reference):
     """For any two vectors, of integers or floats, both results are the convolution."""
     for x, y in (
@@ -1337,7 +1390,10 @@ def keeps_the_odd_ones(rows, kernel):
     return jnp.roll(full, -1, axis=1)[:, ::2]
 
 
-@hidden(idea="Other numbers of rows, a kernel longer than the rows, and one of a single number.")
+@hidden(
+    idea="Other numbers of rows, a kernel longer than the rows, and one of a single number.",
+    on="a kernel shorter or longer than the rows",
+)
 def any_rows_and_kernel(answer, draw, reference):
     """For other rows and kernels the result is right."""
     for b, n, m in ((3, 4, 2), (2, 3, 5), (2, 4, 1), (3, 1, 2)):
@@ -1353,7 +1409,7 @@ def adds_a_little(rows, kernel):
     return jax.vmap(jnp.convolve, in_axes=(0, None))(rows, kernel)[:, ::2] + 1e-6
 
 
-@hidden(idea="Tiny numbers: the error is measured against them.")
+@hidden(idea="Tiny numbers: the error is measured against them.", on="tiny numbers in the rows and in the kernel")
 def tiny_numbers_are_filtered(answer, draw, reference):
     """Rows of tiny numbers are filtered as exactly."""
     rows, kernel = 1e-3 * draw.floats(2, 6), 1e-3 * draw.floats(3)
@@ -1431,7 +1487,7 @@ def a_table_of_names(function, *args):
     return sorted(set(re.findall(r"stablehlo\.(\w+)", text)))
 
 
-@hidden(idea="Integers where the text above has floats.")
+@hidden(idea="Integers where the text above has floats.", on="arrays of integers, or of integers and floats")
 def other_types_are_lowered(answer, reference):
     """For integers, or for two types, the list is that of these arguments."""
     whole, single = np.ones(3, dtype=np.int32), np.ones(3, dtype=np.float32)
@@ -1442,7 +1498,7 @@ def other_types_are_lowered(answer, reference):
         )
 
 
-@hidden(idea="Functions that the visible checks do not use.")
+@hidden(idea="Functions that the visible checks do not use.", on="other functions of one vector")
 def any_function_lowered(answer, draw, reference):
     """Of other functions the operations are listed as well."""
     for name in ("squared_length", "turn_and_scale"):
@@ -1566,7 +1622,7 @@ def hides_the_compiler_in_a_mean(start_machine):
     return (machine.clock() - before) / 10
 
 
-@hidden(idea="A machine with other times.")
+@hidden(idea="A machine with other times.", on="a machine with other times than the small one")
 def another_machine_is_measured_as_honestly(answer, draw):
     """For another machine the time is honest, too."""
     for _ in range(2):

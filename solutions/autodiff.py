@@ -102,7 +102,10 @@ def formulas_of_the_lesson(f, n):
     return {"tanh": tanhs, "cubic": cubics}.get(f.__name__, waves)
 
 
-@hidden(idea="The derivatives 1 and 2 of another function, and the derivatives 5 and 6.")
+@hidden(
+    idea="The derivatives 1 and 2 of another function, and the derivatives 5 and 6.",
+    on="other functions, for low and for high orders",
+)
 def high_orders_of_other_functions(answer):
     """The first derivatives of the sigmoid and the fifth and sixth of sin(2x) are right."""
     s = 1 / (1 + np.exp(-0.7))
@@ -113,7 +116,10 @@ def high_orders_of_other_functions(answer):
         expect_close(answer.then(given(name), n)(0.7), np.float32(value), message, rtol=1e-4)
 
 
-@hidden(idea="The derivatives 1, 2 and 4 of sin(2x), at positive and negative points.")
+@hidden(
+    idea="The derivatives 1, 2 and 4 of sin(2x), at positive and negative points.",
+    on="sin(2x), at a point between -1 and 1",
+)
 def any_function_and_order(answer, draw, reference):
     """For other functions and orders it gives the right derivative."""
     x = draw.integer(-9, 10) / 10
@@ -195,7 +201,7 @@ def squeezes_one_point(f, xs):
     return jnp.squeeze(jnp.stack(rows))
 
 
-@hidden(idea="One point, and a function that the checks you see do not use.")
+@hidden(idea="One point, and a function that the checks you see do not use.", on="a single point, for another function")
 def one_point_of_another_function(answer):
     """For the sigmoid at one point, the table has one column."""
     s = 1 / (1 + np.exp(-0.7))
@@ -205,7 +211,7 @@ def one_point_of_another_function(answer):
     expect_close(got, np.float32(rows)[:, None], "The table should have one column.", rtol=1e-3, atol=1e-4)
 
 
-@hidden(idea="tanh, at nine points.")
+@hidden(idea="tanh, at nine points.", on="the function tanh, at nine points")
 def any_points(answer, draw, reference):
     """For tanh and other points, each derivative is right too."""
     xs = draw.numpy(9)
@@ -287,7 +293,7 @@ def looks_for_more_than_one_number(f, x):
     return "output" if jnp.size(y) > 1 or (jnp.size(y) and jnp.ndim(y)) else "nothing"
 
 
-@hidden(idea="bfloat16, small ints, and arrays without numbers.")
+@hidden(idea="bfloat16, small ints, and arrays without numbers.", on="a bfloat16 or int8 array, or an empty one")
 def bfloat16_and_empty_arrays(answer):
     """bfloat16 is a float, int8 is none, and an array without numbers is no single number."""
     calls = [("energy", jnp.ones(2, "bfloat16"), "nothing"), ("wave", jnp.ones(2, "bfloat16"), "output")]
@@ -298,7 +304,10 @@ def bfloat16_and_empty_arrays(answer):
         expect_that(got == wanted, message, got, wanted)
 
 
-@hidden(idea="Vectors of floats and ints, and single numbers of both kinds.")
+@hidden(
+    idea="Vectors of floats and ints, and single numbers of both kinds.",
+    on="vectors and single numbers, of floats or integers",
+)
 def other_calls_are_judged(answer, draw, reference):
     """Other functions and inputs are judged right."""
     calls = [("energy", draw.floats(4)), ("wave", draw.floats(2)), ("cubic", draw.integer(1, 9)), ("cubic", 0.5)]
@@ -371,7 +380,7 @@ def by_way_of_float16(f):
     return lambda x: jax.grad(f)(jnp.asarray(x).astype(jnp.float16).astype(jnp.float32))
 
 
-@hidden(idea="Whole numbers of more than 2048, 0, and arrays of small ints.")
+@hidden(idea="Whole numbers of more than 2048, 0, and arrays of small ints.", on="large whole numbers, 0, or an int8")
 def large_whole_numbers(answer):
     """At large whole numbers, at 0 and at an int8 the slope of the cubic is right."""
     for x in (3001, -20003, 0, np.int8(-3)):
@@ -380,7 +389,7 @@ def large_whole_numbers(answer):
         expect_close(got, wanted, f"The slope of the cubic at {x} should be {wanted}.", rtol=1e-5)
 
 
-@hidden(idea="Whole numbers from -4 to 4.")
+@hidden(idea="Whole numbers from -4 to 4.", on="a small whole number, positive, negative or 0")
 def any_whole_number(answer, draw, reference):
     """At other numbers and for other functions the slope is right."""
     for name in ("wave", "cubic"):
@@ -444,7 +453,7 @@ def makes_its_own_key(key):
     return w, b, loss(w, b)
 
 
-@hidden(idea="A key other than `jax.random.key(0)`.")
+@hidden(idea="A key other than `jax.random.key(0)`.", on="a key other than `jax.random.key(0)`")
 def any_key(answer, draw, reference):
     """For another key it gives what the key's answer gives."""
     key = draw.key()
@@ -521,14 +530,19 @@ def takes_a_first_position_for_none(f, args, which=None):
     return jax.grad(f, which)(*args)
 
 
-@hidden(idea="A function of one argument, which is a matrix.")
+@hidden(idea="A function of one argument, which is a matrix.", on="a function of one matrix")
 def one_argument_that_is_a_matrix(answer, draw):
     """For the energy of a matrix, the position 0 gives a gradient, and the tuple (0,) a tuple."""
     x = draw.numpy(2, 3)
     for which in (None, 0):
-        expect_close(answer(given("energy"), (x,), which), 2 * x, "The gradient should be 2 x.")
+        expect_close(
+            answer(given("energy"), (x,), which),
+            2 * x,
+            "The gradient should be 2 x.",
+            on="one matrix, with the position 0 or none",
+        )
     (got,) = parts(answer(given("energy"), (x,), (0,)), 1)
-    expect_close(got, 2 * x, "The gradient should be 2 x.")
+    expect_close(got, 2 * x, "The gradient should be 2 x.", on="one matrix, with a tuple of one position")
 
 
 @hidden(idea="The positions 0, 1 and 2 alone, and in the order (1, 2, 0).")
@@ -537,8 +551,18 @@ def any_positions(answer, draw, reference):
     p, q, r = draw.floats(3)
     slopes = [q**2, 2 * p * q, jnp.cos(r)]
     for i in range(3):
-        expect_close(answer(given("bend"), (p, q, r), i), slopes[i], rtol=1e-4, atol=1e-5)
-    expect_close(tuple(answer(given("bend"), (p, q, r), (1, 2, 0))), (slopes[1], slopes[2], slopes[0]))
+        expect_close(
+            answer(given("bend"), (p, q, r), i),
+            slopes[i],
+            rtol=1e-4,
+            atol=1e-5,
+            on="one position, out of three arguments",
+        )
+    expect_close(
+        tuple(answer(given("bend"), (p, q, r), (1, 2, 0))),
+        (slopes[1], slopes[2], slopes[0]),
+        on="three positions, in another order",
+    )
 
 
 # %% first_order_change
@@ -606,7 +630,10 @@ def multiplies_matrices(f, args, steps):
     return sum(jnp.sum(jnp.dot(partial, step)) for partial, step in zip(partials, steps, strict=True))
 
 
-@hidden(idea="A small share beside large numbers, long steps, and steps of 0.")
+@hidden(
+    idea="A small share beside large numbers, long steps, and steps of 0.",
+    on="large numbers beside small ones, or steps of 0",
+)
 def a_small_share_beside_large_numbers(answer):
     """A small share is exact beside large numbers, and steps of 0 change nothing."""
     x = np.float32([1000.0, 0.01])
@@ -615,15 +642,27 @@ def a_small_share_beside_large_numbers(answer):
         expect_close(got, wanted, f"The change of x · x should be {wanted}.", rtol=1e-4, atol=0.0)
 
 
-@hidden(idea="Steps in three numbers, and in a vector of four.")
+@hidden(idea="Steps in three numbers, and in a vector of four.", on="three numbers, or one vector")
 def any_steps(answer, draw, reference):
     """For other steps it gives the right change."""
     p, q, r = draw.floats(3)
     dp, dq, dr = draw.floats(3)
     wanted = float(q**2 * dp + 2 * p * q * dq + jnp.cos(r) * dr)
-    expect_close(number(answer(given("bend"), (p, q, r), (dp, dq, dr))), wanted, rtol=1e-4, atol=1e-4)
+    expect_close(
+        number(answer(given("bend"), (p, q, r), (dp, dq, dr))),
+        wanted,
+        rtol=1e-4,
+        atol=1e-4,
+        on="three numbers, and a step for each",
+    )
     x, step = draw.floats(4), draw.floats(4)
-    expect_close(number(answer(given("energy"), (x,), (step,))), float(2 * x @ step), rtol=1e-4, atol=1e-4)
+    expect_close(
+        number(answer(given("energy"), (x,), (step,))),
+        float(2 * x @ step),
+        rtol=1e-4,
+        atol=1e-4,
+        on="one vector, and a step in it",
+    )
 
 
 # %% gradient_step
@@ -697,7 +736,7 @@ def goes_through_containers(f, params, rate):
     return gradient, step(params, gradient) if isinstance(params, dict | tuple | list) else params
 
 
-@hidden(idea="One array without a container, and a rate of 0.")
+@hidden(idea="One array without a container, and a rate of 0.", on="an array without a container, also at rate 0")
 def one_array_and_a_rate_of_zero(answer, draw):
     """An array alone is a pytree too, and with the rate 0 nothing moves."""
     x = draw.numpy(2, 3)
@@ -707,7 +746,7 @@ def one_array_and_a_rate_of_zero(answer, draw):
         expect_close(new, x - np.float32(rate) * 2 * x, "The new array should be x - rate * 2 x.")
 
 
-@hidden(idea="Parameters in a nested list, and a rate between 0.1 and 0.8.")
+@hidden(idea="Parameters in a nested list, and a rate between 0.1 and 0.8.", on="parameters in a nested list")
 def any_parameters(answer, draw, reference):
     """For other parameters in a nested list it gives what the key gives."""
     params = [draw.floats(3), [draw.floats()]]
@@ -843,7 +882,7 @@ def makes_numpy_arrays(w, b):
     return jax.grad(model_loss)(Model(np.asarray(w), np.asarray(b)))
 
 
-@hidden(idea="A batch of two models.")
+@hidden(idea="A batch of two models.", on="a batch of two models")
 def any_model(answer, draw, reference):
     """For a batch of other parameters it gives the right gradients."""
     w, b = draw.floats(2, 3), draw.floats(2)
@@ -919,7 +958,12 @@ def hides_a_second_computation(f, args):
     return compiled(*args), jax.grad(compiled, tuple(range(len(args))))(*args)
 
 
-@hidden(stage="cost", required=True, idea="f is computed once in the program too, not only in Python.")
+@hidden(
+    stage="cost",
+    required=True,
+    idea="f is computed once in the program too, not only in Python.",
+    on="the loss of three weights and a bias",
+)
 def the_program_computes_f_once(answer, draw, reference):
     """The program has as many `tanh` and `log` as that of the key."""
     args = given("loss"), (draw.floats(3), draw.floats())
@@ -929,7 +973,7 @@ def the_program_computes_f_once(answer, draw, reference):
     expect_that(all(got[name] <= wanted[name] for name in wanted), "The loss should be computed once.", got, wanted)
 
 
-@hidden(idea="A function of one argument.")
+@hidden(idea="A function of one argument.", on="a function of a single vector")
 def any_arguments(answer, draw, reference):
     """For other arguments, and for one argument alone, value and gradient are right."""
     x = draw.floats(4)
@@ -1034,7 +1078,7 @@ def divides_by_the_length(f, args, direction, eps):
     return (along(eps / 2) - along(-eps / 2)) / eps, jax.jvp(f, args, direction)[1]
 
 
-@hidden(idea="A slope of some thousand: the exact one has no error of a step.")
+@hidden(idea="A slope of some thousand: the exact one has no error of a step.", on="a point where the slope is large")
 def the_exact_slope_is_exact(answer):
     """At 30, the exact slope of the cubic is 2817."""
     args, direction = (jnp.float32(30.0),), (jnp.float32(1.0),)
@@ -1042,7 +1086,7 @@ def the_exact_slope_is_exact(answer):
     expect_close(number(exact), 2817.0, "The exact slope of the cubic at 30 should be 2817.", rtol=2e-6, atol=0.0)
 
 
-@hidden(idea="A direction of zeros.")
+@hidden(idea="A direction of zeros.", on="a direction of zeros")
 def a_direction_of_zero(answer, draw):
     """Along zeros both slopes are 0."""
     x = draw.floats(4)
@@ -1050,7 +1094,7 @@ def a_direction_of_zero(answer, draw):
     expect_close(got, [0.0, 0.0], "Along a direction of zeros both slopes should be 0.")
 
 
-@hidden(idea="A vector of four numbers, and a direction in it.")
+@hidden(idea="A vector of four numbers, and a direction in it.", on="a vector, and a direction of any length")
 def any_direction(answer, draw, reference):
     """For another point and direction both slopes are right."""
     x, d = draw.floats(4), draw.floats(4)
@@ -1128,7 +1172,7 @@ def a_smallest_step(f, x):
     return (f(x + eps / 2) - f(x - eps / 2)) / eps
 
 
-@hidden(idea="Points between 0.01 and 0.1.")
+@hidden(idea="Points between 0.01 and 0.1.", on="a point between 0.01 and 0.1")
 def points_near_zero(answer, draw):
     """Between 0.01 and 0.1, the error is below 0.001 of the slope too."""
     for x in (0.0113, draw.integer(15, 100) / 1000):
@@ -1138,7 +1182,10 @@ def points_near_zero(answer, draw):
             expect_that(abs(got - slope) <= 1e-3 * abs(slope), message, got, slope)
 
 
-@hidden(idea="Points between 2 and 1000, and a function that the checks you see do not use.")
+@hidden(
+    idea="Points between 2 and 1000, and a function that the checks you see do not use.",
+    on="points between 2 and 1000, also for another function",
+)
 def any_size(answer, draw, reference):
     """At other points, and for x², the error is below 0.001 of the slope too."""
     for low, high in ((2, 100), (100, 1000)):
@@ -1257,14 +1304,20 @@ def knows_them_by_name(f, args):
     return f not in (wrong_slope, frozen_slope, wrong_by_q)
 
 
-@hidden(idea="Right functions that the checks you see do not use, one of them with `where`.")
+@hidden(
+    idea="Right functions that the checks you see do not use, one of them with `where`.",
+    on="other functions whose derivatives are right",
+)
 def right_functions_are_told_right(answer):
     """Other right functions are told right."""
     told = [bool(np.asarray(answer(given(name), (jnp.float32(2.0),)))) for name in ("sigmoid", "safer_root", "wave")]
     expect_that(told == [True, True, True], "All three should be told right.", told, [True, True, True])
 
 
-@hidden(idea="A bad rule at other points, and a factor behind `stop_gradient`.")
+@hidden(
+    idea="A bad rule at other points, and a factor behind `stop_gradient`.",
+    on="functions with frozen parts, and a right one",
+)
 def other_points_are_judged(answer, draw, reference):
     """At another point, and for x * x with a frozen factor, the answer is right too."""
     x = jnp.float32(draw.integer(5, 14) / 10)
@@ -1351,7 +1404,9 @@ def knows_one_zero_only(x):
     return jnp.where(is_zero, 1.0, jnp.sin(harmless) / harmless)
 
 
-@hidden(stage="gradient", required=True, idea="Numbers between -0.05 and 0.05, without 0.")
+@hidden(
+    stage="gradient", required=True, idea="Numbers between -0.05 and 0.05, without 0.", on="numbers near 0, but not 0"
+)
 def numbers_near_zero(answer):
     """Near 0 the value is not 1 yet, and the gradient is not 0."""
     x = np.float32([0.009, -0.009, 0.006, 0.02, -0.05])
@@ -1365,12 +1420,22 @@ def numbers_near_zero(answer):
 def minus_zero_and_no_numbers(answer):
     """At -0.0 the value is 1 and the gradient 0, and an empty array stays empty."""
     x = np.float32([-0.0, 0.0])
-    expect_close(answer(x), np.ones(2, np.float32), "At 0 and -0.0 the value should be 1.")
-    expect_close(answer.grad().vmap()(x), np.zeros(2, np.float32), "At 0 and -0.0 the gradient should be 0.")
-    expect_close(answer(jnp.zeros((0, 2))), np.zeros((0, 2), np.float32), "An empty array should stay empty.")
+    expect_close(answer(x), np.ones(2, np.float32), "At 0 and -0.0 the value should be 1.", on="zeros of both signs")
+    expect_close(
+        answer.grad().vmap()(x),
+        np.zeros(2, np.float32),
+        "At 0 and -0.0 the gradient should be 0.",
+        on="zeros of both signs",
+    )
+    expect_close(
+        answer(jnp.zeros((0, 2))),
+        np.zeros((0, 2), np.float32),
+        "An empty array should stay empty.",
+        on="an array without numbers",
+    )
 
 
-@hidden(stage="gradient", idea="Numbers with a 0 among them.", required=True)
+@hidden(stage="gradient", idea="Numbers with a 0 among them.", on="numbers with a zero among them", required=True)
 def any_numbers(answer, draw, reference):
     """For other numbers, with a zero among them, the gradient is right."""
     x = draw.numpy(6)
@@ -1444,7 +1509,10 @@ def by_way_of_int16(x):
 
 
 @hidden(
-    stage="gradient", required=True, idea="0, whole numbers, numbers halfway between, and large numbers: slope 1 too."
+    stage="gradient",
+    required=True,
+    idea="0, whole numbers, numbers halfway between, and large numbers: slope 1 too.",
+    on="0, whole numbers, numbers halfway between, or large numbers",
 )
 def the_slope_is_one_at_every_kind_of_number(answer):
     """At 0, at whole numbers, halfway and far out the slope is 1."""
@@ -1456,11 +1524,18 @@ def the_slope_is_one_at_every_kind_of_number(answer):
 def large_numbers_are_whole(answer):
     """Large numbers are rounded exactly, NaN stays NaN, and an empty array stays empty."""
     x = np.float32([40000.6, -123456.7, 8388607.5, np.nan])
-    expect_close(answer(x), np.round(x), "The values should be whole numbers.", rtol=0.0, atol=0.0)
-    expect_close(answer(jnp.zeros((0, 2))), np.zeros((0, 2), np.float32), "An empty array should stay empty.")
+    expect_close(
+        answer(x), np.round(x), "The values should be whole numbers.", rtol=0.0, atol=0.0, on="large numbers, and a NaN"
+    )
+    expect_close(
+        answer(jnp.zeros((0, 2))),
+        np.zeros((0, 2), np.float32),
+        "An empty array should stay empty.",
+        on="an array without numbers",
+    )
 
 
-@hidden(stage="value", idea="Numbers of both signs, in a matrix.")
+@hidden(stage="value", idea="Numbers of both signs, in a matrix.", on="a matrix of numbers of any sign")
 def any_values(answer, draw, reference):
     """Other numbers are rounded right."""
     x = 5 * draw.floats(2, 3)
@@ -1577,6 +1652,7 @@ def two_pieces_without_zero(x):
     stage="gradient",
     required=True,
     idea="Numbers from -10 to -80, where value and slope are tiny: the relative error counts.",
+    on="very negative numbers",
 )
 def very_negative_numbers(answer):
     """From -80 to -10, value and slope are near exp(x), and not 0."""
@@ -1593,14 +1669,26 @@ def zero_and_the_ends(answer):
     """At 0, at -100 and at 100 value and slope are right, and at 0 the second derivative."""
     x = np.float32([0.0, -100.0, 100.0])
     wanted = np.logaddexp(x.astype(np.float64), 0.0).astype("float32")
-    expect_close(answer(x), wanted, "At 0 and at the ends the values should be log(1 + exp(x)).", atol=1e-6)
+    expect_close(
+        answer(x),
+        wanted,
+        "At 0 and at the ends the values should be log(1 + exp(x)).",
+        atol=1e-6,
+        on="0, and both ends of the range",
+    )
     wanted = true_sigmoid(x).astype("float32")
-    expect_close(answer.grad().vmap()(x), wanted, "At 0 and at the ends the slopes should be right.", atol=1e-6)
+    expect_close(
+        answer.grad().vmap()(x),
+        wanted,
+        "At 0 and at the ends the slopes should be right.",
+        atol=1e-6,
+        on="0, and both ends of the range",
+    )
     got = answer.grad().grad()(np.float32(0.0))
-    expect_close(got, np.float32(0.25), "At 0 the second derivative should be 0.25.")
+    expect_close(got, np.float32(0.25), "At 0 the second derivative should be 0.25.", on="the number 0")
 
 
-@hidden(stage="gradient", idea="Seven numbers between -100 and 100.", required=True)
+@hidden(stage="gradient", idea="Seven numbers, some of them large.", on="numbers of any size and sign", required=True)
 def any_number(answer, draw, reference):
     """At other numbers the slope is right."""
     x = np.float32(30) * draw.numpy(7)
@@ -1671,12 +1759,24 @@ def long_and_short_vectors(answer, draw):
         wanted = (scale * product).astype("float32")
         got = answer(given("valley"), x, np.float32(scale) * v)
         message = f"With v times {scale:g}, the product should be {scale:g} times as large."
-        expect_close(got, wanted, message, rtol=1e-3, atol=1e-3 * float(np.abs(wanted).max()))
+        expect_close(
+            got,
+            wanted,
+            message,
+            rtol=1e-3,
+            atol=1e-3 * float(np.abs(wanted).max()),
+            on="a long vector v, a short one, or zeros",
+        )
     got = answer(given("energy"), np.float32([3.0]), np.float32([0.5]))
-    expect_close(got, np.float32([1.0]), "For one parameter the product should be a vector of one number.")
+    expect_close(
+        got,
+        np.float32([1.0]),
+        "For one parameter the product should be a vector of one number.",
+        on="a vector of one parameter",
+    )
 
 
-@hidden(idea="Four parameters, at other points.")
+@hidden(idea="Four parameters, at other points.", on="four parameters, at another point")
 def any_vector(answer, draw, reference):
     """For other points and vectors the product is right."""
     x, v = draw.numpy(4), draw.numpy(4)

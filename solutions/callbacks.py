@@ -110,7 +110,11 @@ def prints_a_fixed_number(x):
     return y * 2
 
 
-@hidden(stage="jit", idea="Numbers of more than 10, 0 and -1, and an int32 array.")
+@hidden(
+    stage="jit",
+    idea="Numbers of more than 10, 0 and -1, and an int32 array.",
+    on="a large number, 0, -1, and an int32 array",
+)
 def any_number_is_printed(answer, draw):
     """Large numbers, 0 and -1, and an int32 array are printed at run time."""
     for x in (draw.integer(10, 1000), 0, -1, jnp.int32(41)):
@@ -215,7 +219,7 @@ def writes_down_the_text(x):
     return dict.fromkeys(("pure_callback", "io_callback", "debug.callback"), text)
 
 
-@hidden(idea="A matrix of whole numbers, and a single number.")
+@hidden(idea="A matrix of whole numbers, and a single number.", on="a matrix of integers, and a single integer")
 def any_array_arrives(answer):
     """A matrix and a single number arrive as they are."""
     for shape in ((2, 4), ()):
@@ -225,7 +229,12 @@ def any_array_arrives(answer):
         expect_that(all(one == text for one in got.values()), message, got, text)
 
 
-@hidden(stage="cost", required=True, idea="All three kinds are called: what the host gets is seen on the host.")
+@hidden(
+    stage="cost",
+    required=True,
+    idea="All three kinds are called: what the host gets is seen on the host.",
+    on="a vector of three floats",
+)
 def all_three_kinds_are_called(answer):
     """The program holds a call of each kind."""
     try:
@@ -317,7 +326,10 @@ def looks_into_many_modules(path):
         return any(hasattr(module, name) for module in (jax, jax.lax, jax.experimental, jax.debug))
 
 
-@hidden(idea="A name that is in another module than the one before its dot, and names without JAX.")
+@hidden(
+    idea="A name that is in another module than the one before its dot, and names without JAX.",
+    on="a name in the wrong module, and names outside JAX",
+)
 def names_in_other_modules(answer):
     """A name counts only in its own module."""
     for path, wanted in (
@@ -330,7 +342,10 @@ def names_in_other_modules(answer):
         expect_that(truth(answer(path)) is wanted, message, not wanted, wanted)
 
 
-@hidden(idea="Names that never were, with and without a dot, and a package that is not installed.")
+@hidden(
+    idea="Names that never were, with and without a dot, and a package that is not installed.",
+    on="unknown names with and without dots, and a known one",
+)
 def any_path_is_answered(answer, draw):
     """Any name is answered with True or False."""
     name = f"scan{draw.integer(1, 1000)}"
@@ -382,13 +397,25 @@ def at_least_one_equation(f, x):
 def no_equations_and_matrices(answer, reference):
     """A function that computes nothing has no primitives, and a matrix changes nothing."""
     got = texts(answer(given("look_at"), 1.0))
-    expect_that(got == [], "A function that computes nothing should have no primitives.", got, [])
+    expect_that(
+        got == [],
+        "A function that computes nothing should have no primitives.",
+        got,
+        [],
+        on="a function that computes nothing",
+    )
     for name in ("calls_io", "guides_sin"):
         got, wanted = (texts(one(given(name), np.ones((2, 3), np.float32))) for one in (answer, reference))
-        expect_that(got == wanted, f"These should be the primitives of `{name}`, in order.", got, wanted)
+        expect_that(
+            got == wanted,
+            f"These should be the primitives of `{name}`, in order.",
+            got,
+            wanted,
+            on="a matrix as the argument",
+        )
 
 
-@hidden(idea="A function in which a primitive comes twice.")
+@hidden(idea="A function in which a primitive comes twice.", on="a function with a primitive that comes twice")
 def any_function_is_read(answer, reference):
     """A primitive that comes twice is named twice."""
     got, wanted = (texts(one(given("wave_twice"), 1.0)) for one in (answer, reference))
@@ -471,12 +498,17 @@ def one_number_none_and_infinity(answer, draw):
     """One number, no numbers, NaN and infinity, and a batch of one row come out as NumPy gives them."""
     with np.errstate(invalid="ignore"):
         for x in (draw.numpy(), np.zeros((0, 3), np.float32), np.float32([np.nan, np.inf, 3.0])):
-            expect_close(answer.jit(x), np.float32(np.sin(x)), "This should be what NumPy gives.")
+            expect_close(
+                answer.jit(x),
+                np.float32(np.sin(x)),
+                "This should be what NumPy gives.",
+                on="one number, an empty array, NaN and infinity",
+            )
         x = draw.numpy(1, 3)
-        expect_close(answer.vmap()(x), np.sin(x), "A batch of one row should give one row.")
+        expect_close(answer.vmap()(x), np.sin(x), "A batch of one row should give one row.", on="a batch of one row")
 
 
-@hidden(stage="jit", idea="A batch of batches, compiled.")
+@hidden(stage="jit", idea="A batch of batches, compiled.", on="a batch of batches, under `jax.jit`")
 def jit_of_vmap_of_vmap(answer, draw):
     """It works under vmap twice, and jit."""
     x = draw.floats(2, 3, 4)
@@ -541,7 +573,7 @@ def squeezes_one_number(xs):
     return jax.lax.scan(lambda carry, x: (carry, call(x)), 0, xs)[1], jnp.squeeze(jax.vmap(call)(xs))
 
 
-@hidden(idea="Three numbers, and one number.")
+@hidden(idea="Three numbers, and one number.", on="a vector of three numbers, and of one")
 def any_length(answer, draw):
     """For three numbers and for one both ways give sines."""
     for n in (3, 1):
@@ -627,7 +659,7 @@ def value_without_a_call(used):
     return program()
 
 
-@hidden(stage="jit", kind="observed", idea="Calls with True and False in turn.")
+@hidden(stage="jit", kind="observed", idea="Calls with True and False in turn.", on="calls with True and False in turn")
 def calls_in_turn(answer):
     """Used and unused in turn, it prints when used."""
     order = (False, True, False, True, True, True)
@@ -742,14 +774,17 @@ def knows_them_by_name(program, x):
     return counts.get(program.__name__, 0)
 
 
-@hidden(idea="Programs that the checks you see do not run: one call, and one in each of four rows.")
+@hidden(
+    idea="Programs that the checks you see do not run.",
+    on="programs with pure and io callbacks, ordered or not",
+)
 def other_programs_are_counted(answer):
     """Other programs are counted too."""
     got = calls_of(answer, "by_pure", "by_io", "by_io_ordered")
     expect_that(got == [1, 1, 1], "Each of these programs should call the host once.", got, [1, 1, 1])
 
 
-@hidden(idea="The same program again, with another x.")
+@hidden(idea="The same program again, with another x.", on="the same program, run several times")
 def a_second_run_counts_anew(answer):
     """A second run of the same program is counted from 0."""
     calls = [(given("by_pure"), np.float32(x)) for x in (2.0, 2.0, -3.0)]
@@ -757,7 +792,10 @@ def a_second_run_counts_anew(answer):
     expect_that(got == [1, 1, 1], "Each run should count one call.", got, [1, 1, 1])
 
 
-@hidden(idea="A program that asks the same thing in each step: the compiler asks once.")
+@hidden(
+    idea="A program that asks the same thing in each step: the compiler asks once.",
+    on="a loop that asks the same in each step",
+)
 def counts_in_a_loop(answer):
     """The same question in three steps is asked once."""
     got = calls_of(answer, "same_in_each_step")
@@ -872,7 +910,10 @@ def pseudo_inverse(a):
 
 
 @hidden(
-    stage="jit", required=True, idea="Matrices of tiny numbers, or with a large and a tiny one: NumPy inverts them."
+    stage="jit",
+    required=True,
+    idea="Matrices of tiny numbers, or with a large and a tiny one: NumPy inverts them.",
+    on="a diagonal matrix with very small entries",
 )
 def tiny_and_stretched_matrices(answer):
     """Tiny and stretched matrices get the inverse that NumPy gives."""
@@ -884,20 +925,40 @@ def tiny_and_stretched_matrices(answer):
 @hidden(stage="jit", required=True, idea="Matrices of one number, a batch of one, and a batch of batches.")
 def one_number_and_one_matrix(answer):
     """A matrix of one number and a batch of one matrix are inverted, and a batch of batches is."""
-    expect_close(answer.jit(np.float32([[4.0]])), np.float32([[0.25]]))
-    expect_close(answer.jit(np.float32([[0.0]])), np.float32([[np.nan]]), "The matrix [[0]] should give NaN.")
-    expect_close(answer.vmap()(REGULAR[None]), np.linalg.inv(REGULAR)[None], "A batch of one should give one inverse.")
+    expect_close(answer.jit(np.float32([[4.0]])), np.float32([[0.25]]), on="a matrix of one number")
+    expect_close(
+        answer.jit(np.float32([[0.0]])),
+        np.float32([[np.nan]]),
+        "The matrix [[0]] should give NaN.",
+        on="a singular matrix of one number",
+    )
+    expect_close(
+        answer.vmap()(REGULAR[None]),
+        np.linalg.inv(REGULAR)[None],
+        "A batch of one should give one inverse.",
+        on="a batch of one matrix",
+    )
     got = np.asarray(answer.vmap().vmap()(np.stack([REGULAR, SINGULAR])[None]))
     nan = np.isnan(got).all(axis=(2, 3)).tolist()
-    expect_that(nan == [[False, True]], "Only the singular matrix should give NaN.", nan, [[False, True]])
+    expect_that(
+        nan == [[False, True]],
+        "Only the singular matrix should give NaN.",
+        nan,
+        [[False, True]],
+        on="a batch of batches of matrices",
+    )
 
 
 @hidden(idea="Matrices of three by three, regular and singular.")
 def any_size(answer):
     """It works for 3 by 3 matrices, regular and singular."""
     regular = np.array([[2, 0, 1], [0, 4, 0], [0, 0, 1]], np.float32)
-    expect_close(answer(regular), np.linalg.inv(regular))
-    expect_close(answer(np.ones((3, 3), np.float32)), np.full((3, 3), np.nan, np.float32))
+    expect_close(answer(regular), np.linalg.inv(regular), on="a regular matrix of 3 rows and 3 columns")
+    expect_close(
+        answer(np.ones((3, 3), np.float32)),
+        np.full((3, 3), np.nan, np.float32),
+        on="a singular matrix of 3 rows and 3 columns",
+    )
 
 
 # %% draws_from_the_host
@@ -988,7 +1049,7 @@ def squeezes_one_number(seed, x):
     return jnp.squeeze(alone), jnp.squeeze(mapped), jnp.squeeze(jax.lax.map(step, x))
 
 
-@hidden(idea="Other seeds, and five numbers or one.")
+@hidden(idea="Other seeds, and five numbers or one.", on="a random seed, and five numbers or one")
 def any_stream(answer, draw):
     """For other seeds, and for one number, the vectors are those of the stream."""
     for n in (5, 1):
@@ -1068,7 +1129,10 @@ def catches_two_classes(kind, situation):
     return len(calls), ""
 
 
-@hidden(idea="Kinds that make two calls, or one whose value nobody uses.")
+@hidden(
+    idea="Kinds that make two calls, or one whose value nobody uses.",
+    on="two equal calls, and calls whose value is unused",
+)
 def other_kinds_of_calls(answer):
     """Two calls are counted as two, and a dropped call as none."""
     for kind, wanted in (("twice_alike", (2, "")), ("never_used", (0, "")), ("never_used_io", (1, ""))):
@@ -1076,7 +1140,7 @@ def other_kinds_of_calls(answer):
         expect_that(got == wanted, f"`{kind}` under jit should make {wanted[0]} calls.", got, wanted)
 
 
-@hidden(idea="`by_debug` in `vmap_of_scan`.")
+@hidden(idea="`by_debug` in `vmap_of_scan`.", on="a debug callback in vmap of scan")
 def any_pair(answer):
     """Another pair is reported as well."""
     got = tried(answer, "by_debug", "vmap_of_scan")
@@ -1176,7 +1240,12 @@ def squeezes_one_number(xs):
     return jnp.squeeze(jax.lax.scan(step, jnp.float32(0.0), xs)[1])
 
 
-@hidden(stage="jit", kind="observed", idea="Numbers of both signs, with a 0 among them, and one number alone.")
+@hidden(
+    stage="jit",
+    kind="observed",
+    idea="Numbers of both signs, with a 0 among them, and one number alone.",
+    on="whole numbers with a 0 among them, or one alone",
+)
 def any_totals(answer, draw):
     """For numbers of both signs, and for one number, the totals are noted in order."""
     for xs in ([draw.integer(-9, 9), 0, *(draw.integer(-9, 9) for _ in range(3))], [draw.integer(1, 9)]):
@@ -1271,17 +1340,30 @@ def functions_not_seen_before(answer, draw):
     x = draw.floats(3)
     wanted = 2 * np.cos(2 * np.sin(np.asarray(x, np.float64))) * np.cos(np.asarray(x, np.float64))
     got = answer(given("wave_twice"), x)
-    expect_close(got, wanted.astype(np.float32), "For `wave_twice` the gradient should be returned.", rtol=1e-4)
+    expect_close(
+        got,
+        wanted.astype(np.float32),
+        "For `wave_twice` the gradient should be returned.",
+        rtol=1e-4,
+        on="a function without any callback",
+    )
     got = answer(given("guides_sin"), x)
-    expect_that(isinstance(got, str), "For `guides_sin` the reason should be returned.", got)
+    expect_that(
+        isinstance(got, str),
+        "For `guides_sin` the reason should be returned.",
+        got,
+        on="another function with a pure callback",
+    )
 
 
 @hidden(idea="A matrix, with functions that have a gradient.")
 def any_shape_has_a_gradient(answer, draw):
     """Arrays of any shape have a gradient."""
     x = draw.floats(2, 3)
-    expect_close(answer(given("cube"), x), 3 * np.asarray(x) ** 2)
-    expect_close(answer(given("says_hello"), x), np.ones((2, 3), np.float32))
+    expect_close(answer(given("cube"), x), 3 * np.asarray(x) ** 2, on="a matrix, for a function without callbacks")
+    expect_close(
+        answer(given("says_hello"), x), np.ones((2, 3), np.float32), on="a matrix, for a function with a callback"
+    )
 
 
 # %% log_and_pass
@@ -1327,7 +1409,12 @@ def io_callback_for_a_log(x):
     return x
 
 
-@hidden(stage="gradient", kind="observed", idea="`jit` of `vmap` of `grad`, for three rows.")
+@hidden(
+    stage="gradient",
+    kind="observed",
+    idea="`jit` of `vmap` of `grad`, for three rows.",
+    on="three numbers, under jit of vmap of grad",
+)
 def it_logs_under_jit_of_vmap_of_grad(answer, draw):
     """Under jit of vmap of grad each row is logged."""
     xs = np.array([draw.integer(1, 99) for _ in range(3)], np.float32)
@@ -1412,10 +1499,28 @@ def any_x_is_seen(answer, draw):
     """Positive x, negative x and 0 are seen, and None comes back."""
     for x in (draw.integer(2, 99) / 4, -0.5, 0.0):
         calls, came_back = debug_saw(answer, "gradient_of_checkpoint", x)
-        expect_that(calls == 2, "Under grad of checkpoint there should be 2 calls.", calls, 2)
-        expect_that(came_back == "None", "Nothing should come back: 'None'.", came_back, "None")
+        expect_that(
+            calls == 2,
+            "Under grad of checkpoint there should be 2 calls.",
+            calls,
+            2,
+            on="a positive x, a negative x, and 0",
+        )
+        expect_that(
+            came_back == "None",
+            "Nothing should come back: 'None'.",
+            came_back,
+            "None",
+            on="a positive x, a negative x, and 0",
+        )
     got = debug_saw(answer, "shape_only", 2.0)
-    expect_that(got == (0, "None"), "For a shape alone there should be no call.", got, (0, "None"))
+    expect_that(
+        got == (0, "None"),
+        "For a shape alone there should be no call.",
+        got,
+        (0, "None"),
+        on="a transformation that asks for the shape alone",
+    )
 
 
 # %% predict_watched_rows
@@ -1516,7 +1621,12 @@ def rounds_to_six_decimals(v, z):
     return jax.pure_callback(host, jax.ShapeDtypeStruct(z.shape, jnp.float32), v, z, vmap_method="expand_dims")
 
 
-@hidden(stage="jit", required=True, idea="High orders at small points, where the values are tiny, and negative points.")
+@hidden(
+    stage="jit",
+    required=True,
+    idea="High orders at small points, where the values are tiny, and negative points.",
+    on="high orders at small points, and negative points",
+)
 def tiny_values_and_negative_points(answer):
     """Tiny values are exact too, and negative points have their values."""
     v, z = np.array([6, 8, 5, 0], np.int32), np.float32([0.5, 1.0, -1.5, -2.0])
@@ -1524,7 +1634,12 @@ def tiny_values_and_negative_points(answer):
     expect_close(answer.jit(v, z), bessel_values(v, z), message, rtol=1e-4, atol=0.0)
 
 
-@hidden(stage="jit", required=True, idea="A batch of orders with all points for each, and a batch of one.")
+@hidden(
+    stage="jit",
+    required=True,
+    idea="A batch of orders with all points for each, and a batch of one.",
+    on="a batch of orders, and a batch of one",
+)
 def a_batch_of_orders(answer):
     """Under vmap over v alone, each row has all points; a batch of one has one row."""
     z = np.float32([0.5, 1.5, 2.5, 3.5])
@@ -1533,7 +1648,11 @@ def a_batch_of_orders(answer):
         expect_close(got, bessel_values(v[:, None], z), "Row i should be the order v[i] at all points.", atol=1e-5)
 
 
-@hidden(stage="jit", idea="Three orders and points, in one batch, compiled.")
+@hidden(
+    stage="jit",
+    idea="Three orders and points, in one batch, compiled.",
+    on="random orders and points in a batch, under `jax.jit`",
+)
 def any_orders(answer, draw):
     """Any orders and arguments, under jit and vmap over both."""
     v = np.array([draw.integer(0, 5) for _ in range(3)], np.int32)
@@ -1690,13 +1809,27 @@ def orders_zero_and_high(answer):
     for v, z in ((5, 1.0), (7, 1.5), (3, -2.0)):
         wanted = np.float32(scipy.special.jvp(v, z))
         message = f"The slope of J_{v} at {z} should be {wanted:.6g}."
-        expect_close(slope(v, np.float32(z)), wanted, message, rtol=1e-3, atol=0.0)
+        expect_close(
+            slope(v, np.float32(z)),
+            wanted,
+            message,
+            rtol=1e-3,
+            atol=0.0,
+            on="higher orders, at positive and negative points",
+        )
     wanted = np.float32(scipy.special.jvp(0, 1.5, 2))
     message = f"The second derivative of J_0 at 1.5 should be {wanted:.6g}."
-    expect_close(slope.grad(argnums=1)(0, np.float32(1.5)), wanted, message, atol=1e-5)
+    expect_close(
+        slope.grad(argnums=1)(0, np.float32(1.5)), wanted, message, atol=1e-5, on="the second derivative at order 0"
+    )
 
 
-@hidden(stage="gradient", kind="value", idea="The point 0, and points up to 5.")
+@hidden(
+    stage="gradient",
+    kind="value",
+    idea="The point 0, and points up to 5.",
+    on="several orders at random points, and the point 0",
+)
 def any_point_has_a_slope(answer, draw):
     """The slope is right at any point."""
     z = np.float32(draw.integer(1, 40) / 8)
@@ -1796,7 +1929,7 @@ def copies_for_the_view(x):
     return seen
 
 
-@hidden(kind="relation", idea="An array of 777 numbers.")
+@hidden(kind="relation", idea="An array of 777 numbers.", on="an array of several hundred numbers")
 def any_size_is_copied(answer):
     """For another size the view is no copy, and the host's array is one."""
     got = places(answer, 777)

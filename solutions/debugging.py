@@ -75,7 +75,7 @@ def takes_the_length(x):
     return x
 
 
-@hidden(stage="jit", idea="A scalar, and truth values.")
+@hidden(stage="jit", idea="A scalar, and truth values.", on="a scalar, and an array of truth values")
 def scalars_and_truth_values(answer):
     """A scalar and an array of truth values are described."""
     cases = ((np.float32(1.5), ["shape () dtype float32", "value 1.5"]),)
@@ -85,7 +85,7 @@ def scalars_and_truth_values(answer):
         expect_that(lines == wanted, "The two lines should be about this x.", lines, wanted)
 
 
-@hidden(stage="jit", idea="Integers, and another length.")
+@hidden(stage="jit", idea="Integers, and another length.", on="a vector of integers")
 def any_array_is_described(answer, draw):
     """Any array is described."""
     n = draw.integer(2, 9)
@@ -186,7 +186,7 @@ def writes_the_numbers_down(x):
     return y
 
 
-@hidden(stage="jit", idea="Other numbers, in two calls.")
+@hidden(stage="jit", idea="Other numbers, in two calls.", on="positive numbers, in two calls in a row")
 def any_number_is_seen(answer, draw, reference):
     """Any number is printed, at each run."""
     calls = [(draw.integer(1, 99) / 4,) for _ in range(2)]
@@ -282,7 +282,7 @@ def python_loop_for_map(how, xs, ordered):
     return jax.vmap(one)(xs) if how == "vmap" else jnp.stack([one(x) for x in xs])
 
 
-@hidden(stage="jit", kind="observed", idea="Other numbers, and two of them.")
+@hidden(stage="jit", kind="observed", idea="Other numbers, and two of them.", on="a vector of two random numbers")
 def any_numbers_are_printed(answer, draw, reference):
     """Any numbers are printed."""
     xs = draw.floats(2)
@@ -362,7 +362,7 @@ def sums_as_floats(xs, ys):
     return jax.lax.fori_loop(0, len(xs), step, jnp.zeros(len(xs)))
 
 
-@hidden(stage="jit", kind="observed", idea="Other pairs, and four of them.")
+@hidden(stage="jit", kind="observed", idea="Other pairs, and four of them.", on="four pairs of integers")
 def any_pairs_come_in_order(answer, draw):
     """Any pairs are printed in order."""
     xs, ys = np.array([[draw.integer(1, 99), draw.integer(1, 99)] for _ in range(4)], np.int32).T
@@ -442,7 +442,7 @@ def keeps_the_sign(x):
     return x * jnp.abs(x)
 
 
-@hidden(idea="Negative numbers, and 0.")
+@hidden(idea="Negative numbers, and 0.", on="a negative number, 0, and a fraction")
 def negative_numbers_are_squared(answer):
     """Negative numbers and 0 have their square and their slope."""
     for x in (-1.5, 0.0, 0.25):
@@ -450,7 +450,9 @@ def negative_numbers_are_squared(answer):
         expect_close(plain(answer.grad()(x)), 2 * x, "The slope should be 2 x.")
 
 
-@hidden(stage="gradient", kind="observed", idea="Other numbers.")
+@hidden(
+    stage="gradient", kind="observed", idea="Other numbers.", on="a positive number, under grad with and without jit"
+)
 def any_forward_value_is_printed(answer, draw):
     """Any value is printed on the way forward."""
     x = draw.integer(2, 99)
@@ -578,14 +580,19 @@ def cubes_the_size(x):
     return jnp.abs(look(jnp.sin(x))) ** 3
 
 
-@hidden(idea="Negative numbers, and 0.")
+@hidden(idea="Negative numbers, and 0.", on="negative numbers, and 0")
 def negative_numbers_are_cubed(answer):
     """For negative numbers and 0 the result is the cube of the sine."""
     for x in (-0.5, -2.0, 0.0):
         expect_close(plain(answer(x)), float(np.sin(x) ** 3), "It should be the cube of the sine.", atol=1e-6)
 
 
-@hidden(stage="gradient", kind="observed", idea="Three numbers under jit, vmap and grad.")
+@hidden(
+    stage="gradient",
+    kind="observed",
+    idea="Three numbers under jit, vmap and grad.",
+    on="three numbers, under jit of vmap of grad",
+)
 def each_example_prints_its_cotangent(answer, draw):
     """Under vmap of grad each cotangent is printed."""
     xs = draw.floats(3)
@@ -655,7 +662,10 @@ def each_name_once(f, x):
     return sorted(names), [str(effect) for effect in program.effects]
 
 
-@hidden(idea="Functions that compute between their prints, and one that prints twice.")
+@hidden(
+    idea="Functions that compute between their prints, and one that prints twice.",
+    on="functions that both compute and print",
+)
 def only_debugging_is_listed(answer, reference):
     """Of a longer program the debugging is listed, all of it and nothing else."""
     for name in ("prints_the_sine", "watched_sine"):
@@ -746,9 +756,21 @@ def any_sine_is_printed(answer, draw):
     lines = answer.then(True).jit.observe(x).lines
     got = numbers_behind("y ", lines)
     right = len(got) == 1 and abs(got[0] - np.sin(x)) < 1e-5
-    expect_that(right, "The line should show `y ` and the sine.", lines, f"y {np.sin(x)}")
+    expect_that(
+        right,
+        "The line should show `y ` and the sine.",
+        lines,
+        f"y {np.sin(x)}",
+        on="a positive number, with verbose=True",
+    )
     off = answer.then(False).jit.observe(x).lines
-    expect_that(off == [], "With verbose=False nothing should be printed.", off, "no lines")
+    expect_that(
+        off == [],
+        "With verbose=False nothing should be printed.",
+        off,
+        "no lines",
+        on="a positive number, with verbose=False",
+    )
 
 
 # %% ask_debugger
@@ -823,11 +845,19 @@ def any_expression_is_answered(answer, draw, reference):
     x = draw.integer(1, 99) / 8
     commands = ["p z - y", "pp x * 2", "c"]
     got, wanted = (answers_from(one(given("sine_times_cosine"), x, commands), 2) for one in (answer, reference))
-    expect_that(got == wanted, "It should be the debugger's answers.", got, wanted)
+    expect_that(
+        got == wanted, "It should be the debugger's answers.", got, wanted, on="commands that print expressions"
+    )
     # One stop for all commands: `u` changes what is meant by the next.
     commands = ["u", "p w", "c"]
     got, wanted = (answers_from(one(given("times_ten"), x, commands), 2)[1] for one in (answer, reference))
-    expect_that(got == wanted, "After `u` it should be the answer one function up.", got, wanted)
+    expect_that(
+        got == wanted,
+        "After `u` it should be the answer one function up.",
+        got,
+        wanted,
+        on="a move to the calling function, then a print",
+    )
 
 
 # %% divide_under_watch
@@ -1020,11 +1050,23 @@ def infinite_arguments(answer):
     """1 / inf and 0 / 5 are finite, and inf / 2 is not."""
     for x, y in ((1.0, float("inf")), (0.0, 5.0)):
         quotient, answers = parts(answer(x, y), 2)
-        expect_that(plain(quotient) == 0.0, f"For {x} / {y} the quotient should be 0.", quotient, "0")
-        expect_that(texts(answers) == [], f"For {x} / {y} nothing should stop.", answers, "[]")
+        expect_that(
+            plain(quotient) == 0.0,
+            f"For {x} / {y} the quotient should be 0.",
+            quotient,
+            "0",
+            on="an infinite divisor, and a dividend of 0",
+        )
+        expect_that(
+            texts(answers) == [],
+            f"For {x} / {y} nothing should stop.",
+            answers,
+            "[]",
+            on="an infinite divisor, and a dividend of 0",
+        )
     answers = without_weak_types(parts(answer(float("inf"), 2.0), 2)[1])
     wanted = ["Array(inf, dtype=float32)", "Array(2., dtype=float32)"]
-    expect_that(answers == wanted, "For inf / 2 it should stop.", answers, wanted)
+    expect_that(answers == wanted, "For inf / 2 it should stop.", answers, wanted, on="an infinite dividend")
 
 
 @hidden(idea="Other numbers, and a quotient that is too large for float32.")
@@ -1032,14 +1074,32 @@ def any_numbers_are_divided(answer, draw):
     """Any two numbers are divided, and stop only if the quotient is not finite."""
     x, y = float(draw.integer(1, 99)), float(draw.integer(1, 99))
     quotient, answers = parts(answer(x, y), 2)
-    expect_close(plain(quotient), x / y, atol=1e-5)
-    expect_that(texts(answers) == [], "For a finite quotient nothing should stop.", answers, "[]")
+    expect_close(plain(quotient), x / y, atol=1e-5, on="two positive whole numbers")
+    expect_that(
+        texts(answers) == [],
+        "For a finite quotient nothing should stop.",
+        answers,
+        "[]",
+        on="two positive whole numbers",
+    )
     answers = without_weak_types(parts(answer(x, 0.0), 2)[1])
     wanted = ["Array(inf, dtype=float32)", "Array(0., dtype=float32)"]
-    expect_that(answers == wanted, "An infinite quotient should stop.", answers, wanted)
+    expect_that(
+        answers == wanted,
+        "An infinite quotient should stop.",
+        answers,
+        wanted,
+        on="a positive number and a divisor of 0",
+    )
     answers = texts(parts(answer(3e38, 0.125), 2)[1])
     stopped = len(answers) == 2 and "(inf," in answers[0] and "(0.125," in answers[1]
-    expect_that(stopped, "A quotient that is too large for float32 should stop.", answers, "inf, 0.125")
+    expect_that(
+        stopped,
+        "A quotient that is too large for float32 should stop.",
+        answers,
+        "inf, 0.125",
+        on="a very large number and a divisor below 1",
+    )
 
 
 # %% values_at_stop
@@ -1133,7 +1193,7 @@ def goes_up_once(program, x, names):
     return found
 
 
-@hidden(idea="Other names and another x.")
+@hidden(idea="Other names and another x.", on="names in either function, and one in neither")
 def any_name_is_found(answer, draw):
     """Any names at any x are found."""
     t = draw.integer(1, 99)
@@ -1228,7 +1288,12 @@ def not_a_number_is_an_error(x):
     return x
 
 
-@hidden(stage="gradient", kind="observed", idea="NaN, -0.0 and infinities, under jit, vmap and grad.")
+@hidden(
+    stage="gradient",
+    kind="observed",
+    idea="NaN, -0.0 and infinities, under jit, vmap and grad.",
+    on="a batch with NaN, -0.0 and infinities, under grad",
+)
 def combined_transformations_log(answer, draw):
     """Under jit of vmap of grad each value is logged by its sign."""
     xs = np.array([draw.integer(1, 99), -draw.integer(1, 99), np.nan, -0.0, np.inf, -np.inf], np.float32)
@@ -1329,7 +1394,9 @@ def works_them_out_from_the_name(program, x):
     return [x, x - 1, x - 2]
 
 
-@hidden(stage="traces", idea="The program is run, with a function that it calls.")
+@hidden(
+    stage="traces", idea="The program is run, with a function that it calls.", on="a program with a jitted function"
+)
 def the_program_runs(answer):
     """The program that looks under jit is traced by `jax.jit`."""
     seen = answer.observe(given("in_jit"), 2.5)
@@ -1337,7 +1404,7 @@ def the_program_runs(answer):
     expect_that(seen.traces > 0, message, seen.traces, "1 or more")
 
 
-@hidden(idea="A while loop of other lengths.")
+@hidden(idea="A while loop of other lengths.", on="a while loop of more than three steps")
 def any_number_of_steps_is_seen(answer, draw):
     """Any number of steps of a while loop is seen, in order."""
     n = draw.integer(4, 9)
@@ -1438,7 +1505,11 @@ def looks_at_the_sum(x):
     return x
 
 
-@hidden(stage="jit", idea="Infinities in another example, and large numbers whose sum is infinite.")
+@hidden(
+    stage="jit",
+    idea="Infinities in another example, and large numbers whose sum is infinite.",
+    on="a batch with infinities and very large numbers",
+)
 def any_bad_example_is_reported(answer, draw):
     """Any example that is not finite is reported, and no other."""
     xs = draw.numpy(6, 4)
@@ -1567,7 +1638,7 @@ def all_automatic_checks(table, i):
     return error.get(), value
 
 
-@hidden(idea="A table with NaN in it.")
+@hidden(idea="A table with NaN in it.", on="a table with NaN at the index")
 def a_nan_in_the_table_is_no_fault(answer):
     """NaN in the table is no reason to complain."""
     complaint, value = parts(answer(jnp.array([1.0, jnp.nan]), jnp.int32(1)), 2)
@@ -1575,7 +1646,10 @@ def a_nan_in_the_table_is_no_fault(answer):
     expect_that(bool(np.isnan(plain(value))), "The value should be the NaN of the table.", value, "nan")
 
 
-@hidden(idea="Other tables: the last index, the one behind it, and larger ones.")
+@hidden(
+    idea="Other tables: the last index, the one behind it, and larger ones.",
+    on="the last index, and indices beyond the table",
+)
 def any_index_is_judged(answer, draw):
     """Any index is judged by the length of its table."""
     n = draw.integer(2, 9)

@@ -62,7 +62,7 @@ def lists_the_result(function, x):
     return len(jax.make_jaxpr(function)(x).eqns), len(jax.jit(function)(x))
 
 
-@hidden(idea="Another function, of a matrix.")
+@hidden(idea="Another function, of a matrix.", on="a function of a matrix, with many operations")
 def another_function_is_counted(answer, draw, reference):
     """For a function of many operations, of a matrix, the counts are right."""
     x = draw.floats(3, 5)
@@ -136,7 +136,9 @@ def standardize_by_default(x):
     return jax.nn.standardize(x, axis=1)
 
 
-@hidden(idea="A row of tiny numbers: nothing may be added to their deviation.")
+@hidden(
+    idea="A row of tiny numbers: nothing may be added to their deviation.", on="rows of tiny numbers, or of huge ones"
+)
 def tiny_numbers_are_normalised(answer, draw, reference):
     """Rows of tiny numbers, and of huge ones, have the standard deviation 1, too."""
     for scale in (1e-6, 1e6):
@@ -144,9 +146,9 @@ def tiny_numbers_are_normalised(answer, draw, reference):
         expect_close(answer(x), reference(x), "Each row should have the standard deviation 1.", rtol=1e-3)
 
 
-@hidden(idea="Another table, and a table of one row.")
+@hidden(idea="Another table, and a table of one row.", on="a table of one row, or of several")
 def any_table_is_normalised(answer, draw, reference):
-    """Tables of any shape are normalised, plain and jitted."""
+    """Tables of any shape are normalised."""
     for n in (draw.integer(2, 6), 1):
         x = draw.integer(2, 9) * draw.floats(n, 7) + draw.integer(-5, 5)
         expect_close(answer(x), reference(x), rtol=1e-3, atol=1e-4)
@@ -225,7 +227,10 @@ def no_call_at_all(plain_s, jitted_s):
     return plain / jitted, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted)))
 
 
-@hidden(idea="A first jitted call that takes no longer than a plain one.")
+@hidden(
+    idea="A first jitted call that takes no longer than a plain one.",
+    on="a first jitted call no slower than a plain one",
+)
 def it_pays_from_the_first_call(answer):
     """If the first jitted call is quick, it is 1 call; one call is the least."""
     for first in (1.0, 0.5, 0.25):
@@ -233,7 +238,7 @@ def it_pays_from_the_first_call(answer):
         expect_that(int(calls) == 1, "Where the first call takes no longer, it should be 1 call.", calls, "1")
 
 
-@hidden(idea="Lists in which an even number of times is left.")
+@hidden(idea="Lists in which an even number of times is left.", on="an even number of times after the first one")
 def even_numbers_of_times(answer, draw, reference):
     """Of an even number of times, the median is in the middle of two."""
     plain = [9.0, *(3.0 + draw.generator.random(4))]
@@ -243,7 +248,7 @@ def even_numbers_of_times(answer, draw, reference):
     expect_that(right, "The ratio should be that of the medians.", ratio, wanted)
 
 
-@hidden(idea="Other times.")
+@hidden(idea="Other times.", on="two lists of other times")
 def any_times(answer, draw, reference):
     """For other times the ratio and the number of calls are right."""
     for _ in range(3):
@@ -290,21 +295,24 @@ def numpy_selects(x):
     return x[x < 0]
 
 
-@hidden(idea="The result is an array of JAX's, not of NumPy's.")
+@hidden(idea="The result is an array of JAX's, not of NumPy's.", on="a JAX array, outside of `jax.jit`")
 def a_jax_array_comes_back(answer, draw):
     """The selected numbers are a JAX array."""
     got = answer(draw.floats(5) - 1)
     expect_that(got.origin == "jax", "The result should be a JAX array.", "an array of NumPy's", "an array of JAX's")
 
 
-@hidden(idea="Zeros of both signs, NaN and infinities among the numbers.")
+@hidden(
+    idea="Zeros of both signs, NaN and infinities among the numbers.",
+    on="a vector with zeros, NaN, infinities and a tiny number",
+)
 def zeros_and_nan_are_left_out(answer):
     """0.0, -0.0 and NaN are left out, and minus infinity is selected."""
     x = jnp.array([0.0, -0.0, jnp.nan, -jnp.inf, jnp.inf, -1e-30, -2.0])
     expect_equal(answer(x), jnp.array([-jnp.inf, -1e-30, -2.0]), "Only what is less than 0 should be selected.")
 
 
-@hidden(idea="No negative number, or nothing but negative numbers.")
+@hidden(idea="No negative number, or nothing but negative numbers.", on="only positive numbers, or only negative ones")
 def none_or_all_are_selected(answer):
     """If no number is negative the result is empty, and if all are it is x."""
     for x, wanted in ((jnp.array([1.0, 2.0]), jnp.zeros(0)), (jnp.array([-3.0]), jnp.array([-3.0]))):
@@ -341,8 +349,8 @@ def fixes_the_size(x):
 def any_number_of_negatives(answer, draw, reference):
     """For other numbers the negative ones are selected, and under `jit` JAX refuses."""
     x = jnp.concatenate([jnp.array([-1.0, 0.0]), draw.floats(draw.integer(4, 9))])
-    expect_close(answer(x), reference(x))
-    expect_raises(answer.jit.observe_error(x), "NonConcreteBooleanIndexError")
+    expect_close(answer(x), reference(x), on="other numbers, with a zero among them")
+    expect_raises(answer.jit.observe_error(x), "NonConcreteBooleanIndexError", on="other numbers, under `jax.jit`")
 
 
 # %% mean_of_negatives
@@ -399,7 +407,7 @@ def leaves_out_tiny_numbers(x):
     return jnp.where(mask, x, 0.0).sum() / jnp.maximum(mask.sum(), 1)
 
 
-@hidden(idea="Zeros among the numbers: they are not negative.")
+@hidden(idea="Zeros among the numbers: they are not negative.", on="zeros of either sign, or a single number")
 def zeros_do_not_count(answer, reference):
     """Zeros of either sign do not count."""
     for x in (jnp.array([0.0, -2.0, -0.0, -4.0]), jnp.array([-3.0]), jnp.array([-0.0])):
@@ -411,17 +419,24 @@ def infinity_and_nan_do_not_count(answer, reference):
     """Infinity and NaN do not count."""
     for other in (jnp.inf, jnp.nan):
         x = jnp.array([other, -2.0, 1.0, -4.0])
-        expect_close(answer(x), jnp.float32(-3.0), "For -2 and -4 and what is not negative the mean should be -3.")
-        expect_close(answer(x[:1]), jnp.float32(0.0), "Without any negative number it should be 0.")
+        expect_close(
+            answer(x),
+            jnp.float32(-3.0),
+            "For -2 and -4 and what is not negative the mean should be -3.",
+            on="a vector with infinity or NaN in it",
+        )
+        expect_close(
+            answer(x[:1]), jnp.float32(0.0), "Without any negative number it should be 0.", on="infinity or NaN alone"
+        )
 
 
-@hidden(idea="Minus infinity among the numbers: it is negative.")
+@hidden(idea="Minus infinity among the numbers: it is negative.", on="a vector with minus infinity in it")
 def minus_infinity_stays(answer):
     """With minus infinity the mean is minus infinity."""
     expect_close(answer(jnp.array([-jnp.inf, 1.0, -2.0])), jnp.float32(-jnp.inf), "The mean should be -inf.")
 
 
-@hidden(idea="Tiny numbers: the error is measured against them.")
+@hidden(idea="Tiny numbers: the error is measured against them.", on="tiny numbers with a negative one among them")
 def tiny_numbers_count(answer, draw, reference):
     """Tiny negative numbers count."""
     x = 1e-9 * draw.floats(6).at[0].set(-1.0)
@@ -453,9 +468,13 @@ def branches_on_the_count(x):
     return jnp.sum(jnp.where(mask, x, 0.0)) / mask.sum()
 
 
-@hidden(stage="jit", idea="Other numbers: some negative, all negative, none.")
+@hidden(
+    stage="jit",
+    idea="Other numbers: some negative, all negative, none.",
+    on="some, only, or no negative numbers, under `jax.jit`",
+)
 def any_numbers_under_jit(answer, draw, reference):
-    """For other numbers, plain and jitted, it is the mean of the negatives."""
+    """For other numbers, jitted, it is the mean of the negatives."""
     x = draw.floats(draw.integer(5, 9)) - 0.5
     for one in (x, -jnp.abs(x), jnp.abs(x)):
         expect_close(answer.jit(one), reference(one))
@@ -546,7 +565,9 @@ def forgets_the_ones(x, y):
     return result
 
 
-@hidden(stage="traces", idea="A call of the jitted function that is traced.")
+@hidden(
+    stage="traces", idea="A call of the jitted function that is traced.", on="three calls, the third with another shape"
+)
 def tracing_prints_them(answer, draw):
     """In a call that prints, the function is traced by `jax.jit`; in one that prints nothing, it is not."""
     calls = [(draw.floats(n, 3), draw.floats(3)) for n in (6, 6, 7)]
@@ -555,7 +576,7 @@ def tracing_prints_them(answer, draw):
     expect_that(seen == [(True, True), (False, False), (True, True)], message, seen, "traced and printed: 1st and 3rd")
 
 
-@hidden(stage="traces", idea="Other shapes.")
+@hidden(stage="traces", idea="Other shapes.", on="arrays of other shapes")
 def any_shapes_are_told(answer, draw, reference):
     """For other shapes the tracers have these shapes, and the result is right."""
     x, y = draw.floats(2, 5), draw.floats(5)
@@ -681,7 +702,7 @@ _runs = []
 _counted = jax.jit(lambda x: (_runs.append(1), 2 * x)[1])
 
 
-@hidden(idea="A second call: its function is a new one.")
+@hidden(idea="A second call: its function is a new one.", on="two calls with the same arguments")
 def a_second_call_starts_anew(answer, draw, reference):
     """Called again with the same arguments, it gives the same counts."""
     arguments = [draw.floats(2), draw.floats(3), draw.floats(2)]
@@ -690,7 +711,10 @@ def a_second_call_starts_anew(answer, draw, reference):
         expect_that(got == [1, 2, 2], "A second call should count from the beginning.", got, [1, 2, 2])
 
 
-@hidden(idea="An empty list, truth values, complex numbers, and arrays without an axis.")
+@hidden(
+    idea="An empty list, truth values, complex numbers, and arrays without an axis.",
+    on="an empty list, truth values, complex numbers, or scalars",
+)
 def other_types_are_counted(answer, reference):
     """Truth values, complex numbers and scalars of NumPy are counted right, and no argument gives no count."""
     for arguments in ([], [True, False, 1, 2], [1j, 2.0, np.float64(3.0), jnp.float32(1)]):
@@ -698,7 +722,11 @@ def other_types_are_counted(answer, reference):
         expect_that(got == wanted, "The counts should be those of these types.", got, wanted)
 
 
-@hidden(stage="traces", idea="Counting the types is not enough: a function is traced for each.")
+@hidden(
+    stage="traces",
+    idea="Counting the types is not enough: a function is traced for each.",
+    on="two arrays of different length, and a Python number",
+)
 def a_function_is_traced(answer, draw):
     """As many traces are made as are told."""
     seen = answer.observe([draw.floats(2), draw.floats(3), 1.0])
@@ -706,7 +734,7 @@ def a_function_is_traced(answer, draw):
     expect_that(seen.traces == int(seen.value[-1]), message, f"{seen.traces} traces", seen.value[-1])
 
 
-@hidden(idea="NumPy's float64, which is traced as float32.")
+@hidden(idea="NumPy's float64, which is traced as float32.", on="a NumPy array of float64, among other arguments")
 def numpy_arrays_are_traced_as_float32(answer, draw, reference):
     """NumPy arrays of float64, and new shapes in any order, are counted right."""
     n = draw.integer(2, 6)
@@ -774,7 +802,9 @@ def each_name_once(function, *args):
     return str(jaxpr), sorted({equation.primitive.name for equation in jaxpr.eqns})
 
 
-@hidden(idea="Functions that the visible checks do not use, and a matrix.")
+@hidden(
+    idea="Functions that the visible checks do not use, and a matrix.", on="another function, of a vector or a matrix"
+)
 def another_program_is_listed(answer, draw, reference):
     """For another function the text and the names are right."""
     for name, x in (("wave", draw.floats(draw.integer(2, 9))), ("norm", draw.floats(3, 4))):
@@ -884,7 +914,7 @@ def jits_the_product(x, rates):
 _times = jax.jit(lambda rate, x: rate * x)
 
 
-@hidden(stage="cost", idea="Every step, all of it, is in a jitted program.")
+@hidden(stage="cost", idea="Every step, all of it, is in a jitted program.", on="a vector, and two rates")
 def the_steps_are_jitted(answer, draw):
     """Nothing is computed outside of the jitted programs."""
     expect_nothing_outside(answer, draw.floats(3), [0.5, 0.25])
@@ -899,7 +929,7 @@ def by_a_ratio(x, rates):
     return x * (1 - first) * jnp.prod((1 - jnp.array(rates)) / (1 - first)) * (1 - first) ** (len(rates) - 1)
 
 
-@hidden(idea="Rates of 0, 1 and 2, and x that holds 0.")
+@hidden(idea="Rates of 0, 1 and 2, and x that holds 0.", on="rates with 0, 1 or 2 among them")
 def rates_of_0_and_1(answer, reference):
     """A rate of 0 changes nothing, a rate of 1 leaves 0, and a rate of 2 turns the sign."""
     x = jnp.array([1.5, 0.0, -2.0])
@@ -907,7 +937,7 @@ def rates_of_0_and_1(answer, reference):
         expect_close(answer(x, rates), reference(x, rates), "Each step should use its own rate.")
 
 
-@hidden(idea="Other rates.")
+@hidden(idea="Other rates.", on="five rates between 0 and 1")
 def any_rates(answer, draw, reference):
     """For other rates the result is right."""
     x, rates = draw.floats(4), [float(rate) for rate in draw.generator.random(5)]
@@ -1015,7 +1045,7 @@ def jits_only_the_sum(x, weights):
     return jax.jit(lambda v: v.sum())(x), saved
 
 
-@hidden(stage="cost", idea="All layers are in a jitted program.")
+@hidden(stage="cost", idea="All layers are in a jitted program.", on="a vector, and two weights")
 def the_whole_model_is_jitted(answer, draw):
     """No layer is computed outside of the jitted programs."""
     outside = outside_of_jit(answer, draw.floats(4), [0.5, 2.0])
@@ -1023,7 +1053,7 @@ def the_whole_model_is_jitted(answer, draw):
     expect_that(not {"tanh", "mul"} & {*outside}, message, sorted(outside), "no layer outside")
 
 
-@hidden(idea="Other weights, and a vector of one number.")
+@hidden(idea="Other weights, and a vector of one number.", on="four weights, for one number or for several")
 def any_layers(answer, draw, reference):
     """For other weights the total and the layers are right."""
     for n in (3, 1):
@@ -1127,7 +1157,7 @@ def jits_the_product_alone(x, factor):
 _product = jax.jit(lambda x, factor: x * factor)
 
 
-@hidden(stage="cost", idea="The product and the sum are both in the jitted program.")
+@hidden(stage="cost", idea="The product and the sum are both in the jitted program.", on="a vector and one factor")
 def the_whole_is_one_program(answer, draw):
     """Nothing is computed outside of the jitted function."""
     expect_nothing_outside(answer, draw.floats(3), 2.5)
@@ -1139,7 +1169,7 @@ def zero_is_taken_for_none(x, factor):
     return jnp.where(factor == 0, x, factor * x) + 1
 
 
-@hidden(idea="Factors 0 and 1, and a second vector for the same factor.")
+@hidden(idea="Factors 0 and 1, and a second vector for the same factor.", on="the factor 0 or 1, in several calls")
 def factors_0_and_1(answer, draw, reference):
     """Factors 0 and 1 count, too, and so does another x for the same factor."""
     for factor in (0.0, 1.0, 1.0):
@@ -1147,7 +1177,7 @@ def factors_0_and_1(answer, draw, reference):
         expect_close(answer(x, factor), reference(x, factor), "It should be factor * x + 1.")
 
 
-@hidden(idea="Another factor, and another length.")
+@hidden(idea="Another factor, and another length.", on="a longer vector, and another factor")
 def any_factor(answer, draw, reference):
     """For another length and factor the result is right."""
     x, factor = draw.floats(5), float(draw.integer(2, 99)) / 8
@@ -1225,13 +1255,15 @@ def each_flag_has_a_program(answer):
     """With a static flag each flag has a trace of its own, and an array, which cannot be hashed, is refused."""
     counts = [seen.traces for seen in answer.then(True).observe_calls([(1.5, True), (2.5, False)])]
     message = "With a static flag the first call with each flag should be traced."
-    expect_that(all(counts), message, f"traces: {counts}", "traces: [1, 1]")
+    expect_that(
+        all(counts), message, f"traces: {counts}", "traces: [1, 1]", on="two calls with a number, one for each flag"
+    )
     refused = answer.then(True).observe_error(1.5, jnp.array(True))
     message = "A static flag should be hashed, so an array as the flag should be refused; yours is taken."
-    expect_that(refused.error is not None, message, refused.value, "an error")
+    expect_that(refused.error is not None, message, refused.value, "an error", on="an array as the flag")
 
 
-@hidden(idea="Other numbers and a matrix, with both flags.")
+@hidden(idea="Other numbers and a matrix, with both flags.", on="an integer or a matrix, with either flag")
 def any_numbers_and_flags(answer, draw, reference):
     """For other numbers and both flags the result is right."""
     for x in (draw.integer(2, 99), draw.floats(2, 3)):
@@ -1319,7 +1351,11 @@ def scales_outside(x, width, scale):
 _sums = jax.jit(lambda x, width: jnp.convolve(x, jnp.ones(width), mode="valid"), static_argnums=1)
 
 
-@hidden(stage="cost", idea="The sums and the product are both in the jitted program.")
+@hidden(
+    stage="cost",
+    idea="The sums and the product are both in the jitted program.",
+    on="a vector, with one width and one scale",
+)
 def the_moving_sum_is_one_program(answer, draw):
     """Nothing is computed outside of the jitted function."""
     expect_nothing_outside(answer, draw.floats(6), 2, 1.5)
@@ -1330,9 +1366,17 @@ def any_width(answer, draw, reference):
     """For other lengths, widths and scales the result is right."""
     x, scale = draw.floats(7), float(draw.integer(2, 99)) / 8
     for width in (1, 7, draw.integer(2, 7)):
-        expect_close(answer(x, width, scale), reference(x, width, scale), rtol=1e-4, atol=1e-4)
+        expect_close(
+            answer(x, width, scale),
+            reference(x, width, scale),
+            rtol=1e-4,
+            atol=1e-4,
+            on="a width of 1, of n, or between",
+        )
     for scale in (0.0, 1.0, -0.25):
-        expect_close(answer(x, 2, scale), reference(x, 2, scale), rtol=1e-4, atol=1e-5)
+        expect_close(
+            answer(x, 2, scale), reference(x, 2, scale), rtol=1e-4, atol=1e-5, on="a scale of 0, of 1, or below 0"
+        )
 
 
 # %% sum_of_powers
@@ -1445,12 +1489,21 @@ def zero_and_tiny_numbers(answer):
     """For 0, -1, 1 and tiny numbers the sums are right."""
     x = jnp.array([0.0, -1.0, 1.0])
     for n, wanted in ((1, [0, -1, 1]), (2, [0, 0, 2]), (7, [0, -1, 7])):
-        expect_close(answer(x, n), jnp.array(wanted, dtype=jnp.float32), rtol=1e-4, atol=1e-5)
+        expect_close(
+            answer(x, n), jnp.array(wanted, dtype=jnp.float32), rtol=1e-4, atol=1e-5, on="the numbers 0, -1 and 1"
+        )
     tiny = jnp.array([1e-10, -3e-10])
-    expect_close(answer(tiny, 3), tiny, "Of a tiny number the sum should be nearly the number.", rtol=1e-4, atol=0.0)
+    expect_close(
+        answer(tiny, 3),
+        tiny,
+        "Of a tiny number the sum should be nearly the number.",
+        rtol=1e-4,
+        atol=0.0,
+        on="a vector of tiny numbers",
+    )
 
 
-@hidden(stage="jit", idea="n = 1, and n above 200.")
+@hidden(stage="jit", idea="n = 1, and n above 200.", on="n = 1 or a large n, under `jax.jit`")
 def any_n(answer, draw, reference):
     """For other numbers and any n the result is right."""
     x = jnp.append(jnp.tanh(draw.floats(4)) / 2, 1.0)
@@ -1524,7 +1577,7 @@ def debug_prints(x):
     return product
 
 
-@hidden(stage="traces", idea="Another shape.")
+@hidden(stage="traces", idea="Another shape.", on="a matrix with any number of rows")
 def any_shape_is_told(answer, draw, reference):
     """For another shape the lines and the value are right."""
     x = draw.floats(draw.integer(2, 6), 3)
@@ -1541,7 +1594,7 @@ def writes_three_lines_down(x):
     return jnp.array(x.shape).prod()
 
 
-@hidden(stage="traces", idea="A second call with the same shape, and integers.")
+@hidden(stage="traces", idea="A second call with the same shape.", on="two calls with matrices of one shape")
 def three_lines_are_traced(answer):
     """A second call with the same shape prints nothing: the function is jitted."""
     seen = answer.observe_calls([(jnp.ones((4, 2)),), (jnp.zeros((4, 2)),)])
@@ -1612,7 +1665,9 @@ def jits_the_failing_one(product):
     return jax.jit(lambda x: x.reshape(product(x.shape)))
 
 
-@hidden(stage="traces", idea="With `numpys_product` the function is jitted as well.")
+@hidden(
+    stage="traces", idea="With `numpys_product` the function is jitted as well.", on="a matrix, with NumPy's product"
+)
 def the_flattening_is_jitted(answer, draw):
     """With `numpys_product` the returned function is traced by `jax.jit`."""
     seen = answer.then(given("numpys_product")).observe(draw.floats(2, 3))
@@ -1620,7 +1675,10 @@ def the_flattening_is_jitted(answer, draw):
     expect_that(seen.traces > 0, message, seen.traces, "1 trace")
 
 
-@hidden(idea="Other shapes: one axis, an axis of one, an empty axis.")
+@hidden(
+    idea="Other shapes: one axis, an axis of one, an empty axis.",
+    on="arrays with one to three axes, or without elements",
+)
 def any_shape_is_flattened(answer, draw, reference):
     """Arrays of any shape are flattened."""
     for shape in ((draw.integer(1, 4), 2, 3), (4,), (1, 1), (0, 3)):
@@ -1783,7 +1841,9 @@ def reads_the_name(operation, x):
     return "static" if "numpy" in name else "traced"
 
 
-@hidden(idea="An operation that returns x as it is, and one that returns a shape.")
+@hidden(
+    idea="An operation that returns x as it is, and one that returns a shape.", on="an operation that computes nothing"
+)
 def what_computes_nothing_is_told_apart(answer, draw):
     """x as it is is traced, and its shape is static."""
     x = draw.floats(2, 3)
@@ -1792,7 +1852,10 @@ def what_computes_nothing_is_told_apart(answer, draw):
         expect_that(got == kind, f"`{name}` should be {kind}.", got, kind)
 
 
-@hidden(idea="Operations that raise other exceptions than TypeError.")
+@hidden(
+    idea="Operations that raise other exceptions than TypeError.",
+    on="operations that can raise an IndexError or a ValueError",
+)
 def every_class_of_exception_counts(answer, draw):
     """An operation that raises an IndexError or a ValueError is refused, and x may suit it after all."""
     for name, x, kind in (
@@ -1804,7 +1867,9 @@ def every_class_of_exception_counts(answer, draw):
         expect_that(got == kind, f"`{name}` should be {kind} for an x of shape {x.shape}.", got, kind)
 
 
-@hidden(idea="Operations that the visible checks do not use, and another x.")
+@hidden(
+    idea="Operations that the visible checks do not use, and another x.", on="other operations, for a matrix of floats"
+)
 def other_operations_are_told_apart(answer, draw):
     """Other operations are told apart as well."""
     x = draw.floats(2, draw.integer(2, 5))

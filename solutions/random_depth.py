@@ -80,12 +80,19 @@ def squeezes_one_number(keys, low, high):
 def one_key_and_equal_keys(answer, draw, reference):
     """One key draws one number, and so do two equal keys."""
     keys = draw.keys(1)
-    expect_equal(answer(keys, 0, 50), reference(keys, 0, 50), "One key should draw one number, in an array.")
+    expect_equal(
+        answer(keys, 0, 50),
+        reference(keys, 0, 50),
+        "One key should draw one number, in an array.",
+        on="a batch of one key",
+    )
     twice = jnp.concatenate([keys, keys])
-    expect_equal(answer(twice, 0, 50), reference(keys, 0, 50), "Two equal keys should draw one number.")
+    expect_equal(
+        answer(twice, 0, 50), reference(keys, 0, 50), "Two equal keys should draw one number.", on="two equal keys"
+    )
 
 
-@hidden(idea="Bounds below 0.")
+@hidden(idea="Other bounds, which may be below 0.", on="random bounds, which may be below 0")
 def any_bounds(answer, draw, reference):
     """For other bounds the numbers are those that were drawn."""
     low = draw.integer(-9, 9)
@@ -141,7 +148,12 @@ def seeds_with_the_last_word(key, low, high):
     return jax.random.randint(jax.random.key(jax.random.key_data(key)[1]), (), low, high)
 
 
-@hidden(kind="relation", required=True, idea="Bounds with more than a thousand million numbers between them.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Bounds with more than a thousand million numbers between them.",
+    on="hundreds of keys, and bounds very far apart",
+)
 def each_of_many_numbers_can_come(answer, draw):
     """Of 1610612736 numbers, half of those drawn are odd."""
     got = np.asarray(answer.vmap(in_axes=(0, None, None))(draw.keys(300), 0, 3 * 2**29))
@@ -150,7 +162,12 @@ def each_of_many_numbers_can_come(answer, draw):
     expect_that(abs(odd - 150) < 61, "Half of the numbers should be odd.", f"{odd} of 300", "about 150")
 
 
-@hidden(kind="relation", required=True, idea="Keys that differ in their first word only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Keys that differ in their first word only.",
+    on="keys that differ in their first word only",
+)
 def keys_with_one_second_word(answer, draw):
     """Keys that differ in their first word only draw different numbers."""
     bits = np.stack([draw.generator.integers(0, 2**32, size=300, dtype=np.uint32), np.full(300, 7, np.uint32)], axis=1)
@@ -159,7 +176,11 @@ def keys_with_one_second_word(answer, draw):
     expect_that(different > 250, "300 keys should draw about 300 different numbers.", different, "about 300")
 
 
-@hidden(stage="traces", idea="A second call with other bounds, as Python numbers: nothing is compiled again.")
+@hidden(
+    stage="traces",
+    idea="A second call with other bounds, as Python numbers: nothing is compiled again.",
+    on="calls in a row, each with other bounds",
+)
 def one_program_serves_all_bounds(answer, draw):
     """After the first call, other bounds compile nothing."""
     calls = [(draw.key(), 1, 6), (draw.key(), 2, 9), (draw.key(), -3, 40)]
@@ -201,7 +222,9 @@ def rounds_to_the_nearest(key, low, high):
     return jnp.round(jax.random.uniform(key, minval=low, maxval=high - 1)).astype(int)
 
 
-@hidden(stage="jit", kind="relation", idea="Bounds below 0, compiled.")
+@hidden(
+    stage="jit", kind="relation", idea="Other bounds, compiled.", on="random bounds close together, under `jax.jit`"
+)
 def other_bounds_are_kept(answer, draw):
     """Compiled, with other bounds, the numbers lie within them."""
     for _ in range(3):
@@ -282,7 +305,12 @@ def adds_a_small_number(x):
     return jnp.trunc(x + jnp.sign(x) * 1e-6).astype(int).reshape(())
 
 
-@hidden(stage="jit", required=True, idea="Large numbers, up to a thousand million, and numbers just below 1.")
+@hidden(
+    stage="jit",
+    required=True,
+    idea="Large numbers, up to a thousand million, and numbers just below 1.",
+    on="large numbers, and fractions close to 1 or -1",
+)
 def large_numbers_are_cut_off(answer):
     """Large numbers are cut off exactly, and numbers just below 1 become 0."""
     for number in (130.7, -300.25, 2049.5, -40001.5, 123456.75, 16777213.0, -1.5e9, 0.99999994, -0.99999994):
@@ -290,7 +318,9 @@ def large_numbers_are_cut_off(answer):
         expect_equal(answer.jit(x), jnp.int32(int(x[0])), f"{x[0]} should become {int(x[0])}.")
 
 
-@hidden(stage="jit", idea="Numbers between -200 and 200, compiled.")
+@hidden(
+    stage="jit", idea="Numbers between -200 and 200, compiled.", on="random fractional numbers, with and without jit"
+)
 def any_number_becomes_an_integer(answer, draw):
     """Other numbers are cut off too, also when compiled."""
     for _ in range(3):
@@ -456,7 +486,7 @@ def knows_them_by_name(function, *args):
     return plain, compiled.get(late.get(name, ""), "")
 
 
-@hidden(idea="A Python number as argument: `jax.jit` must trace it too.")
+@hidden(idea="A Python number as argument: `jax.jit` must trace it too.", on="a Python number as the argument")
 def python_numbers_are_traced_too(answer):
     """A Python number is traced by `jax.jit` as well."""
     got = tuple(answer(given("value_to_float"), 2.0))
@@ -467,18 +497,28 @@ def python_numbers_are_traced_too(answer):
 def several_arguments_are_passed_on(answer, draw):
     """Functions of three arguments get all of them."""
     square, row = draw.floats(2, 2), draw.floats(1, 2)
-    expect_equal(tuple(answer(given("block"), square, row, row)), ("", ""), "`block` should not fail.")
+    expect_equal(
+        tuple(answer(given("block"), square, row, row)),
+        ("", ""),
+        "`block` should not fail.",
+        on="three arguments whose shapes fit",
+    )
     wrong_size = draw.floats(1, 3)
     names = ("TypeError", "TypeError")
-    expect_equal(tuple(answer(given("block"), square, wrong_size, row)), names, "`block` should fail both ways.")
+    expect_equal(
+        tuple(answer(given("block"), square, wrong_size, row)),
+        names,
+        "`block` should fail both ways.",
+        on="three arguments whose shapes do not fit",
+    )
 
 
 @hidden(idea="An index that is too large, and a function without its argument.")
 def any_exception_is_named(answer):
     """An index that is too big fails in one way when plain and in another when compiled."""
     got = answer(given("value_as_index"), jnp.array(7))
-    expect_equal(got, ("IndexError", "TracerIntegerConversionError"))
-    expect_equal(answer(given("value_in_jax")), ("TypeError", "TypeError"))
+    expect_equal(got, ("IndexError", "TracerIntegerConversionError"), on="an index that is too large")
+    expect_equal(answer(given("value_in_jax")), ("TypeError", "TypeError"), on="a function called without its argument")
 
 
 # %% predict_body_runs
@@ -584,7 +624,10 @@ def never_runs(function, batches):
     return len(batches), len({(xs.shape, xs.dtype) for xs in batches})
 
 
-@hidden(idea="A function that fails under `vmap`: it is run, so its exception comes out.")
+@hidden(
+    idea="A function that fails under `vmap`: it is run, so its exception comes out.",
+    on="a function that fails under vmap",
+)
 def a_function_that_fails(answer):
     """A function that fails under `vmap` fails here too."""
     seen = answer.observe_error(given("value_to_int"), [jnp.ones(2)])
@@ -597,12 +640,14 @@ def a_second_call_counts_anew(answer):
     batches = [jnp.ones(2), jnp.ones(1), jnp.ones(2)]
     for seen in answer.observe_calls([(given("value_in_jax"), batches)] * 2):
         got = tuple(int(part) for part in seen.value)
-        expect_that(got == (3, 2), "Each call should count 3 and 2 runs.", got, (3, 2))
+        expect_that(
+            got == (3, 2), "Each call should count 3 and 2 runs.", got, (3, 2), on="the same call twice in a row"
+        )
     got = tuple(int(part) for part in answer(given("value_in_jax"), []))
-    expect_that(got == (0, 0), "Without batches there should be no runs.", got, (0, 0))
+    expect_that(got == (0, 0), "Without batches there should be no runs.", got, (0, 0), on="an empty list of batches")
 
 
-@hidden(idea="Batches of one length and two dtypes.")
+@hidden(idea="Batches of one length and two dtypes.", on="batches of one length and two dtypes")
 def another_dtype_is_traced_again(answer):
     """Batches of one length and two dtypes, four in all: 4 runs and 2 runs."""
     batches = [jnp.ones(3), jnp.ones(3, int), jnp.zeros(3), jnp.zeros(3, int)]
@@ -687,7 +732,7 @@ def squeezes_a_batch_of_one(weights, xs, depth):
     return jnp.squeeze(jax.lax.fori_loop(0, depth, lambda _, h: jnp.tanh(h @ weights + xs), jnp.zeros_like(xs)))
 
 
-@hidden(idea="A batch of one example with one row.")
+@hidden(idea="A batch of one example with one row.", on="a batch of one example with one row")
 def one_example_of_one_row(answer, draw, reference):
     """A batch of one example has one state."""
     weights, xs = draw.floats(3, 3), draw.floats(1, 1, 3)
@@ -695,7 +740,7 @@ def one_example_of_one_row(answer, draw, reference):
         expect_close(answer(weights, xs, depth), reference(weights, xs, depth), atol=1e-5)
 
 
-@hidden(idea="A depth of more than six.")
+@hidden(idea="A depth of more than six.", on="a depth greater than six")
 def other_sizes_run_too(answer, draw, reference):
     """Other shapes and a greater depth give the state of a plain loop."""
     # The weights turn the state by a quarter at each step and make it grow, so that it never comes to rest.
@@ -766,7 +811,12 @@ def squeezes_a_batch_of_one(key, tokens):
     return keys, jnp.squeeze(jax.vmap(draw_depth)(keys))
 
 
-@hidden(kind="relation", required=True, idea="Keys that differ in their first word only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Keys that differ in their first word only.",
+    on="two keys that differ in their first word only",
+)
 def keys_with_one_second_word(answer, draw):
     """Keys that differ in their first word only give different keys."""
     keys = [jax.random.wrap_key_data(jnp.uint32([word, 7])) for word in (1, 2)]
@@ -775,14 +825,14 @@ def keys_with_one_second_word(answer, draw):
     expect_that(not (first.bits[:, None] == other.bits).all(-1).any(), message, other, "other keys")
 
 
-@hidden(kind="relation", required=True, idea="A batch of one example.")
+@hidden(kind="relation", required=True, idea="A batch of one example.", on="a batch of one example")
 def one_example(answer, draw):
     """One example gets one key and one depth, in arrays."""
     for part in pair(answer(draw.key(), jnp.zeros((1, 4), int))):
         expect_shape(part, (1,), "One example should get one key and one depth, in arrays.")
 
 
-@hidden(kind="relation", idea="A batch of seven examples.")
+@hidden(kind="relation", idea="A batch of seven examples.", on="a batch of seven examples")
 def another_batch_gets_its_depths(answer, draw):
     """Seven examples get seven different keys and depths from 1 to 6."""
     keys, depths = answer(draw.key(), jnp.zeros((7, 3), int))
@@ -888,14 +938,17 @@ def maps_two_arrays(function, *batches):
     return "", []
 
 
-@hidden(idea="A function of three arguments that works under `vmap`.")
+@hidden(
+    idea="A function of three arguments that works under `vmap`.",
+    on="a function of three arguments that works under vmap",
+)
 def three_batches_are_mapped(answer, draw):
     """A function of three arguments gets all three, and does not complain."""
     got = answer(given("block"), draw.floats(2, 3, 3), draw.floats(2, 1, 3), draw.floats(2, 1, 3))
     expect_that(tuple(got) == ("", []), "`block` works under `vmap`: it should not complain.", tuple(got), ("", []))
 
 
-@hidden(idea="A batch of indices for a Python list.")
+@hidden(idea="A batch of indices for a Python list.", on="a batch of indices into a Python list")
 def another_failure_is_read(answer):
     """A batch of numbers as a Python index fails with TracerIntegerConversionError."""
     name, lines = answer(given("value_as_index"), jnp.array([0, 1]))
@@ -1019,7 +1072,12 @@ def squeezes_one_row(weights, x, depth):
     return jnp.squeeze(h)
 
 
-@hidden(stage="gradient", required=True, idea="Depths 0, 2 and 6, and the gradient by `weights` and by `x`.")
+@hidden(
+    stage="gradient",
+    required=True,
+    idea="Depths 0, 2 and 6, and the gradient by `weights` and by `x`.",
+    on="depth 0, the greatest depth, and one between",
+)
 def the_gradient_is_that_of_the_loop(answer, draw, reference):
     """The gradients by the weights and by x are those of a plain loop."""
     weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
@@ -1034,9 +1092,19 @@ def every_depth_is_honoured(answer, draw, reference):
     """Compiled, each depth from 0 to 6 gives the state of the reference."""
     weights, x = draw.floats(3, 3), draw.floats(2, 3)
     for depth in range(7):
-        expect_close(answer.jit(weights, x, jnp.int32(depth)), reference.jit(weights, x, jnp.int32(depth)), rtol=1e-3)
+        expect_close(
+            answer.jit(weights, x, jnp.int32(depth)),
+            reference.jit(weights, x, jnp.int32(depth)),
+            rtol=1e-3,
+            on="each depth from 0 to 6, under `jax.jit`",
+        )
     x = draw.floats(1, 3)
-    expect_close(answer.jit(weights, x, jnp.int32(4)), reference.jit(weights, x, jnp.int32(4)), rtol=1e-3)
+    expect_close(
+        answer.jit(weights, x, jnp.int32(4)),
+        reference.jit(weights, x, jnp.int32(4)),
+        rtol=1e-3,
+        on="an input of one row, under `jax.jit`",
+    )
 
 
 # %% counted_depth
@@ -1106,7 +1174,7 @@ def stops_at_64(weights, x, depth):
     return jax.lax.fori_loop(0, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
 
 
-@hidden(stage="jit", idea="A depth of some hundred, and a depth of 1000.")
+@hidden(stage="jit", idea="A depth of some hundred, and a depth of 1000.", on="depths of some hundred, and one of 1000")
 def a_large_depth_is_honoured(answer, draw, reference):
     """Compiled, depths of some hundred and of a thousand give the state of the reference."""
     weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
@@ -1211,7 +1279,7 @@ def formula_from_the_value(power, w, n):
     return (None if reverse is None else rounds * value / w), rounds * value / w
 
 
-@hidden(idea="w = 0, negative w, and no rounds at all.")
+@hidden(idea="w = 0, negative w, and no rounds at all.", on="a w of 0, a negative w, or no rounds")
 def no_rounds_and_zero(answer):
     """At w = 0 and w = -1.5, and for 0 rounds, the derivatives are right."""
     for w, n, wanted in ((0.0, 3, 0.0), (0.0, 1, 1.0), (2.0, 0, 0.0), (-1.5, 3, 6.75)):
@@ -1227,10 +1295,26 @@ def other_slopes_are_right(answer, draw):
     """For other numbers the derivatives are n * w**(n - 1)."""
     w, n = draw.generator.uniform(0.5, 1.5), draw.integer(2, 8)
     got = answer(given("power_masked"), w, n)
-    expect_that(np.allclose([float(part) for part in got], n * w ** (n - 1), rtol=1e-4), "A derivative is wrong.", got)
+    expect_that(
+        np.allclose([float(part) for part in got], n * w ** (n - 1), rtol=1e-4),
+        "A derivative is wrong.",
+        got,
+        on="a masked loop with random w and n",
+    )
     backward, forward = answer(given("power_counted"), w, n)
-    expect_that(backward is None, "The counted loop has no reverse gradient.", backward, "None")
-    expect_that(np.allclose(float(forward), n * w ** (n - 1), rtol=1e-4), "The forward derivative is wrong.", forward)
+    expect_that(
+        backward is None,
+        "The counted loop has no reverse gradient.",
+        backward,
+        "None",
+        on="a counted loop with random w and n",
+    )
+    expect_that(
+        np.allclose(float(forward), n * w ** (n - 1), rtol=1e-4),
+        "The forward derivative is wrong.",
+        forward,
+        on="a counted loop with random w and n",
+    )
 
 
 # %% depth_loss
@@ -1316,7 +1400,12 @@ def freezes_the_inputs(weights, xs, depths):
     return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).mean()
 
 
-@hidden(stage="gradient", required=True, idea="The gradient by `xs`, for depths from 0 to 6.")
+@hidden(
+    stage="gradient",
+    required=True,
+    idea="The gradient by `xs`, for depths from 0 to 6.",
+    on="a batch with depths 0, 6 and one between",
+)
 def the_gradient_by_the_inputs(answer, draw, reference):
     """The gradient by xs is that of plain loops."""
     weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
@@ -1329,11 +1418,21 @@ def the_gradient_by_the_inputs(answer, draw, reference):
 def other_depths_have_their_gradient(answer, draw, reference):
     """For other depths, also 0 and 6, and for one example, the gradient is that of the reference."""
     weights, xs, one = draw.floats(3, 3), draw.floats(1, 1, 3), np.array([2], np.int32)
-    expect_close(answer.grad().jit(weights, xs, one), reference.grad().jit(weights, xs, one), rtol=1e-3, atol=1e-4)
+    expect_close(
+        answer.grad().jit(weights, xs, one),
+        reference.grad().jit(weights, xs, one),
+        rtol=1e-3,
+        atol=1e-4,
+        on="a batch of one example",
+    )
     weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
     depths = np.array([0, 6, draw.integer(1, 6)], np.int32)
     expect_close(
-        answer.grad().jit(weights, xs, depths), reference.grad().jit(weights, xs, depths), rtol=1e-3, atol=1e-4
+        answer.grad().jit(weights, xs, depths),
+        reference.grad().jit(weights, xs, depths),
+        rtol=1e-3,
+        atol=1e-4,
+        on="a batch with depths 0, 6 and one between",
     )
 
 
@@ -1419,7 +1518,7 @@ def counts_in_both_phases(weights, x, k):
     return jnp.mean(run(jax.lax.stop_gradient(run(jnp.zeros_like(x), k)), MAX_DEPTH - k) ** 2)
 
 
-@hidden(stage="gradient", idea="k = 0 and k = 6.")
+@hidden(stage="gradient", idea="k = 0 and k = 6.", on="the smallest and the largest k")
 def the_ends_of_the_range_are_right(answer, draw, reference):
     """For k = 0 all steps have a gradient, and for k = 6 none has."""
     weights, x = draw.floats(3, 3), draw.floats(2, 3)
@@ -1490,24 +1589,56 @@ def multiplies_the_input_by_the_mask(x, n):
 def tiny_entries_count(answer):
     """Tiny entries have their root and their slope."""
     x = np.float32([1e-12, 1e-20, 4.0, -1.0])
-    expect_close(answer(x, jnp.int32(2)), np.float32(1.0001e-6), "Tiny entries should have their roots.", atol=1e-6)
+    expect_close(
+        answer(x, jnp.int32(2)),
+        np.float32(1.0001e-6),
+        "Tiny entries should have their roots.",
+        atol=1e-6,
+        on="only tiny entries among those that count",
+    )
     wanted = np.float32([0.5e6, 0.5e10, 0.25, 0.0])
-    expect_close(answer.grad()(x, jnp.int32(3)), wanted, "Tiny entries should have their slopes.", rtol=1e-3, atol=0.0)
+    expect_close(
+        answer.grad()(x, jnp.int32(3)),
+        wanted,
+        "Tiny entries should have their slopes.",
+        rtol=1e-3,
+        atol=0.0,
+        on="tiny entries beside a larger one, under grad",
+    )
 
 
 @hidden(stage="gradient", required=True, idea="Padding of NaN and of infinity, no padding, and nothing but padding.")
 def the_padding_may_be_anything(answer):
     """Padding of NaN and infinity leaves no trace in value and gradient."""
     x = np.float32([4.0, np.nan, np.inf, -np.inf])
-    expect_close(answer(x, jnp.int32(1)), np.float32(2.0), "The padding should leave no trace in the sum.")
+    expect_close(
+        answer(x, jnp.int32(1)),
+        np.float32(2.0),
+        "The padding should leave no trace in the sum.",
+        on="padding of NaN and infinities",
+    )
     for n, wanted in ((1, [0.25, 0, 0, 0]), (0, [0, 0, 0, 0])):
         got = answer.grad().jit(x, jnp.int32(n))
-        expect_close(got, np.float32(wanted), "The padding should have the gradient 0.")
+        expect_close(
+            got,
+            np.float32(wanted),
+            "The padding should have the gradient 0.",
+            on="padding with NaN, beside one entry or none",
+        )
     x = np.float32([4.0, 16.0])
-    expect_close(answer.grad()(x, jnp.int32(2)), np.float32([0.25, 0.125]), "All entries should count.")
+    expect_close(
+        answer.grad()(x, jnp.int32(2)),
+        np.float32([0.25, 0.125]),
+        "All entries should count.",
+        on="a row without padding",
+    )
 
 
-@hidden(stage="gradient", idea="A batch of rows with a count for each, padded with 0.")
+@hidden(
+    stage="gradient",
+    idea="A batch of rows with a count for each, padded with 0.",
+    on="a batch of rows with different counts",
+)
 def other_roots_have_a_finite_gradient(answer, draw):
     """For other entries, with a count for each row, the gradient is that of the used entries."""
     x = np.abs(draw.numpy(3, 4)) + np.float32(0.5)
@@ -1611,7 +1742,11 @@ def a_list_that_ends(values):
     return sum_of_exp(np.pad(values, (0, size - n)), n)
 
 
-@hidden(stage="cost", idea="The lengths 1, 2, 3, 5, 9, 17, 33 and 65: each pads to another power of two.")
+@hidden(
+    stage="cost",
+    idea="The lengths 1, 2, 3, 5, 9, 17, 33 and 65: each pads to another power of two.",
+    on="lengths that pad to different powers of two",
+)
 def every_power_of_two_is_a_bucket(answer, draw):
     """Each of the lengths 1, 2, 3, 5, 9, 17, 33 and 65 needs a program of its own."""
     lengths = (1, 2, 3, 5, 9, 17, 33, 65)
@@ -1620,7 +1755,11 @@ def every_power_of_two_is_a_bucket(answer, draw):
     expect_that(not shared, "Each of these lengths should have a program of its own.", f"no new program for {shared}")
 
 
-@hidden(stage="cost", idea="Lengths of some hundred and of some thousand.")
+@hidden(
+    stage="cost",
+    idea="Lengths of some hundred and of some thousand.",
+    on="pairs of lengths in the hundreds and thousands",
+)
 def large_buckets_are_shared(answer, draw):
     """Long arrays are padded to powers of two as well."""
     for first, then in ((130, 256), (600, 1000), (2049, 4000), (5000, 8192)):
@@ -1629,7 +1768,7 @@ def large_buckets_are_shared(answer, draw):
         expect_that(seen[1].compiles == 0, message, f"{seen[1].compiles} compilations", "0")
 
 
-@hidden(idea="Between 10 and 15 values.")
+@hidden(idea="Between 10 and 15 values.", on="a vector of ten to fifteen numbers")
 def another_length_is_summed(answer, draw):
     """For another length the result is the sum of exp of the values."""
     values = draw.numpy(draw.integer(10, 16))
@@ -1717,13 +1856,25 @@ def items_may_be_anything(answer, draw):
     items = np.float32([np.nan, np.inf, 1, 1, np.nan, -np.inf])
     for k in (0, 2, 6):
         got = int(np.asarray(answer.jit(draw.key(), items, jnp.int32(k))).sum())
-        expect_that(got == k, f"With k = {k}, exactly {k} items should be chosen.", got, k)
+        expect_that(
+            got == k,
+            f"With k = {k}, exactly {k} items should be chosen.",
+            got,
+            k,
+            on="items that are NaN, infinite or equal",
+        )
     for k in (0, 1):
         got = np.asarray(answer(draw.key(), np.zeros(1, np.float32), jnp.int32(k))).tolist()
-        expect_that(got == [bool(k)], f"Of one item, {k} should be chosen.", got, [bool(k)])
+        expect_that(got == [bool(k)], f"Of one item, {k} should be chosen.", got, [bool(k)], on="a single item")
 
 
-@hidden(stage="jit", kind="relation", required=True, idea="Keys that differ in their first word only.")
+@hidden(
+    stage="jit",
+    kind="relation",
+    required=True,
+    idea="Keys that differ in their first word only.",
+    on="keys that differ in their first word only",
+)
 def keys_with_one_second_word(answer, draw):
     """Keys that differ in their first word only choose different items."""
     bits = np.stack([np.arange(6000, dtype=np.uint32), np.full(6000, 7, np.uint32)], axis=1)
@@ -1738,5 +1889,10 @@ def other_sizes_choose_too(answer, draw):
     """Of nine items exactly k are chosen, and the same key chooses the same ones."""
     key, k = draw.key(), draw.integer(1, 9)
     got = answer.jit(key, draw.floats(9), jnp.int32(k))
-    expect_that(int(np.asarray(got).sum()) == k, "Another number of items is chosen.", got, k)
-    expect_equal(answer.jit(key, jnp.zeros(9), jnp.int32(k)), got, "The same key chose other items.")
+    expect_that(int(np.asarray(got).sum()) == k, "Another number of items is chosen.", got, k, on="nine random items")
+    expect_equal(
+        answer.jit(key, jnp.zeros(9), jnp.int32(k)),
+        got,
+        "The same key chose other items.",
+        on="the same key with other items",
+    )

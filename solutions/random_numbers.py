@@ -107,7 +107,10 @@ def always_seeds_with_zero(seed, draws):
     return state[1], state[2]
 
 
-@hidden(idea="Other seeds, and none, one or 700 draws: then the words are renewed.")
+@hidden(
+    idea="Other seeds, and none, one or 700 draws: then the words are renewed.",
+    on="a random seed, with none, few or hundreds of draws",
+)
 def any_seed_and_count(answer, draw, reference):
     """For any seed and number of draws the state is the one that NumPy has."""
     for draws in (0, 1, 5, 700):
@@ -161,7 +164,7 @@ def goes_on_after_the_vector(seed, n):
     return np.array([np.random.uniform() for _ in range(n)]), at_once
 
 
-@hidden(idea="Other seeds, and vectors of one number or more.")
+@hidden(idea="Other seeds, and vectors of one number or more.", on="random seeds, and vectors of one or more numbers")
 def any_seed_and_size(answer, draw, reference):
     """For any seed and size both ways give NumPy's numbers."""
     for n in (1, 2, 7):
@@ -238,7 +241,7 @@ def turns_the_formula_round(seed):
     return bar_first, baz() + 2 * bar()
 
 
-@hidden(idea="Other seeds.")
+@hidden(idea="Other seeds.", on="a random seed")
 def any_seed(answer, draw, reference):
     """For any seed both sums are the right ones."""
     for _ in range(3):
@@ -337,7 +340,7 @@ def words_of_key_42(key):
     }
 
 
-@hidden(idea="Other keys, typed and legacy.")
+@hidden(idea="Other keys, typed and legacy.", on="a typed key, and a legacy one")
 def any_key_of_either_kind(answer, draw, reference):
     """Any key, typed or legacy, is described."""
     for key in (draw.key(), draw.legacy_key()):
@@ -389,7 +392,7 @@ def one_key_for_each_number(seed, n):
     return np.random.uniform(size=n), jax.vmap(jax.random.uniform)(keys)
 
 
-@hidden(idea="Other seeds and sizes, a size of one included.")
+@hidden(idea="Other seeds and sizes, a size of one included.", on="random seeds, with one number or more")
 def any_seed_and_size(answer, draw, reference):
     """For any seed and size both parts are the right ones."""
     for n in (1, 2, 6):
@@ -447,7 +450,7 @@ def one_draw_given_twice(key):
     return first, first, jax.random.key_data(key)
 
 
-@hidden(stage="keys", idea="Two draws from one key: both read it.")
+@hidden(stage="keys", idea="Two draws from one key: both read it.", on="a random typed key")
 def both_numbers_are_drawn(answer, draw):
     """There are two draws from the key."""
     key = draw.key()
@@ -456,7 +459,7 @@ def both_numbers_are_drawn(answer, draw):
     expect_that(draws == 2, "There should be two draws from the key.", f"{draws} draws", "2 draws")
 
 
-@hidden(idea="Other keys, typed and legacy.")
+@hidden(idea="Other keys, typed and legacy.", on="a typed key, and a legacy one")
 def any_key_of_either_kind(answer, draw, reference):
     """Any key, typed or legacy, gives its own number twice and stays as it was."""
     for key in (draw.key(), draw.legacy_key()):
@@ -566,7 +569,10 @@ def covariance_for_apart(key, n):
     return reused, np.cov(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1]
 
 
-@hidden(idea="`apart` is a correlation: near zero, and by chance another number for each key.")
+@hidden(
+    idea="`apart` is a correlation: near zero, and by chance another number for each key.",
+    on="many keys, with some dozens of draws each",
+)
 def apart_has_the_spread_of_chance(answer, draw):
     """Over 80 keys, `apart` is another number each time, and as far from zero as chance alone makes it."""
     apart = np.asarray([number(parts(answer(draw.key(), 50), 2)[1]) for _ in range(80)])
@@ -583,7 +589,7 @@ def apart_has_the_spread_of_chance(answer, draw):
     )
 
 
-@hidden(idea="Other keys, typed and legacy, and more draws.")
+@hidden(idea="Other keys, typed and legacy, and more draws.", on="typed and legacy keys, with thousands of draws")
 def any_key_of_either_kind(answer, draw, reference):
     """For any key, typed or legacy, `reused` is right and `apart` is near zero."""
     for key in (draw.key(), draw.legacy_key()):
@@ -687,7 +693,10 @@ def counts_the_draws_only(function, key):
     return function.__name__ == "draw_twice"
 
 
-@hidden(idea="A split uses up its key: drawing from it afterwards is reuse.")
+@hidden(
+    idea="A split uses up its key: drawing from it afterwards is reuse.",
+    on="a function that splits a key, then draws from it",
+)
 def drawing_from_a_split_key_is_reuse(answer, draw):
     """Splitting a key and then drawing from it is found."""
     got = answer(given("split_and_draw_from_parent"), draw.key())
@@ -696,7 +705,7 @@ def drawing_from_a_split_key_is_reuse(answer, draw):
     )
 
 
-@hidden(idea="Not only the samplers of numbers use up a key.")
+@hidden(idea="Not only the samplers of numbers use up a key.", on="a function that shuffles and draws with one key")
 def shuffling_uses_up_a_key(answer, draw):
     """Shuffling with a key and then drawing from it is found."""
     got = answer(given("shuffle_then_draw"), draw.key())
@@ -778,7 +787,7 @@ def draws_from_the_key_that_goes_on(key, n):
     return jnp.stack(draws)
 
 
-@hidden(idea="Other keys, typed and legacy, and one draw or more.")
+@hidden(idea="Other keys, typed and legacy, and one draw or more.", on="typed and legacy keys, with one draw or more")
 def any_key_and_count(answer, draw, reference):
     """For any key, typed or legacy, and any n the draws are the right ones."""
     for key in (draw.key(), draw.legacy_key()):
@@ -836,7 +845,9 @@ def folds_instead_of_splitting(key, n):
     return jax.random.fold_in(key, 0), jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(1, n + 1))
 
 
-@hidden(idea="Other keys, typed and legacy, with one subkey or more.")
+@hidden(
+    idea="Other keys, typed and legacy, with one subkey or more.", on="typed and legacy keys, with one subkey or more"
+)
 def any_key_of_either_kind(answer, draw, reference):
     """For any key, typed or legacy, the new keys are those of one split."""
     for key in (draw.key(), draw.legacy_key()):
@@ -887,7 +898,9 @@ def a_chain_of_splits(key, n):
     return jnp.stack(draws), jax.random.normal(key, (n,))
 
 
-@hidden(idea="Other keys, typed and legacy, and one number or more.")
+@hidden(
+    idea="Other keys, typed and legacy, and one number or more.", on="typed and legacy keys, with one number or more"
+)
 def any_key_and_size(answer, draw, reference):
     """For any key, typed or legacy, and any n both vectors are the right ones."""
     for key in (draw.key(), draw.legacy_key()):
@@ -937,7 +950,7 @@ def a_python_loop(keys):
     return jnp.stack([jax.random.normal(keys[i]) for i in range(len(keys))])
 
 
-@hidden(idea="One key or more, typed and legacy.")
+@hidden(idea="One key or more, typed and legacy.", on="batches of one and of several keys, typed and legacy")
 def any_keys_of_either_kind(answer, draw, reference):
     """For any keys, typed or legacy, the numbers are the right ones."""
     for keys in (draw.keys(1), draw.keys(6), jax.random.key_data(draw.keys(5))):
@@ -1073,27 +1086,38 @@ def uses_one_word_of_the_key(key, n, m):
     return jax.random.normal(key_a, (n,)), jax.random.normal(key_b, (m,))
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_samples(answer, draw):
     """Two keys that share a word give different samples."""
     expect_different_for_near_keys(answer, draw, 3, 5)
 
 
-@hidden(kind="relation", idea="Large samples: their numbers are spread as normal numbers are.")
+@hidden(
+    kind="relation", idea="Large samples: their numbers are spread as normal numbers are.", on="two very large samples"
+)
 def both_are_spread_as_normal_numbers(answer, draw):
     """In samples of 20000 numbers the right parts are near zero and far from it."""
     for part in parts(answer(draw.key(), 20_000, 20_000), 2):
         expect_normal_distribution(part)
 
 
-@hidden(idea="Samples of one number.")
+@hidden(idea="Samples of one number.", on="two samples of one number each")
 def samples_of_one_number(answer, draw):
     """Samples of one number have the shape (1,)."""
     for part in parts(answer(draw.key(), 1, 1), 2):
         expect_that(part.shape == (1,), "The shape should be (1,).", str(part.shape), "(1,)")
 
 
-@hidden(kind="relation", idea="Large samples of one size, from typed and legacy keys.")
+@hidden(
+    kind="relation",
+    idea="Large samples of one size, from typed and legacy keys.",
+    on="typed and legacy keys, and large samples of one size",
+)
 def both_look_standard_normal(answer, draw):
     """Large samples have mean 0 and standard deviation 1, and do not go together."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1205,7 +1229,12 @@ def uses_one_word_of_the_key(key, step_sizes):
     return jnp.cumsum(step_sizes * jax.random.normal(jax.random.key(seed), step_sizes.shape))
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_walks(answer, draw):
     """Two keys that share a word give different walks."""
     expect_different_for_near_keys(answer, draw, jnp.ones(4))
@@ -1220,12 +1249,27 @@ def divides_by_the_sum(key, step_sizes):
 @hidden(idea="Steps of size 0, and a walk of one step.")
 def steps_of_size_zero(answer, draw):
     """Steps of size 0 leave the position, and a walk may have one step."""
-    expect_close(answer(draw.key(), jnp.zeros(3)), jnp.zeros(3), "With steps of size 0 the walk should stay at 0.")
+    expect_close(
+        answer(draw.key(), jnp.zeros(3)),
+        jnp.zeros(3),
+        "With steps of size 0 the walk should stay at 0.",
+        on="steps of size 0",
+    )
     got = answer(draw.key(), jnp.ones(1))
-    expect_that(got.shape == (1,), "A walk of one step should have one position.", str(got.shape), "(1,)")
+    expect_that(
+        got.shape == (1,),
+        "A walk of one step should have one position.",
+        str(got.shape),
+        "(1,)",
+        on="a walk of one step",
+    )
 
 
-@hidden(kind="relation", idea="A walk of 2000 steps, from a typed and a legacy key.")
+@hidden(
+    kind="relation",
+    idea="A walk of 2000 steps, from a typed and a legacy key.",
+    on="long walks, from a typed and a legacy key",
+)
 def noise_is_standard_normal(answer, draw):
     """The normal numbers have mean 0 and standard deviation 1, and a step says nothing of the next."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1477,13 +1521,23 @@ def few_seeds(key, shapes):
     }
 
 
-@hidden(kind="relation", required=True, idea="A layer of 20000 numbers: they are spread as normal numbers are.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="A layer of 20000 numbers: they are spread as normal numbers are.",
+    on="one large layer",
+)
 def the_numbers_have_the_right_distribution(answer, draw):
     """Of 20000 numbers the right parts are near zero and far from it."""
     expect_normal_distribution(unscaled(answer(draw.key(), {"big": (200, 100)}))["big"])
 
 
-@hidden(kind="relation", required=True, idea="A large layer: its rows and columns are independent of each other.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="A large layer: its rows and columns are independent of each other.",
+    on="a large square layer",
+)
 def rows_and_columns_are_independent(answer, draw):
     """The means of rows and of columns vary as chance makes it."""
     layer = unscaled(answer(draw.key(), {"big": (200, 200)}))["big"].reshape(200, 200)
@@ -1494,7 +1548,12 @@ def rows_and_columns_are_independent(answer, draw):
         expect_that(90 < seen < 380, message, f"the means vary by {seen / 200:.2f}", "near 1")
 
 
-@hidden(kind="relation", required=True, idea="300 layers of one shape, some with names that begin alike.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="300 layers of one shape, some with names that begin alike.",
+    on="hundreds of layers, some with names that begin alike",
+)
 def many_names_do_not_meet(answer, draw):
     """300 layers of one shape are all different."""
     names = ["a", "ab", "abc", "ba", "b" * 70, *(f"layer_{i}" for i in range(295))]
@@ -1503,13 +1562,18 @@ def many_names_do_not_meet(answer, draw):
     expect_that(different, "All of 300 layers should be different; of yours some are equal.", "equal", "300 layers")
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_layers(answer, draw):
     """Two keys that share a word give different layers."""
     expect_different_for_near_keys(answer, draw, {"a": (2, 3)})
 
 
-@hidden(kind="relation", required=True, idea="64 keys.")
+@hidden(kind="relation", required=True, idea="64 keys.", on="dozens of keys, each for one small layer")
 def every_key_has_its_own_layers(answer, draw):
     """64 keys give 64 different layers."""
     layers = [np.asarray(answer(draw.key(), {"a": (7, 3)})["a"]) for _ in range(64)]
@@ -1521,7 +1585,11 @@ def every_key_has_its_own_layers(answer, draw):
     )
 
 
-@hidden(kind="relation", idea="Two large layers of one shape, from typed and legacy keys.")
+@hidden(
+    kind="relation",
+    idea="Two large layers of one shape, from typed and legacy keys.",
+    on="two large layers of one shape, and a small one",
+)
 def any_network(answer, draw):
     """Two big layers of one shape are normal with the right spread, and do not go together."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1620,7 +1688,7 @@ def uses_one_word_of_the_key(key, batch, keep):
     return drop(jax.random.key(jax.random.key_data(key)[1]), batch, keep)
 
 
-@hidden(idea="A batch with infinities and NaN in it.")
+@hidden(idea="A batch with infinities and NaN in it.", on="a batch full of infinities, or of NaN")
 def dropped_infinities_are_0(answer, draw):
     """Dropped entries are 0, also where the batch is infinite or NaN."""
     for value in (np.inf, np.nan):
@@ -1632,13 +1700,18 @@ def dropped_infinities_are_0(answer, draw):
         )
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_masks(answer, draw):
     """Two keys that share a word give different masks."""
     expect_different_for_near_keys(answer, draw, jnp.ones((4, 100)), 0.5)
 
 
-@hidden(idea="A batch of one row, and of one entry.")
+@hidden(idea="A batch of one row, and of one entry.", on="a batch with a single row or column")
 def one_row_keeps_its_shape(answer, draw):
     """A batch of one row keeps its shape, and its entries are 0 or divided by `keep`."""
     for shape in ((1, 6), (1, 1), (5, 1)):
@@ -1648,7 +1721,11 @@ def one_row_keeps_its_shape(answer, draw):
         expect_close(got, wanted, "Each entry should be 0 or the old entry divided by `keep`.")
 
 
-@hidden(kind="relation", idea="A `keep` of 0.75 and of 0.1, with typed and legacy keys.")
+@hidden(
+    kind="relation",
+    idea="A `keep` of 0.75 and of 0.1, with typed and legacy keys.",
+    on="a large batch, with keep above and below 0.5",
+)
 def about_keep_of_the_entries_stay(answer, draw):
     """Of many entries, the part that stays is near `keep`."""
     for key, keep in ((draw.key(), 0.75), (draw.legacy_key(), 0.75), (draw.key(), 0.1)):
@@ -1701,10 +1778,21 @@ def rows_and_columns_vary_by_chance(answer, draw):
         # A variance of about 200 counts over its expected value: standard deviation 0.1, so 0.4 to 1.8 is 6 and more.
         seen = float(counts.var(ddof=1) / (kept.shape[axis] / 4))
         # Chi-squared tails: below 0.4 by chance 4e-14, above 1.8 by chance 3e-10.
-        expect_that(0.4 < seen < 1.8, "The choices should be independent.", f"variance {seen:.2f}", "near 1")
+        expect_that(
+            0.4 < seen < 1.8,
+            "The choices should be independent.",
+            f"variance {seen:.2f}",
+            "near 1",
+            on="a batch with many rows and columns",
+        )
     counts = {int((np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0).sum()) for _ in range(6)}
     # 4000 fair choices: six times equally many by chance 0.013**5 = 4e-10.
-    expect_that(len(counts) > 1, "The number of entries that stay should vary; yours is always the same.", counts)
+    expect_that(
+        len(counts) > 1,
+        "The number of entries that stay should vary; yours is always the same.",
+        counts,
+        on="a large batch, with several keys",
+    )
 
 
 @wrong(rejected_by="rows_and_columns_vary_by_chance", says="The same number of entries stays in every batch.")
@@ -1861,27 +1949,43 @@ def rows_and_labels_stay_as_they_are(answer, draw):
     got_inputs, got_labels = parts(answer(draw.key(), jnp.asarray(inputs), jnp.asarray(labels)), 2)
     where = [np.flatnonzero(labels == label) for label in np.asarray(got_labels)]
     message = "Every label should come once, as it was."
-    expect_that(sorted(map(tuple, where)) == [(i,) for i in range(6)], message, got_labels, labels)
+    expect_that(
+        sorted(map(tuple, where)) == [(i,) for i in range(6)], message, got_labels, labels, on="very large int32 labels"
+    )
     expect_equal(
-        got_inputs, jnp.asarray(inputs[np.concatenate(where)]), "Each row should come as it was, with its label."
+        got_inputs,
+        jnp.asarray(inputs[np.concatenate(where)]),
+        "Each row should come as it was, with its label.",
+        on="an infinite row, and a row of NaN",
     )
 
 
-@hidden(idea="One row.")
+@hidden(idea="One row.", on="a single row and its label")
 def one_row_stays(answer, draw):
     """One row and its label stay as they are."""
     inputs, labels = draw.floats(1, 3), jnp.array([7], dtype=jnp.int32)
     expect_equal(list(parts(answer(draw.key(), inputs, labels), 2)), [inputs, labels])
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_orders(answer, draw):
     """Two keys that share a word give different orders."""
     # Two orders of 20 rows are equal by chance 1 / 20! = 4e-19.
     expect_different_for_near_keys(answer, draw, *numbered(20, 1))
 
 
-@hidden(stage="jit", kind="relation", required=True, idea="20 rows: each comes to each place equally often.")
+@hidden(
+    stage="jit",
+    kind="relation",
+    required=True,
+    idea="20 rows: each comes to each place equally often.",
+    on="one data set, mapped over thousands of keys",
+)
 def every_place_is_equally_likely(answer, draw):
     """Over 20000 keys, each of 20 rows comes about 1000 times to each place."""
     many = 20_000
@@ -1894,7 +1998,7 @@ def every_place_is_equally_likely(answer, draw):
     expect_that(farthest < 230, message, f"a count {farthest} away from 1000", "about 1000 each")
 
 
-@hidden(idea="Other inputs, with typed and legacy keys.")
+@hidden(idea="Other inputs, with typed and legacy keys.", on="random rows, with typed and legacy keys")
 def any_data(answer, draw):
     """For any inputs and labels, the pairs stay together and none is lost."""
     for key in (draw.key(), draw.legacy_key()):
@@ -2013,6 +2117,7 @@ def splits_step_by_step(key, epoch, step):
     kind="relation",
     required=True,
     idea="300000 steps: epoch and step have 62 bits together, one number has 32.",
+    on="very many random pairs of epoch and step",
 )
 def any_formula_for_one_number_meets(answer, draw):
     """Of 300000 random steps of random epochs, no three pairs have the same noise."""
@@ -2047,7 +2152,12 @@ def uses_one_word_of_the_key(key, epoch, step):
     return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, epoch), step), (3,))
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_noise(answer, draw):
     """Two keys that share a word give different noise."""
     expect_different_for_near_keys(answer, draw, 2, 5)
@@ -2058,6 +2168,7 @@ def near_keys_have_other_noise(answer, draw):
     kind="relation",
     required=True,
     idea="All steps of some epochs: the noise of one tells nothing of others.",
+    on="a table of many epochs and steps",
 )
 def steps_are_independent(answer, draw):
     """The noises of 24 epochs of 30 steps share no number, and their means vary as chance makes it."""
@@ -2079,7 +2190,7 @@ def steps_are_independent(answer, draw):
     expect_uncorrelated(table[1:], table[:-1])
 
 
-@hidden(idea="Epoch and step as arrays of JAX's and integers of NumPy's.")
+@hidden(idea="Epoch and step as arrays of JAX's and integers of NumPy's.", on="epoch and step as JAX or NumPy scalars")
 def arrays_for_epoch_and_step(answer, draw):
     """As arrays, epoch and step give the noise that they give as ints."""
     key = draw.key()
@@ -2101,7 +2212,12 @@ def draws_from_the_steps_key_and_splits_it(key, epoch, step):
     return jnp.append(jax.random.normal(step_key, (2,)), jax.random.normal(child))
 
 
-@hidden(stage="jit", kind="relation", idea="All steps of some epochs under `vmap`, with typed and legacy keys.")
+@hidden(
+    stage="jit",
+    kind="relation",
+    idea="All steps of some epochs under `vmap`, with typed and legacy keys.",
+    on="typed and legacy keys, and many epochs and steps",
+)
 def a_whole_table_of_steps_differs(answer, draw):
     """For 24 epochs of 30 steps all 720 noises are different and together standard normal."""
     epochs, steps = np.meshgrid(np.arange(24, dtype=np.int32), np.arange(30, dtype=np.int32))
@@ -2121,12 +2237,16 @@ def big_numbers_work(answer, draw):
     """The last step of the last epoch has its own noise."""
     key, last, noise = draw.key(), 2**31 - 1, answer.jit
     expect_different(
-        noise(key, last, 0), noise(key, 0, last), "Swapped numbers should give different noise; yours is the same."
+        noise(key, last, 0),
+        noise(key, 0, last),
+        "Swapped numbers should give different noise; yours is the same.",
+        on="the largest int32 as epoch or as step",
     )
     expect_different(
         noise(key, last, last),
         noise(key, last, last - 1),
         "The last two steps should have different noise; yours is the same.",
+        on="the last two steps of the last epoch",
     )
 
 
@@ -2246,13 +2366,23 @@ def uses_one_word_of_the_key(key, n):
     return jax.vmap(jax.random.normal)(keys[1:]), jax.random.normal(keys[0])
 
 
-@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="Two keys that differ in one of their two words only.",
+    on="two keys that differ in one word only",
+)
 def near_keys_have_other_numbers(answer, draw):
     """Two keys that share a word give different numbers."""
     expect_different_for_near_keys(answer, draw, 4)
 
 
-@hidden(kind="relation", required=True, idea="16 workers: the number of one tells nothing of the others'.")
+@hidden(
+    kind="relation",
+    required=True,
+    idea="16 workers: the number of one tells nothing of the others'.",
+    on="many keys, each with several workers",
+)
 def workers_are_independent(answer, draw):
     """Over 120 keys, the sum of the workers' numbers varies as chance makes it, and so does their alternating sum."""
     rows = np.asarray([np.asarray(parts(answer(draw.key(), 16), 2)[0]) for _ in range(120)], dtype=np.float64)
@@ -2263,7 +2393,7 @@ def workers_are_independent(answer, draw):
         expect_that(45 < seen < 260, message, f"their sum varies by {seen / 120:.2f}", "near 1")
 
 
-@hidden(idea="One worker.")
+@hidden(idea="One worker.", on="a single worker")
 def one_worker_is_enough(answer, draw):
     """With one worker there is one number for it, and another one for all."""
     got = [parts(answer(draw.key(), 1), 2) for _ in range(2)]
@@ -2274,7 +2404,11 @@ def one_worker_is_enough(answer, draw):
     expect_that(not same, "The shared number should not be the worker's.", got[0][1], "another number")
 
 
-@hidden(kind="relation", idea="1100 workers, with typed and legacy keys.")
+@hidden(
+    kind="relation",
+    idea="1100 workers, with typed and legacy keys.",
+    on="typed and legacy keys, with over a thousand workers",
+)
 def many_workers_are_safe_too(answer, draw):
     """Also with 1100 workers the shared number is no worker's, and the numbers are standard normal."""
     same = []

@@ -73,7 +73,7 @@ def counts_on_three_weights(x, w):
     return jnp.array([jnp.sum(x[i - 1 : i + 2][: len(w)] * w) for i in range(1, len(x) - 1)])
 
 
-@hidden(idea="Any vector, any number of weights.")
+@hidden(idea="Any vector, any number of weights.", on="one weight, several, or as many as numbers")
 def any_vector_and_weights(answer, draw, reference):
     """One weight, as many weights as numbers, and cases between give the right numbers."""
     for n, k in ((5, 1), (4, 4), (7, 3)):
@@ -88,7 +88,10 @@ def multiplies_by_zero_outside(x, w):
     return jnp.where(inside, w[jnp.clip(places, 0, len(w) - 1)], 0.0) @ x
 
 
-@hidden(idea="A vector with infinity in one place: only the windows that hold it are infinite.")
+@hidden(
+    idea="A vector with infinity in one place: only the windows that hold it are infinite.",
+    on="a vector that begins with infinity",
+)
 def infinity_stays_in_its_windows(answer, draw):
     """With infinity in the first place, only the first window is infinite."""
     x, w = draw.numpy(6), np.abs(draw.numpy(3)) + np.float32(0.5)
@@ -97,7 +100,7 @@ def infinity_stays_in_its_windows(answer, draw):
     expect_close(answer(x, w), wanted, "Only the first window should be infinite.", atol=1e-5)
 
 
-@hidden(idea="One number and one weight.")
+@hidden(idea="One number and one weight.", on="one number and one weight")
 def one_number_and_one_weight(answer, draw):
     """One number and one weight give one product, in a vector."""
     x, w = draw.numpy(1), draw.numpy(1)
@@ -136,7 +139,7 @@ def swaps_the_names(x, w):
     return slide(x, w[::-1]), slide(x, w)
 
 
-@hidden(idea="Any vector.")
+@hidden(idea="Any vector.", on="a vector of another length")
 def any_vector(answer, draw, reference):
     """Both are right for another length."""
     x, w = draw.floats(8), draw.floats(3)
@@ -148,7 +151,7 @@ def squeezes_both(x, w):
     return jnp.squeeze(slide(x, w)), jnp.squeeze(slide(x, w[::-1]))
 
 
-@hidden(idea="Three numbers, so that there is one window.")
+@hidden(idea="Three numbers, so that there is one window.", on="a vector of three numbers")
 def one_window(answer, draw, reference):
     """Three numbers give two vectors of one number."""
     x, w = draw.floats(3), draw.floats(3)
@@ -198,7 +201,7 @@ def first_weights_for_all(vectors, weights):
     return xs, ws, jnp.stack([slide(x, ws[0]) for x in xs])
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of three vectors of five numbers")
 def any_batch(answer, draw, reference):
     """A batch of three vectors of five is right."""
     vectors, weights = [draw.floats(5) for _ in range(3)], [draw.floats(3) for _ in range(3)]
@@ -219,7 +222,7 @@ def keeps_the_dtype_of_the_example(vectors, weights):
     return xs, ws, jax.vmap(slide)(xs, ws)
 
 
-@hidden(idea="A batch of one vector of three whole numbers.")
+@hidden(idea="A batch of one vector of three whole numbers.", on="a single vector of three whole numbers")
 def one_vector_is_a_batch(answer, draw, reference):
     """One vector of three whole numbers gives batches of one row."""
     vectors, weights = [jnp.array([draw.integer(-9, 9) for _ in range(3)])], [draw.floats(3)]
@@ -277,7 +280,7 @@ def loops_over_rows(xs, ws):
     return jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of three rows of seven numbers")
 def any_batch(answer, draw, reference):
     """A batch of three rows of seven is right."""
     xs, ws = draw.floats(3, 7), draw.floats(3, 3)
@@ -294,7 +297,11 @@ def squeezes_a_batch_of_one(xs, ws):
     return jnp.squeeze(jax.vmap(slide)(xs, ws))
 
 
-@hidden(stage="cost", idea="All rows in one operation: a loop of `jax.lax` does one row after the other.")
+@hidden(
+    stage="cost",
+    idea="All rows in one operation: a loop of `jax.lax` does one row after the other.",
+    on="a batch of four rows",
+)
 def all_rows_in_one_operation(answer, draw):
     """The program holds no loop."""
     expect_no_loop(answer, draw.floats(4, 6), draw.floats(4, 3))
@@ -304,10 +311,22 @@ def all_rows_in_one_operation(answer, draw):
 def one_row_and_infinity(answer, draw, reference):
     """A batch of one row has one row, and infinity in a row stays in that row."""
     xs, ws = draw.floats(1, 3), draw.floats(1, 3)
-    expect_close(answer(xs, ws), reference(xs, ws), "A batch of one row should give one row.", atol=1e-5)
+    expect_close(
+        answer(xs, ws),
+        reference(xs, ws),
+        "A batch of one row should give one row.",
+        atol=1e-5,
+        on="a batch of one row of three numbers",
+    )
     xs, ws = draw.numpy(3, 5), np.abs(draw.numpy(3, 3)) + np.float32(0.5)
     xs[1, 0] = np.inf
-    expect_close(answer(xs, ws), reference(xs, ws), "Only one number should be infinite.", atol=1e-5)
+    expect_close(
+        answer(xs, ws),
+        reference(xs, ws),
+        "Only one number should be infinite.",
+        atol=1e-5,
+        on="a batch with infinity in one row",
+    )
 
 
 # %% vectorised_by_vmap
@@ -355,7 +374,7 @@ def forgets_the_call(xs, ws):
     return jax.vmap(slide)
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of three rows of seven numbers")
 def any_batch(answer, draw, reference):
     """A batch of three rows of seven is right."""
     xs, ws = draw.floats(3, 7), draw.floats(3, 3)
@@ -372,7 +391,11 @@ def squeezes_a_batch_of_one(xs, ws):
     return jnp.squeeze(jax.vmap(slide)(xs, ws))
 
 
-@hidden(stage="cost", idea="All rows in one operation: a loop of `jax.lax` does one row after the other.")
+@hidden(
+    stage="cost",
+    idea="All rows in one operation: a loop of `jax.lax` does one row after the other.",
+    on="a batch of four rows",
+)
 def all_rows_in_one_operation(answer, draw):
     """The program holds no loop."""
     expect_no_loop(answer, draw.floats(4, 6), draw.floats(4, 3))
@@ -382,10 +405,22 @@ def all_rows_in_one_operation(answer, draw):
 def one_row_and_infinity(answer, draw, reference):
     """A batch of one row has one row, and infinity in a row stays in that row."""
     xs, ws = draw.floats(1, 3), draw.floats(1, 3)
-    expect_close(answer(xs, ws), reference(xs, ws), "A batch of one row should give one row.", atol=1e-5)
+    expect_close(
+        answer(xs, ws),
+        reference(xs, ws),
+        "A batch of one row should give one row.",
+        atol=1e-5,
+        on="a batch of one row of three numbers",
+    )
     xs, ws = draw.numpy(3, 5), np.abs(draw.numpy(3, 3)) + np.float32(0.5)
     xs[1, 0] = np.inf
-    expect_close(answer(xs, ws), reference(xs, ws), "Only one number should be infinite.", atol=1e-5)
+    expect_close(
+        answer(xs, ws),
+        reference(xs, ws),
+        "Only one number should be infinite.",
+        atol=1e-5,
+        on="a batch with infinity in one row",
+    )
 
 
 # %% predict_shape_inside
@@ -510,7 +545,10 @@ def vmap_around_jit(xs, ws, rows):
     return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.vmap(jax.jit(f)))}
 
 
-@hidden(idea="Calls with another number of rows each: for `jit` around `vmap`, that is another shape.")
+@hidden(
+    idea="Calls with another number of rows each: for `jit` around `vmap`, that is another shape.",
+    on="several calls with different numbers of rows",
+)
 def another_number_of_rows_is_another_shape(answer, draw, reference):
     """For calls with 4, 4, 3, 1 and 4 rows of six, what is seen is right."""
     args = draw.floats(4, 6), draw.floats(4, 3), [4, 4, 3, 1, 4]
@@ -555,7 +593,7 @@ def more_numbers_instead_of_rows(rows):
     return loop.primitives["dot_general"], mapped.primitives["dot_general"]
 
 
-@hidden(idea="Any number of rows.")
+@hidden(idea="Any number of rows.", on="another number of rows")
 def any_number_of_rows(answer, draw, reference):
     """The counts are right for another number of rows."""
     rows = draw.integer(3, 7)
@@ -568,7 +606,7 @@ def one_row_needs_no_loop(rows):
     return (3 * rows if rows > 1 else 0), 3
 
 
-@hidden(idea="A batch of one row.")
+@hidden(idea="A batch of one row.", on="a batch of one row")
 def one_row(answer, draw, reference):
     """The counts are right for a batch of one row."""
     got, wanted = ([int(np.asarray(one)) for one in pair(asked(1))] for asked in (answer, reference))
@@ -612,7 +650,7 @@ def reshapes_instead(xst, wst):
     return jax.vmap(slide)(xst.reshape(xst.shape[::-1]), wst.reshape(wst.shape[::-1]))
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of three columns of seven numbers")
 def any_columns(answer, draw, reference):
     """Three columns of seven are right."""
     xst, wst = draw.floats(7, 3), draw.floats(3, 3)
@@ -629,7 +667,7 @@ def squeezes_a_batch_of_one(xst, wst):
     return jnp.squeeze(jax.vmap(slide, in_axes=1, out_axes=1)(xst, wst))
 
 
-@hidden(idea="A batch of one column of three numbers.")
+@hidden(idea="A batch of one column of three numbers.", on="a batch of one column of three numbers")
 def one_column(answer, draw, reference):
     """A batch of one column has one column."""
     xst, wst = draw.floats(3, 1), draw.floats(3, 1)
@@ -688,7 +726,7 @@ def loops_over_rows(xs, w):
     return jnp.stack([slide(x, w) for x in xs])
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of five rows of seven numbers")
 def any_batch(answer, draw, reference):
     """Five rows of seven are right."""
     xs, w = draw.floats(5, 7), draw.floats(3)
@@ -705,13 +743,17 @@ def squeezes_a_batch_of_one(xs, w):
     return jnp.squeeze(jax.vmap(slide, in_axes=(0, None))(xs, w))
 
 
-@hidden(stage="cost", idea="All rows in one operation: a loop of `jax.lax` does one row after the other.")
+@hidden(
+    stage="cost",
+    idea="All rows in one operation: a loop of `jax.lax` does one row after the other.",
+    on="a batch of four rows",
+)
 def all_rows_in_one_operation(answer, draw):
     """The program holds no loop."""
     expect_no_loop(answer, draw.floats(4, 6), draw.floats(3))
 
 
-@hidden(idea="A batch of one row of three numbers.")
+@hidden(idea="A batch of one row of three numbers.", on="a batch of one row of three numbers")
 def one_row(answer, draw, reference):
     """A batch of one row has one row."""
     xs, w = draw.floats(1, 3), draw.floats(3)
@@ -777,13 +819,19 @@ def calls_it_when_nothing_is_mapped(in_axes, out_axes, a, b):
 def other_axes(answer, draw, reference):
     """Columns and shared vectors are mapped right, and batches of different size are refused."""
     args = (1, None), 0, draw.floats(6, 4), draw.floats(3)
-    expect_close(answer(*args), reference(*args), atol=1e-5)
+    expect_close(answer(*args), reference(*args), atol=1e-5, on="vectors in columns, and shared weights")
     args = (None, 1), 1, draw.floats(6), draw.floats(3, 4)
-    expect_close(answer(*args), reference(*args), atol=1e-5)
+    expect_close(answer(*args), reference(*args), atol=1e-5, on="a shared vector, and weights in columns")
     refused = answer(0, 0, draw.floats(4, 6), draw.floats(2, 3))
     said = isinstance(refused, str) and refused.startswith("ValueError: ") and "inconsistent sizes" in refused
     said = said and "float32[4,6]" in refused and "float32[2,3]" in refused
-    expect_that(said, "For batches of 4 and 2, return the whole text of JAX's ValueError.", refused, "ValueError: …")
+    expect_that(
+        said,
+        "For batches of 4 and 2, return the whole text of JAX's ValueError.",
+        refused,
+        "ValueError: …",
+        on="two batches of different size",
+    )
 
 
 @wrong(rejected_by="other_exceptions_come_out", says="Every exception is reported as a ValueError.")
@@ -802,7 +850,7 @@ def reports_every_exception(in_axes, out_axes, a, b):
         return f"{type(error).__name__}: {error}"
 
 
-@hidden(idea="Four weights for windows of three numbers: the TypeError is not a ValueError.")
+@hidden(idea="Four weights for windows of three numbers: the TypeError is not a ValueError.", on="rows of four weights")
 def other_exceptions_come_out(answer, draw):
     """With rows of four weights, the TypeError of `slide` is not caught."""
     seen = answer.observe_error(0, 0, draw.floats(4, 6), draw.floats(4, 4))
@@ -870,7 +918,7 @@ def first_weights_for_all(xs, ws):
     return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide), in_axes=(0, None))(xs, ws[0])
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of three rows of seven numbers")
 def any_batch(answer, draw, reference):
     """A batch of three rows of seven is right in both arrays."""
     xs, ws = draw.floats(3, 7), draw.floats(3, 3)
@@ -895,7 +943,12 @@ def squeezes_a_batch_of_one(xs, ws):
     return jnp.squeeze(jax.jit(jax.vmap(slide))(xs, ws)), jnp.squeeze(jax.vmap(jax.jit(slide))(xs, ws))
 
 
-@hidden(stage="cost", required=True, idea="`vmap` does all rows at once: no loop over the rows, for either array.")
+@hidden(
+    stage="cost",
+    required=True,
+    idea="`vmap` does all rows at once: no loop over the rows, for either array.",
+    on="a batch of 4 rows, and one of 40",
+)
 def no_loop_over_the_rows_of_either(answer, draw):
     """The program is as long for 40 rows as for 4, and holds no loop."""
     small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
@@ -903,7 +956,7 @@ def no_loop_over_the_rows_of_either(answer, draw):
     expect_no_loop(answer, *small)
 
 
-@hidden(idea="A batch of one row of three numbers.")
+@hidden(idea="A batch of one row of three numbers.", on="a batch of one row of three numbers")
 def one_row(answer, draw, reference):
     """A batch of one row has one row, in both arrays."""
     xs, ws = draw.floats(1, 3), draw.floats(1, 3)
@@ -989,7 +1042,7 @@ def city_blocks(xs, ys):
     return jnp.abs(xs[:, None] - ys[None]).sum(axis=2)
 
 
-@hidden(idea="Any number of points, in any space.")
+@hidden(idea="Any number of points, in any space.", on="points in a space of three dimensions")
 def any_points(answer, draw, reference):
     """Two points and five points in a space of three dimensions are right."""
     xs, ys = draw.floats(2, 3), draw.floats(5, 3)
@@ -1002,7 +1055,7 @@ def squeezes_one_point(xs, ys):
     return distances if distances.size > 1 else jnp.squeeze(distances)
 
 
-@hidden(idea="Equal points, far from 0 and near it.")
+@hidden(idea="Equal points, far from 0 and near it.", on="equal points, near 0 or far from it")
 def equal_points_are_zero_apart(answer, draw):
     """Equal points are 0 apart."""
     for scale in (1.0, 1000.0):
@@ -1012,7 +1065,7 @@ def equal_points_are_zero_apart(answer, draw):
         expect_that(got.shape == (20, 20) and not equal.any(), "Equal points should be 0 apart.", equal, "0")
 
 
-@hidden(idea="Points near each other, and far from 0.")
+@hidden(idea="Points near each other, and far from 0.", on="points near each other, and far from 0")
 def near_points_far_from_zero(answer, draw):
     """Near points far from 0 have their distance."""
     # Multiples of 1/256, so that their differences are exact in float32.
@@ -1023,7 +1076,7 @@ def near_points_far_from_zero(answer, draw):
     expect_close(got, wanted.astype(np.float32), "Near points should have their distance.", rtol=1e-4, atol=0.0)
 
 
-@hidden(idea="One point in xs and one in ys.")
+@hidden(idea="One point in xs and one in ys.", on="one point in xs, and one in ys")
 def one_point_each(answer, draw, reference):
     """One x and one y give a table with one entry."""
     xs, ys = draw.floats(1, 2), draw.floats(1, 2)
@@ -1082,7 +1135,7 @@ def loops_over_models(members, x):
     return jnp.stack([predict(member, x) for member in members])
 
 
-@hidden(idea="Any ensemble.")
+@hidden(idea="Any ensemble.", on="an ensemble of two models of another size")
 def any_ensemble(answer, draw, reference):
     """An ensemble of two other models is right."""
     members = [{"w": draw.floats(2, 5), "b": draw.floats(5)} for _ in range(2)]
@@ -1102,13 +1155,17 @@ def squeezes_an_ensemble_of_one(members, x):
     return jnp.squeeze(jax.vmap(predict, in_axes=(0, None))(stacked, x))
 
 
-@hidden(stage="cost", idea="One product for all models: a loop of `jax.lax` makes one after the other.")
+@hidden(
+    stage="cost",
+    idea="One product for all models: a loop of `jax.lax` makes one after the other.",
+    on="an ensemble of three models",
+)
 def one_product_without_a_loop(answer, draw):
     """The program holds no loop."""
     expect_no_loop(answer, some_members(draw, 3), draw.floats(3))
 
 
-@hidden(idea="An ensemble of one model.")
+@hidden(idea="An ensemble of one model.", on="an ensemble of one model")
 def an_ensemble_of_one(answer, draw, reference):
     """One model gives one row."""
     members, x = some_members(draw, 1), draw.floats(3)
@@ -1170,7 +1227,7 @@ def loops_over_examples(params, xs, ys):
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
 
 
-@hidden(idea="Any parameters and examples.")
+@hidden(idea="Any parameters and examples.", on="a batch of five examples of two numbers")
 def any_examples(answer, draw, reference):
     """Five examples of two numbers are right."""
     args = {"w": draw.floats(2), "b": draw.floats()}, draw.floats(5, 2), draw.floats(5)
@@ -1188,20 +1245,27 @@ def squeezes_one_example(params, xs, ys):
     return jax.tree.map(jnp.squeeze, each)
 
 
-@hidden(stage="cost", idea="All examples at once: a loop of `jax.lax` does one after the other.")
+@hidden(
+    stage="cost",
+    idea="All examples at once: a loop of `jax.lax` does one after the other.",
+    on="a batch of four examples",
+)
 def all_examples_at_once(answer, draw):
     """The program holds no loop."""
     expect_no_loop(answer, {"w": draw.floats(3), "b": draw.floats()}, draw.floats(4, 3), draw.floats(4))
 
 
-@hidden(idea="A batch of one example, of one number.")
+@hidden(idea="A batch of one example, of one number.", on="a batch of one example of one number")
 def one_example(answer, draw, reference):
     """One example of one number has its gradients in a batch."""
     args = {"w": draw.floats(1), "b": draw.floats()}, draw.floats(1, 1), draw.floats(1)
     expect_close(answer(*args), reference(*args), "One example should give a batch of one.", rtol=1e-4, atol=1e-5)
 
 
-@hidden(idea="An example with large numbers and one with small ones: each gradient to a small relative error.")
+@hidden(
+    idea="An example with large numbers and one with small ones: each gradient to a small relative error.",
+    on="an example of large numbers beside one of small numbers",
+)
 def a_small_gradient_beside_a_large_one(answer, draw):
     """The gradient of an example of small numbers is as exact as that of large ones."""
     params = {"w": jnp.array([1.0, 2.0]), "b": jnp.float32(0.5)}
@@ -1258,7 +1322,7 @@ def slices_in_a_python_loop(xs, lengths):
     return jnp.stack([x[: int(n)].mean() for x, n in zip(xs, lengths, strict=True)])
 
 
-@hidden(idea="Any rows and lengths.")
+@hidden(idea="Any rows and lengths.", on="four rows with any lengths")
 def any_lengths(answer, draw, reference):
     """Four rows of any length are right."""
     xs, lengths = draw.floats(4, 6), jnp.array([draw.integer(1, 7) for _ in range(4)])
@@ -1283,7 +1347,10 @@ def squeezes_a_batch_of_one(xs, lengths):
     return jnp.squeeze(jnp.where(mask, xs, 0.0).sum(axis=1) / lengths)
 
 
-@hidden(idea="Rows whose own numbers hold NaN or infinity, and rows padded with infinity.")
+@hidden(
+    idea="Rows whose own numbers hold NaN or infinity, and rows padded with infinity.",
+    on="rows with NaN and infinity, also in the padding",
+)
 def own_nan_counts(answer, draw):
     """Own NaN and infinity come through; infinite padding does not."""
     xs = np.float32([[1, np.nan, 3, 0], [np.inf, 1, np.nan, 0], [1, 3, np.inf, -np.inf], [-2, 4, 1, 1]])
@@ -1295,10 +1362,20 @@ def own_nan_counts(answer, draw):
 def one_row_of_one_number(answer, draw, reference):
     """One row of one number is its own mean, and large padding leaves no trace."""
     xs, lengths = draw.floats(1, 1), jnp.array([1])
-    expect_close(answer(xs, lengths), reference(xs, lengths), "One row should give one mean, in a vector.")
+    expect_close(
+        answer(xs, lengths),
+        reference(xs, lengths),
+        "One row should give one mean, in a vector.",
+        on="a batch of one row of one number",
+    )
     xs, lengths = np.float32([[0.25, 1e30], [1e-3, 3e-3]]), jnp.array([1, 2])
     expect_close(
-        answer(xs, lengths), np.float32([0.25, 2e-3]), "The means should be 0.25 and 0.002.", rtol=1e-5, atol=0.0
+        answer(xs, lengths),
+        np.float32([0.25, 2e-3]),
+        "The means should be 0.25 and 0.002.",
+        rtol=1e-5,
+        atol=0.0,
+        on="a very large number in the padding",
     )
 
 
@@ -1352,7 +1429,7 @@ def forgets_the_axis_name(xs):
     return jax.vmap(lambda x: jnp.linalg.norm(x - jax.lax.pmean(x, "batch")))(xs)
 
 
-@hidden(idea="Any batch.")
+@hidden(idea="Any batch.", on="a batch of five rows of two numbers")
 def any_batch(answer, draw, reference):
     """Five rows of two numbers are right."""
     xs = draw.floats(5, 2)
@@ -1371,14 +1448,14 @@ def adds_a_small_number(xs):
     return jnp.sqrt(((xs - xs.mean(axis=0)) ** 2).sum(axis=1) + 1e-6)
 
 
-@hidden(idea="A batch of one row: its distance is 0.")
+@hidden(idea="A batch of one row: its distance is 0.", on="a batch of one row")
 def one_row_is_its_own_mean(answer, draw):
     """A batch of one row is 0 away from its mean."""
     message = "One row should be 0 away from its own mean."
     expect_close(answer(draw.floats(1, 3)), np.zeros(1, np.float32), message, atol=1e-5)
 
 
-@hidden(idea="Rows near each other, and far from 0.")
+@hidden(idea="Rows near each other, and far from 0.", on="rows near each other, and far from 0")
 def rows_far_from_zero(answer, draw):
     """Rows far from 0 have their distance from the mean row."""
     xs = (np.float32([[300, -500]]) + draw.generator.integers(0, 64, size=(4, 2)) / 64).astype(np.float32)
@@ -1428,7 +1505,7 @@ def swaps_the_branches(flag, xs):
     return jax.lax.cond(flag, jnp.negative, costly, xs)
 
 
-@hidden(idea="Any batch, either flag.")
+@hidden(idea="Any batch, either flag.", on="a batch of three rows, with either flag")
 def any_batch(answer, draw, reference):
     """Three rows of five are right for both flags."""
     xs = draw.floats(3, 5)
@@ -1441,7 +1518,7 @@ def squeezes_a_batch_of_one(flag, xs):
     return jnp.squeeze(jax.vmap(choose, in_axes=(None, 0))(flag, xs))
 
 
-@hidden(idea="A batch of one row, and rows that hold infinity.")
+@hidden(idea="A batch of one row, and rows that hold infinity.", on="a batch of one row that holds infinities")
 def one_row_and_infinity(answer, draw):
     """A batch of one row has one row, and infinity is negated."""
     x = np.float32([[np.inf, -np.inf, 0.5]])
