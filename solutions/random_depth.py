@@ -195,8 +195,7 @@ def includes_high(key, low, high):
 
 @wrong(rejected_by="bounds_may_be_traced", says="The bounds become Python numbers inside.")
 def converts_to_python(key, low, high):
-    numbers = jnp.arange(int(low), int(high), dtype=jnp.int32)
-    return jax.random.choice(key, numbers)
+    return jax.random.randint(key, (), int(low), int(high))
 
 
 @wrong(rejected_by="bounds_may_be_traced", says="The bounds are still static.", misses_the_point=True)
