@@ -43,4 +43,5 @@ def lacks(what: str) -> NoReturn:
     """Skip the test, or fail it if tests may not be skipped."""
     if os.environ.get(VARIABLE) == "1":
         pytest.fail(f"needs {what}, and tests may not be skipped if {VARIABLE}=1")
-    pytest.skip(f"needs {what}")
+    # The report names the test, and not this line.
+    raise pytest.skip.Exception(f"needs {what}", _use_item_location=True)
