@@ -110,7 +110,7 @@ def test_nothing_tells_a_right_answer_from_the_key(declared: Path, body: str) ->
     assert comparison(declared)[1].difference(f"def double(x):\n    return {body}\n") is None
 
 
-@pytest.mark.parametrize("contract", ["Return twice x without a loop.", "Return twice x; see `jax.make_jaxpr`, not jit."])
+@pytest.mark.parametrize("contract", ["Return twice x without a loop.", "Return twice x. It needs no `jax.jit`."])
 def test_an_answer_that_cannot_be_traced_is_told_only_where_the_contract_has_it_traced(
     tiny: Path, contract: str
 ) -> None:
