@@ -435,7 +435,8 @@ def numbers_and_functions_are_not(answer):
     """A Python number, a list, or a compiled function such as `show_type` is no JAX array."""
     for value in (1.0, 2, [1.0, 2.0], given(show_type.__name__)):
         got = answer(value)
-        expect_that(not number(got), "It should be False for a number, a list and a function, which are not JAX arrays.", got, "False")
+        message = "It should be False for a number, a list and a function, which are not JAX arrays."
+        expect_that(not number(got), message, got, "False")
 
 
 @visible(is_jax_array, stage="jit", idea="Under `jax.jit` the argument is a tracer, and a tracer is a `jax.Array`.")

@@ -179,8 +179,12 @@ OBSERVED = (
     Observing("the value under `jax.jit`", r"under `?(?:jax\.)?jit|traced", 30, _see_jitted),
     Observing("the value under `jax.vmap`", r"under `?(?:jax\.)?vmap|jit and vmap", 6, _see_mapped),
     Observing("the gradient", r"\bgradient|\bgrad\b|differentia", 20, _see_gradient),
-    Observing("whether calls trace", r"\bjit|trace|compile", 2, _see_traces, lambda seen: True in (seen or ()), may_raise=True),
-    Observing("whether it is one program", r"\bjit\b|compile", 2, _see_operations, lambda seen: seen is True, may_raise=True),
+    Observing(
+        "whether calls trace", r"\bjit|trace|compile", 2, _see_traces, lambda seen: True in (seen or ()), may_raise=True
+    ),
+    Observing(
+        "whether it is one program", r"\bjit\b|compile", 2, _see_operations, lambda seen: seen is True, may_raise=True
+    ),
     Observing("the printed lines", r"\bprint", 4, _see_lines),
     Observing("whether keys are used twice", "", 2, _see_key_problems, lambda seen: seen is False),
     Observing(
