@@ -76,6 +76,7 @@ def write_course(folder: Path, places: CourseFolders) -> None:
 @contextlib.contextmanager
 def spoken(folder: Path, places: CourseFolders) -> Iterator[None]:
     """Write the catalogues into `folder`, and set the made-up language within the block."""
+    folder.chmod(0o755)  # workers may run as a user of their own
     write_package(folder)
     write_course(folder, places)
     with pytest.MonkeyPatch.context() as patch:

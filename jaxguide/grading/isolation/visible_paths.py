@@ -35,11 +35,12 @@ def _clone() -> set[str]:
 
 
 def readable() -> list[Path]:
-    """Return the files and folders that Python and JAX need to run, by the names that these use for them."""
+    """Return the files and folders that Python, JAX and translations need, by the names that these use for them."""
     package = Path(__file__).parents[2]
     places: list[str | Path] = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         places += [Path(prefix, part) for part in ("lib", "lib64", "share", "pyvenv.cfg")]
+    places.append(os.environ.get("JAXGUIDE_CATALOGUES", ""))
     return [Path(place) for place in (*places, *_SYSTEM_READABLE) if place and os.path.exists(place)]
 
 
