@@ -56,7 +56,8 @@ def left_on_card(result: ExerciseResult) -> list[str]:
 
 def _texts_of(content: Content) -> list[str]:
     """Return the text of a card, without calls and values."""
-    rows = [row.label for row in (content.call, *content.pair, content.error, content.hint, content.printed) if row]
+    shown = content.on, content.call, *content.pair, content.error, content.hint, content.printed
+    rows = [row.label for row in shown if row] + ([content.on.text] if content.on else [])
     checks = [text for state, fact, _cases in content.checks for text in (state.word, fact)]
     behind = [content.misconceptions.text] if content.misconceptions else []
     said = [content.badge.word, content.title, content.failed, content.message, content.idea, content.counts]
