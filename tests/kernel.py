@@ -1,6 +1,8 @@
-"""Run cells in a real Jupyter kernel."""
+"""Run cells in a real Jupyter kernel, or in an IPython shell of this process."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -18,3 +20,18 @@ def run_in_kernel(cells: Sequence[str]) -> list[str]:
 
 def _text(output: dict[str, Any]) -> str:
     return str(output["text"] if "text" in output else output["data"]["text/plain"])
+
+
+@contextmanager
+def shell_here() -> Iterator[Any]:
+    """Provide an IPython shell in this process; restore `__main__` at the end, which a shell replaces for good."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    main = sys.modules["__main__"]
+    # The shell must not write into the home folder.
+    try:
+        yield InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    finally:
+        InteractiveShell.clear_instance()
+        sys.modules["__main__"] = main

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from kernel import run_in_kernel
-from traitlets.config import Config
+from kernel import run_in_kernel, shell_here
 
 from jaxguide import lesson
 from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
@@ -87,11 +85,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def shell() -> Iterator[Any]:
-    # The shell must not write into the home folder.
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    shell.run_cell("from jaxguide.lesson import check", store_history=True)
-    yield shell
-    InteractiveShell.clear_instance()
+    with shell_here() as shell:
+        shell.run_cell("from jaxguide.lesson import check", store_history=True)
+        yield shell
 
 
 def run(shell: Any, sources: list[str]) -> None:

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
-from kernel import run_in_kernel
-from traitlets.config import Config
+from kernel import run_in_kernel, shell_here
 
 import jaxguide
 
-_QUIET = Config({"HistoryManager": {"enabled": False}})  # the shell must not write into the home folder
 DEFINED = """
 import jax, jax.numpy as jnp
 scale, settings = 3.0, {"n": 2}
@@ -30,11 +27,10 @@ class Layer:
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[Any]:
-    shell = InteractiveShell.instance(config=_QUIET)
-    jaxguide.load_ipython_extension(shell)
-    yield shell
-    jaxguide.unload_ipython_extension(shell)
-    InteractiveShell.clear_instance()
+    with shell_here() as shell:
+        jaxguide.load_ipython_extension(shell)
+        yield shell
+        jaxguide.unload_ipython_extension(shell)
 
 
 @pytest.fixture
@@ -123,10 +119,8 @@ def test_completion_offers_the_pictures_then_names(
     assert [one for one in not_offered if one in found] == []
 
 
-def test_loading_twice_offers_each_name_once_and_unloading_takes_the_magic_away() -> None:
-    shell = InteractiveShell(config=_QUIET)
-    for _time in range(2):
-        jaxguide.load_ipython_extension(shell)
+def test_loading_twice_offers_each_name_once_and_unloading_takes_the_magic_away(shell: Any) -> None:
+    jaxguide.load_ipython_extension(shell)
     with provisionalcompleter():
         found = [one.text for one in shell.Completer.completions("%jaxguide ke", 12)]
     assert found == ["keys"]
@@ -134,3 +128,4 @@ def test_loading_twice_offers_each_name_once_and_unloading_takes_the_magic_away(
     assert shell.find_line_magic("jaxguide") is None
     with provisionalcompleter():
         assert "keys" not in [one.text for one in shell.Completer.completions("%jaxguide ke", 12)]
+    jaxguide.load_ipython_extension(shell)  # for the other tests

@@ -11,9 +11,8 @@ import jax
 import made_up_language
 import pytest
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
+from kernel import shell_here
 from made_up_language import words_outside
-from traitlets.config import Config
 
 import jaxguide
 from jaxguide import keys, lesson, tracing
@@ -118,13 +117,11 @@ def test_hints_and_what_is_said_of_a_solution_can_be_translated(
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[Any]:
-    # The shell must not write into the home folder.
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    jaxguide.load_ipython_extension(shell)
-    assert shell.run_cell("def louder(x, n=1):\n    return x * n\nvalue = 3").success
-    yield shell
-    jaxguide.unload_ipython_extension(shell)
-    InteractiveShell.clear_instance()
+    with shell_here() as shell:
+        jaxguide.load_ipython_extension(shell)
+        assert shell.run_cell("def louder(x, n=1):\n    return x * n\nvalue = 3").success
+        yield shell
+        jaxguide.unload_ipython_extension(shell)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,12 +38,6 @@ def cluster() -> "Iterator[distributed.LocalCluster]":
         n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as made:
         yield made
-
-
-@pytest.fixture(autouse=True)
-def _main_can_be_looked_up() -> None:
-    # Dask starts processes through `multiprocessing`, which reads this; other tests' IPython shells clear `__main__`.
-    vars(sys.modules["__main__"]).setdefault("__spec__", None)
 
 
 @pytest.fixture
