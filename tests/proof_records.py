@@ -1,4 +1,4 @@
-"""Prove at most an eighth of the course in each test run, and record each exercise proven.
+"""Prove a thirtieth of the course in each test run, and record each exercise proven.
 
 A record is valid until something that the proof depends on changes: the exercise's book and key, the package's modules,
 the code of this test, or the versions of Python and of the numerical libraries. An exercise whose book or key changed
@@ -24,7 +24,7 @@ from jaxguide.course.books.digest import what_decides
 from jaxguide.course.books.folders import CourseFolders, course_folders
 from jaxguide.course.books.library import read_outline
 
-PARTS = 8
+PARTS = 30
 TEST = "test_the_exercise_is_proven"
 # It proves all exercises of its lesson, too.
 LESSON_TEST = "test_the_lesson_is_proven_and_graded_the_same"
@@ -53,7 +53,7 @@ class Plan:
     """The exercises that one run proves.
 
     Attributes:
-        part: the number of the part, from 1 to 8; None if the run proves the whole course or no part is due.
+        part: the number of the part, from 1 on; None if the run proves the whole course or no part is due.
         chosen: the exercises to prove.
         changed: those whose book or key differs from the recorded one.
         recorded: the number of exercises with a valid record.
@@ -130,7 +130,7 @@ def plan(digests: Digests, records: Records, asked: str = BY_RECORDS) -> Plan:
 
 
 def _parts(digests: Digests) -> list[set[str]]:
-    """Split the exercises into eight parts by digest, so that editing a book does not move any of them."""
+    """Split the exercises into parts by digest, so that editing a book does not move any of them."""
     ranked = sorted(digests.texts, key=lambda name: hashlib.sha256(f"{digests.common} {name}".encode()).digest())
     return [set(ranked[number::PARTS]) for number in range(PARTS)]
 

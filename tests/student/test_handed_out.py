@@ -34,7 +34,7 @@ print(json.dumps([cell.outputs for cell in notebook.cells]))
 """
 
 
-@pytest.fixture(scope="module", params=COURSES)
+@pytest.fixture(scope="module", params=["rows", pytest.param("weights", marks=pytest.mark.long)])
 def handed_out(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> HandedOut:
     return COURSES[request.param](tmp_path_factory.mktemp("author") / "course")
 

@@ -356,7 +356,7 @@ def test_the_tiny_course_is_proven(tiny: Path) -> None:
 
 def test_verify_shows_the_call_what_it_gave_and_what_was_expected(tiny: Path) -> None:
     edit(tiny, KEY, "return x + x", "return x + x + 1")
-    said = run("verify", "--no-workers", "--course", tiny).stderr.splitlines()
+    said = run("verify", "--no-workers", "--jobs", "1", "--course", tiny).stderr.splitlines()
     place = next(number for number, line in enumerate(said) if "`jitted` is rejected by" in line)
     assert [line.partition(": ")[0] for line in said[place + 1 : place + 4]] == ["    Call", "    Got", "    Expected"]
 
@@ -394,7 +394,7 @@ def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> N
 
 
 def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) -> None:
-    verify = ("verify", "--no-workers", "--course", tiny)
+    verify = ("verify", "--no-workers", "--jobs", "1", "--course", tiny)
     assert "is not printed yet; run `jaxguide print`" in run(*verify).output
     run("print", "--course", tiny)
     assert "jaxguide print" not in run(*verify).output
@@ -407,13 +407,15 @@ def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) 
 def test_verify_asks_for_the_kind_of_input_of_hidden_checks(tiny: Path) -> None:
     asks = "say on what kind of input `matches_the_key` can fail"
     run("print", "--course", tiny)
-    before = run("verify", "--no-workers", "--course", tiny)
+    before = run("verify", "--no-workers", "--jobs", "1", "--course", tiny)
     assert asks in before.output
     assert before.exit_code == 0
-    (note,) = json.loads(run("verify", "--no-workers", "--course", tiny, "--json").output)["unnamed_inputs"]
+    (note,) = json.loads(run("verify", "--no-workers", "--jobs", "1", "--course", tiny, "--json").output)[
+        "unnamed_inputs"
+    ]
     assert asks in note["message"]
     edit(tiny, KEY, "expect_close(answer(x), reference(x))", 'expect_close(answer(x), reference(x), on="four numbers")')
-    assert asks not in run("verify", "--no-workers", "--course", tiny).output
+    assert asks not in run("verify", "--no-workers", "--jobs", "1", "--course", tiny).output
     edit(tiny, KEY, ', on="four numbers")', ")")
     edit(tiny, KEY, '@hidden(idea="Any input."', '@hidden(idea="Any input.", on="any numbers"')
-    assert asks not in run("verify", "--no-workers", "--course", tiny).output
+    assert asks not in run("verify", "--no-workers", "--jobs", "1", "--course", tiny).output
