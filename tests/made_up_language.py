@@ -1,7 +1,9 @@
 """A made-up language that puts each English text between ⟦ and ⟧: text outside them cannot be translated."""
 
 import contextlib
+import functools
 import re
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -66,12 +68,12 @@ def _texts_of(content: Content) -> list[str]:
 
 def write_package(folder: Path) -> None:
     """Write the catalogue of the package's messages in the made-up language."""
-    _write(folder, PACKAGE, template(package_messages()))
+    _write(folder, PACKAGE, _package())
 
 
 def write_course(folder: Path, places: CourseFolders) -> None:
     """Write the catalogue of a course's texts in the made-up language."""
-    _write(folder, COURSE, template(course_messages(places)))
+    _write(folder, COURSE, _course(places))
 
 
 @contextlib.contextmanager
@@ -86,12 +88,32 @@ def spoken(folder: Path, places: CourseFolders) -> Iterator[None]:
         yield
 
 
-def _write(folder: Path, domain: str, wanted: Catalog) -> None:
+# To look for all messages takes seconds, and no test changes them.
+@functools.cache
+def _package() -> bytes:
+    return _compiled(template(package_messages()))
+
+
+@functools.cache
+def _course(places: CourseFolders) -> bytes:
+    return _compiled(template(course_messages(places)))
+
+
+def _compiled(wanted: Catalog) -> bytes:
     for message in wanted:
         if isinstance(message.id, tuple):
             message.string = tuple(map(wrapped, message.id))
         elif message.id:
             message.string = wrapped(str(message.id))
-    done = compiled(folder / NAME / "LC_MESSAGES" / f"{domain}.po", wanted)
-    assert done.problems == ()
-    assert done.translated == done.messages
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "messages.po"
+        done = compiled(path, wanted)
+        assert done.problems == ()
+        assert done.translated == done.messages
+        return path.with_suffix(".mo").read_bytes()
+
+
+def _write(folder: Path, domain: str, catalogue: bytes) -> None:
+    path = folder / NAME / "LC_MESSAGES" / f"{domain}.mo"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(catalogue)

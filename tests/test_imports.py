@@ -78,6 +78,7 @@ def test_reading_notebooks_needs_no_notebook_library(module: str) -> None:
     assert _run(code) == "set()"
 
 
+@pytest.mark.long
 def test_jinja_is_imported_only_when_a_page_is_written() -> None:
     imported = "import sys, jaxguide.grading.reports as reports; print('jinja2' in sys.modules)"
     page = "from jaxguide.grading.reports.page import rendered; rendered('charts.html', {})"

@@ -143,6 +143,7 @@ def _without_places(text: str) -> str:
     return re.sub(r"\w+\.py, line \d+", "a line", text)
 
 
+@pytest.mark.long
 def test_the_documented_book_runs_as_a_script(folder: Path) -> None:
     book = folder / "my_course" / "exercises" / "hello.py"
     subprocess.run([sys.executable, str(book)], check=True, cwd=folder)

@@ -69,6 +69,7 @@ def test_what_a_lesson_names_is_there_with_its_imports() -> None:
     assert {topic: set(names) for topic, names in missing.items() if names} == _NOT_THERE
 
 
+@pytest.mark.long
 def test_check_grads_works_in_a_worker_as_the_lesson_prints_it(tmp_path: Path) -> None:
     answer = """
 def derivatives_agree(f, args):

@@ -65,6 +65,7 @@ def test_the_card_comes_under_the_traceback_and_never_instead_of_it(shown: dict[
     assert "x = x.at[0].add(1.0)" in card["data"]["text/html"]
 
 
+@pytest.mark.long
 def test_nothing_is_shown_before_it_is_loaded_nor_after_it_is_unloaded(shown: dict[str, list[Any]]) -> None:
     assert kinds(shown["before"]) == ["error"]
     assert kinds(shown["load"]) == kinds(shown["again"]) == kinds(shown["unload"]) == []

@@ -74,7 +74,7 @@ def test_a_lesson_named_is_proven_alone(tiny: Path) -> None:
     for folder in ("exercises", "solutions"):
         text = (tiny / folder / "tiny.py").read_text()
         (tiny / folder / "other.py").write_text(text.replace("guess_shape", "guess").replace("double", "twice"))
-    done = CliRunner().invoke(main, ["verify", "other", "--no-workers", "--course", str(tiny), "--json"])
+    done = CliRunner().invoke(main, ["verify", "other", "--no-workers", "--jobs", "1", "--course", str(tiny), "--json"])
     found = json.loads(done.stdout)
     assert found["exercises"] == 2
     assert {Path(problem["path"]).stem for problem in found["problems"]} == {"course", "other"}

@@ -141,6 +141,7 @@ def test_what_is_laid_out_is_what_the_author_wrote_for_students(handed_out: Hand
     assert [getattr(laid_out, name) for name in names] == [getattr(own, name) for name in names]
 
 
+@pytest.mark.long
 def test_an_authors_comments_do_not_reach_students(rows: HandedOut, tmp_path: Path) -> None:
     course = shutil.copytree(rows.course, tmp_path / "course", ignore=shutil.ignore_patterns("notebooks"))
     (course / "course.toml").write_text('identity = "mine"  # the secret seed is 7141\ntitle = "T"\n')
@@ -269,6 +270,7 @@ def test_without_the_course_beside_it_a_notebook_checks_nothing(handed_out: Hand
     assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
+@pytest.mark.long
 def test_a_zip_beside_the_notebook_will_do(handed_out: HandedOut, here: Path, tmp_path: Path) -> None:
     shutil.rmtree(here)
     here.mkdir()
@@ -360,6 +362,7 @@ def test_equal_names_of_three_courses_never_mix(tmp_path: Path) -> None:
     assert (done.returncode, "has several courses" in " ".join(done.stderr.split())) == (2, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("start", "course"),
     [
@@ -384,6 +387,7 @@ def test_a_file_belongs_to_the_course_that_it_starts(tmp_path: Path, start: str,
 # Printing and starting
 
 
+@pytest.mark.long
 def test_printing_gives_a_course_one_identity_and_keeps_it(rows: HandedOut, tmp_path: Path) -> None:
     course = shutil.copytree(rows.course, tmp_path / "My Course!", ignore=shutil.ignore_patterns("notebooks"))
     (course / "course.toml").write_text("devices = 2\n\n[environment]\nSURVEY = 'spring'\n")
@@ -400,6 +404,7 @@ def test_printing_gives_a_course_one_identity_and_keeps_it(rows: HandedOut, tmp_
     jaxguide("print", "--course", course, "--check", folder=tmp_path)
 
 
+@pytest.mark.long
 def test_what_a_course_no_longer_has_is_deleted_and_nothing_else(rows: HandedOut, tmp_path: Path) -> None:
     course = shutil.copytree(rows.course, tmp_path / "course")
     old = course / "notebooks" / "jaxguide_course" / rows.identity / "exercises"
@@ -501,6 +506,7 @@ def test_a_course_in_a_submission_is_no_submission(rows_here: Path, rows: Handed
     )
 
 
+@pytest.mark.long
 def test_students_get_the_translations_of_the_books_alone(rows: HandedOut, tmp_path: Path) -> None:
     pytest.importorskip("babel", reason="needs the extra `translate`")
     course = shutil.copytree(rows.course, tmp_path / "course", ignore=shutil.ignore_patterns("notebooks"))

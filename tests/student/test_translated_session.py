@@ -93,6 +93,7 @@ def test_the_cases_of_a_check_can_be_translated(course: Course, progress: Progre
     assert [line for line in lines if words_outside(line)] == []
 
 
+@pytest.mark.long
 def test_hints_and_what_is_said_of_a_solution_can_be_translated(
     progress: Progress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +125,7 @@ def shell() -> Iterator[Any]:
         jaxguide.unload_ipython_extension(shell)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "line",
     [

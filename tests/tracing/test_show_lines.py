@@ -503,6 +503,7 @@ print(show_lines(f, 1.0))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SHOWS_COMPREHENSIONS, reason="Python 3.13 hides the variables of comprehensions from tracers")
 def test_the_first_call_of_a_process_sees_a_comprehensions_variables_too(tmp_path):
     (tmp_path / "first.py").write_text(FIRST)

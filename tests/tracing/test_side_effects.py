@@ -253,6 +253,7 @@ def loops_and_appends(x):
     return x
 
 
+@pytest.mark.long
 def test_a_change_after_thousands_of_lines_has_its_line():
     effect = only(side_effects(loops_and_appends, 1.0))
     assert effect.line == line_of(loops_and_appends, "# after thousands of lines")

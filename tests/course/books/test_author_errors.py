@@ -310,6 +310,7 @@ def test_examples_run_with_the_keys_answers_beside_the_files_that_lessons_read_a
     assert not jax.config.jax_enable_x64
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cell", ["# %%\n", "# %% check\n"], ids=["an example", "a check"])
 def test_a_file_that_is_not_listed_is_told(tiny: Path, cell: str) -> None:
     (tiny / "exercises" / "data").mkdir()
@@ -393,6 +394,7 @@ def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> N
     assert not [problem for problem in _verify(tiny) if "decides on it" in problem]
 
 
+@pytest.mark.long
 def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) -> None:
     verify = ("verify", "--no-workers", "--jobs", "1", "--course", tiny)
     assert "is not printed yet; run `jaxguide print`" in run(*verify).output
@@ -404,6 +406,7 @@ def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) 
     assert "is not printed yet" not in said
 
 
+@pytest.mark.long
 def test_verify_asks_for_the_kind_of_input_of_hidden_checks(tiny: Path) -> None:
     asks = "say on what kind of input `matches_the_key` can fail"
     run("print", "--course", tiny)

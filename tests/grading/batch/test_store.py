@@ -123,6 +123,7 @@ def test_what_is_forgotten_is_graded_again(tmp_path: Path) -> None:
         assert store.find(KEY) is None
 
 
+@pytest.mark.long
 def test_a_second_grader_on_one_folder_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path):
         code = "import pathlib, sys, jaxguide.grading.batch.store as s; s.Store(pathlib.Path(sys.argv[1]))"

@@ -420,6 +420,7 @@ def test_the_time_of_a_file_is_when_it_was_changed(tmp_path: Path) -> None:
     assert time.localtime(first.modified_s)[:6] == (2024, 1, 2, 3, 4, 6)
 
 
+@pytest.mark.long
 def test_one_students_archive_takes_no_room_from_the_next(tmp_path: Path) -> None:
     full = zip_bytes([*((f"{number}.txt", b"") for number in range(19_990)), ("hw.py", CODE)])
     members: Members = [

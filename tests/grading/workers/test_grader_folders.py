@@ -127,6 +127,7 @@ def test_a_grader_does_not_delete_the_folder_of_one_that_lives(place: Path) -> N
     fourth.end()
 
 
+@pytest.mark.long
 def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
     names = [f"{held_folders.GRADER}{name}" for name in ("link", "file", "pipe", "other")]
     (place / "precious").mkdir()

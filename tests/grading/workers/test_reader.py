@@ -44,6 +44,7 @@ def test_a_process_reads_what_this_one_reads(readers: Readers, text: CourseText)
     assert [cell.defines for cell in found.cells] == [[], ["double"], [], []]
 
 
+@pytest.mark.long
 def test_a_file_that_takes_too_much_is_refused_and_the_next_is_read(readers: Readers) -> None:
     huge = notebook(ANSWERS["double"], more="x" * 40 * 2**20)
     assert readers.read(Path("huge.ipynb"), huge).lessons == ["small_numbers"]

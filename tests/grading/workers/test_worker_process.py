@@ -100,6 +100,7 @@ def test_a_worker_ends_with_its_grader_even_in_an_endless_loop(tmp_path: Path) -
     pytest.fail("the worker outlived its grader")
 
 
+@pytest.mark.long
 def test_computing_time_is_counted_over_all_calls_of_an_exercise() -> None:
     worker = WorkerProcess(limits=Limits(cpu_s=1.0))
     source = "import time\ndef f():\n    end = time.process_time() + 0.4\n    while time.process_time() < end: pass\n"
