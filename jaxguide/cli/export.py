@@ -1,7 +1,7 @@
 """The commands `export gradescope`, `export moodle` and `export canvas`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from jaxguide.grading.batch.batch_result import BatchResult
 
 
+# How many of the students whom a platform will not match are named.
+_SOME = 5
+
+
 @click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
 def export() -> None:
     """Build a Gradescope autograder, or write marks for Moodle or Canvas.
@@ -24,7 +28,10 @@ def export() -> None:
 
 
 _results = click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
-_item = click.option("--item", default="jaxguide", show_default=True, help="The name of the item in the gradebook.")
+
+
+def _item(default: str) -> Callable[[Any], Any]:
+    return click.option("--item", default=default, show_default=True, help="The name of the item in the gradebook.")
 
 
 def _out(default: str) -> Callable[[Any], Any]:
@@ -34,52 +41,80 @@ def _out(default: str) -> Callable[[Any], Any]:
 
 @export.command()
 @_results
-@_item
-@click.option(
-    "--students-are", default="Username", show_default=True, help="The Moodle field that identifies your students."
-)
+@_item("Grade")
+@click.option("--students-are", metavar="FIELD", help="The Moodle field that contains the names of your students.")
 @_out("moodle.csv")
-def moodle(results: Path, item: str, students_are: str, out: Path) -> None:
+def moodle(results: Path, item: str, students_are: str | None, out: Path) -> None:
     """Write marks as a CSV file that Moodle imports. Students without a mark get an empty cell.
+
+    Students are identified by what Moodle's files and the roster say: participant, username, ID number, mail address.
 
     \b
     Example: jaxguide export moodle results/ --item "Homework 1" --students-are "Email address"
     """
-    from jaxguide.grading.reports.csv_tables import moodle_csv
+    from jaxguide.grading.reports.csv_tables import MOODLE_IDS, moodle_csv
 
-    _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are))
+    where = _("Moodle: Grades, Export, or the grading worksheet of the assignment")
+    ids = MOODLE_IDS if students_are is None else None
+    _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are), ids, where)
 
 
 @export.command()
 @_results
-@_item
+@_item("jaxguide")
 @click.option(
     "--students-are",
     type=click.Choice(["SIS Login ID", "SIS User ID", "ID"]),
-    default="SIS Login ID",
-    show_default=True,
-    help="The Canvas column that identifies your students.",
+    help="The Canvas column that contains the names of your students.",
 )
 @_out("canvas.csv")
-def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
+def canvas(results: Path, item: str, students_are: str | None, out: Path) -> None:
     """Write marks as a CSV file that Canvas imports. Students without a mark get an empty cell.
+
+    Students are identified by the ids in the names of Canvas's files and in the roster.
 
     \b
     Example: jaxguide export canvas results/ --item "Homework 1 (4711)"
     """
-    from jaxguide.grading.reports.csv_tables import canvas_csv
+    from jaxguide.grading.reports.csv_tables import CANVAS_IDS, canvas_csv
 
-    _write_gradebook(results, out, lambda batch: canvas_csv(batch, item, students_are))
+    ids = CANVAS_IDS if students_are is None else None
+    _write_gradebook(
+        results, out, lambda batch: canvas_csv(batch, item, students_are), ids, _("Canvas: Grades, Export")
+    )
 
 
-def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], str]") -> None:
+def _write_gradebook(
+    results: Path, out: Path, make: "Callable[[BatchResult], str]", ids: Mapping[str, str] | None, where: str
+) -> None:
+    """Write marks, and warn of students whom the platform will not match.
+
+    Args:
+        results: the results folder, or a `results.json`.
+        out: the file to write.
+        make: makes its text.
+        ids: the ids by which the platform matches students; None if the instructor says that names are such.
+        where: where the platform exports a roster.
+    """
     from jaxguide.base.clean import clean
     from jaxguide.base.files import write_whole
     from jaxguide.grading.reports import NoResults, read_results
-    from jaxguide.grading.reports.csv_tables import without_a_mark
+    from jaxguide.grading.reports.csv_tables import without_a_mark, without_id
 
     try:
         batch = read_results(results)
+        unknown = without_id(batch, ids) if ids is not None else []
+        if unknown:
+            message = plural(
+                "{count} student has no id that the platform would match: {names}. Grade again with --roster and the "
+                "list that it exports ({where}), or say with --students-are what the names are.",
+                "{count} students have no id that the platform would match: {names}. Grade again with --roster and the "
+                "list that it exports ({where}), or say with --students-are what the names are.",
+                len(unknown),
+                names=", ".join(clean(row.student, 60) for row in unknown[:_SOME]) + (", …" * (len(unknown) > _SOME)),
+                where=where,
+            )
+            click.echo(_("Warning: {message}").format(message=message), err=True)
         write_whole(out, make(batch))
     except NoResults as error:
         raise click.UsageError(str(error)) from None

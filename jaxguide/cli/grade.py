@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jaxguide.grading.batch.grade_class import ClassRun
     from jaxguide.grading.batch.grader import GradeSettings
     from jaxguide.grading.batch.store import Store
+    from jaxguide.grading.intake.roster import Roster
 
 # How many of the students who are not on the roster are named in the terminal; the report names all.
 _SOME = 5
@@ -100,6 +101,36 @@ def _say_alike(students: list[str]) -> None:
         "{count} names look like another's, but for characters that are not shown: {names}",
         len(students),
         names=", ".join(students[:_SOME]),
+    )
+    click.echo(message)
+
+
+def _say_roster(roster: "Roster") -> None:
+    from jaxguide.base.clean import clean
+
+    message = plural(
+        "Roster: {count} student, by {column}",
+        "Roster: {count} students, by {column}",
+        len(roster.students.people),
+        column=roster.column,
+    )
+    if roster.platform:
+        message += _(", as {platform} exports them").format(platform=roster.platform)
+    groups = len(set(roster.students.groups.values()))
+    if groups:
+        message += plural(", in {count} group", ", in {count} groups", groups)
+    if roster.left_out:
+        names = "; ".join(clean(name, 60) for name in roster.left_out[:_SOME])
+        message += _(". Left out: {names}").format(names=names + ("; …" if len(roster.left_out) > _SOME else ""))
+    click.echo(message + ".", err=True)
+
+
+def _say_passed_over(paths: list[str]) -> None:
+    message = plural(
+        "{count} file answers no exercise and was passed over: {names}",
+        "{count} files answer no exercise and were passed over: {names}",
+        len(paths),
+        names=", ".join(paths[:_SOME]) + (", …" if len(paths) > _SOME else ""),
     )
     click.echo(message)
 
@@ -190,8 +221,10 @@ def _settle_lost_marks(run: "ClassRun", store: "Store", take: bool | None) -> No
     "--roster",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="CSV",
-    help="The class list, in the column `student`. Students who sent nothing are listed as absent.",
+    help="The class list, your own or as a learning platform exports it. Students who sent nothing are listed as "
+    "absent.",
 )
+@click.option("--roster-column", metavar="HEADING", help="The roster's column of names; by default it is recognized.")
 @click.option(
     "--student-from",
     metavar="PATTERN",
@@ -228,6 +261,7 @@ def grade(
     only: tuple[str, ...],
     all_or_nothing: bool,
     roster: Path | None,
+    roster_column: str | None,
     student_from: str | None,
     overrides: Path | None,
     take_marks: bool,
@@ -275,12 +309,14 @@ def grade(
             tier=tier,
             trust_submissions=trust_submissions,
         )
-        order = Order(paths, course, out, settings, jobs, roster, overrides, student_from, scheduler)
+        order = Order(paths, course, out, settings, jobs, roster, roster_column, overrides, student_from, scheduler)
         run = ClassRun(order)
     except (LimitsError, NothingToGrade, PatternError, SeedError, TableError) as error:
         raise click.UsageError(str(error)) from None
     except GraderError as error:  # nothing can read the files
         raise Unusable(str(error)) from None
+    if run.roster is not None and not as_json:
+        _say_roster(run.roster)
     status = None
     try:
         with Store(out) as store:
@@ -320,6 +356,8 @@ def grade(
             _say_unknown(batch.unknown)
         if run.line.alike:
             _say_alike(run.line.alike)
+        if batch.passed_over:
+            _say_passed_over(batch.passed_over)
         click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED

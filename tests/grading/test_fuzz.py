@@ -22,8 +22,9 @@ from jaxguide.course.judging.evaluate import Request, evaluate
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.verdict import AnswerGone, StudentError
 from jaxguide.grading.intake.archives import Packed, Unpacked, expand
-from jaxguide.grading.intake.instructor_tables import TableError, read_overrides, read_roster
+from jaxguide.grading.intake.instructor_tables import TableError, read_overrides
 from jaxguide.grading.intake.reading import CourseText, read_content
+from jaxguide.grading.intake.roster import read_roster
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.held_archive import HeldArchive, content_in, files_in

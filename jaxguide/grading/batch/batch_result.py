@@ -1,7 +1,7 @@
 """The result of a batch: the record from which all reports are written."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from jaxguide.grading.batch.similarity import similar_groups
 from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
+from jaxguide.grading.intake.names import ClassList, Person, folded
 
 _TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
 
@@ -22,7 +23,8 @@ class BatchResult:
     """Everything that reports need; equal records give equal reports.
 
     Args:
-        submissions: a row for each file, in the order in which they were found, then one for each absent student.
+        submissions: a row for each file and each of its students, in the order in which they were found, then one for
+            each absent student.
         course_name: the course's title or the name of its folder, or '' for the bundled course.
         course_folder: the path of the course's folder, as the user gave it, or '' for the bundled course.
         course_digest: digest of the course and the JAX version, see `course_state_digest`.
@@ -35,6 +37,8 @@ class BatchResult:
         all_or_nothing: whether partial marks were disabled.
         only: the names of the exercises that were graded, or None if all were.
         unknown: students who submitted but are not on the roster.
+        passed_over: the paths of the files that answer no exercise, beside others that do.
+        ids: student -> kind of id -> the id by which a learning platform knows the student.
         similar: groups of near-identical answers, for information only.
         overrides: the overrides that were applied.
     """
@@ -52,6 +56,8 @@ class BatchResult:
     all_or_nothing: bool = False
     only: list[str] | None = None
     unknown: list[str] = dataclasses.field(default_factory=list)
+    passed_over: list[str] = dataclasses.field(default_factory=list)
+    ids: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     similar: list[Any] = dataclasses.field(default_factory=list)
     overrides: list[Override] = dataclasses.field(default_factory=list)
 
@@ -85,12 +91,12 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         points = dict(plain["points"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged(store.folder) from None
-    batch.overrides = apply_overrides(batch.submissions, overrides, points)
+    batch.overrides = apply_overrides(batch.submissions, overrides, points, batch.ids)
     return batch
 
 
 def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
-    submissions = [_row(store, row, plain) for row in plain["rows"]]
+    submissions = [one for row in plain["rows"] for one in _rows(store, row, plain)]
     submissions += [
         SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
     ]
@@ -109,6 +115,8 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
         all_or_nothing=plain["all_or_nothing"],
         only=plain["only"],
         unknown=plain["unknown"],
+        passed_over=plain.get("passed_over", []),
+        ids=plain.get("ids", {}),
         similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
     )
 
@@ -117,14 +125,24 @@ def _strength(tier: str) -> int:
     return _TIERS_WEAKEST_FIRST.index(tier) if tier in _TIERS_WEAKEST_FIRST else -1
 
 
-def _row(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> SubmissionResult:
+def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[SubmissionResult]:
+    """Yield the result of a file for each of its students."""
+    students = row["students"] if "students" in row else [row["student"]]  # before groups were known
+    for student in students:
+        one = _row(store, row, plain, student)
+        if student in row.get("replaced", ()):
+            one = SubmissionResult(one.path, student, State.SUPERSEDED, one.digest, course_digest=one.course_digest)
+        yield dataclasses.replace(one, student=student, members=students if len(students) > 1 else [])
+
+
+def _row(store: Store, row: dict[str, Any], plain: dict[str, Any], student: str) -> SubmissionResult:
     if "plain" in row:
         return SubmissionResult.from_plain(row["plain"])
     path = Path(row["path"])
     found = store.load(row["row"]) if "row" in row else None
     if found is not None:
         return dataclasses.replace(found, path=path)
-    waiting = SubmissionResult(path, row["student"], State.NOT_GRADED, course_digest=plain["course_digest"])
+    waiting = SubmissionResult(path, student, State.NOT_GRADED, course_digest=plain["course_digest"])
     waiting.not_graded[""] = _("Not graded yet: the batch was interrupted first.")
     return waiting
 
@@ -133,6 +151,7 @@ def apply_overrides(
     submissions: Sequence[SubmissionResult],
     overrides: Sequence[Override],
     exercises: dict[str, tuple[str, str, float]],
+    ids: dict[str, dict[str, str]] | None = None,
 ) -> list[Override]:
     """Replace the grader's points with the instructor's, and return the overrides that were applied.
 
@@ -141,10 +160,15 @@ def apply_overrides(
             lesson is changed.
         overrides: the instructor's points.
         exercises: exercise name -> lesson, title, points.
+        ids: the students' ids, by which overrides may name them.
     """
     applied = []
-    for override in overrides:
-        lesson, title, points = exercises[override.exercise]
+    names = {one.student: (ids or {}).get(one.student, {}) for one in submissions}
+    students = ClassList(tuple(Person(name, own) for name, own in names.items()))
+    for given in overrides:
+        lesson, title, points = exercises[given.exercise]
+        student = students.find(given.student)
+        override = dataclasses.replace(given, student=student.name if student is not None else given.student)
         target = _overridden(submissions, override.student, lesson)
         if target is None:
             continue
@@ -167,7 +191,7 @@ def apply_overrides(
 
 def _overridden(submissions: Sequence[SubmissionResult], student: str, lesson: str) -> SubmissionResult | None:
     """Return the row in which an override of this student's points in this lesson takes effect."""
-    own = [one for one in submissions if one.student.casefold() == student.casefold()]
+    own = [one for one in submissions if folded(one.student) == folded(student)]
     own = [one for one in own if one.state is not State.SUPERSEDED]
     return next((one for one in own if lesson in one.lessons), own[0] if own else None)
 

@@ -21,9 +21,11 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster, unknown_student
+from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, unknown_student
 from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
+from jaxguide.grading.intake.names import ClassList
 from jaxguide.grading.intake.reading import CourseText
+from jaxguide.grading.intake.roster import Roster, read_roster
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation import IsolationError, find_tier
 from jaxguide.grading.workers.reader import Readers
@@ -46,6 +48,7 @@ class Order:
         settings: how each submission is graded; the paths of the submissions are added to `conceal`.
         jobs: how many submissions to grade at a time; by default the number of cores.
         roster, overrides: the paths of the instructor's tables.
+        roster_column: the roster's column of names; by default, it is recognized.
         student_from: a pattern that says where a path contains the student's name.
         scheduler: the address of a Dask scheduler; if given, its workers grade.
     """
@@ -56,6 +59,7 @@ class Order:
     settings: GradeSettings = dataclasses.field(default_factory=GradeSettings)
     jobs: int | None = None
     roster: Path | None = None
+    roster_column: str | None = None
     overrides: Path | None = None
     student_from: str | None = None
     scheduler: str | None = None
@@ -79,12 +83,15 @@ class ClassRun:
             order = dataclasses.replace(order, paths=paths, out=order.out.absolute())
         self.order = order
         course = order.course
-        roster = read_roster(order.roster) if order.roster is not None else None
+        self.roster: Roster | None = None
+        if order.roster is not None:
+            self.roster = read_roster(order.roster, order.roster_column)
+        roster = self.roster.students if self.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
         # Files in archives are unpacked by it, now and when they are graded.
         readers = _readers(order)
         with contextlib.closing(readers):
-            entries = find_entries(order.paths, order.out, readers, pattern=pattern, roster=roster or ())
+            entries = find_entries(order.paths, order.out, readers, pattern=pattern, roster=roster)
             if not entries:
                 raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
             self.line: LineUp = line_up(
@@ -100,11 +107,11 @@ class ClassRun:
             if not path.exists():
                 return []
         overrides = read_overrides(path, self.order.course)
-        students = [*(one.student for one in self.line.files), *(self.line.roster or [])]
-        known = {name.casefold() for name in students}
+        students = ClassList(tuple(self.line.people))
         for override in overrides:
-            if override.student.casefold() not in known:
-                raise TableError(f"{path}: {unknown_student(override, students)}")
+            if students.find(override.student) is None:
+                names = [person.name for person in students.people]
+                raise TableError(f"{path}: {unknown_student(override, names)}")
         return overrides
 
     @property
@@ -192,7 +199,10 @@ class _Records:
     def __init__(self, run: ClassRun, store: Store, course_digest: str, watch: Watch):
         self._run, self._line, self._course, self._settings = run, run.line, run.order.course, run.order.settings
         self._store, self._course_digest, self._watch = store, course_digest, watch
-        self._rows: list[dict[str, Any]] = [{"student": f.student, "path": str(f.entry.path)} for f in self._line.files]
+        self._rows: list[dict[str, Any]] = [
+            {"students": f.students, "replaced": sorted(f.replaced), "path": str(f.entry.path)}
+            for f in self._line.files
+        ]
         self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files], self._course.identity)
         self._unconfirmed: list[tuple[int, str, int]] = []
 
@@ -293,6 +303,8 @@ class _Records:
             "rows": self._rows,
             "absent": self._line.absent,
             "unknown": self._line.unknown,
+            "passed_over": [str(path) for path in self._line.passed_over],
+            "ids": {person.name: person.ids for person in self._line.people if person.ids},
             "course_name": "" if is_bundled else self._course.title,
             "course_folder": "" if is_bundled else str(folders.top),
             "course_digest": self._course_digest,

@@ -18,7 +18,7 @@ class SimilarGroup:
 
     Args:
         exercise: the exercise's name.
-        students: two or more names, sorted.
+        students: two or more names, sorted; the members of a group are one of them.
         share: the lowest overlap among the similar pairs that form the group, from 0 to 1.
         says: `share` in words.
     """
@@ -37,7 +37,7 @@ def similar_groups(submissions: Iterable[SubmissionResult]) -> list[SimilarGroup
     answers: dict[str, dict[str, frozenset[int]]] = {}
     for one in submissions:
         for exercise, runs in one.fingerprints.items():
-            answers.setdefault(exercise, {})[one.student] = frozenset(runs)
+            answers.setdefault(exercise, {})[one.submitted_by] = frozenset(runs)
     found = [group for exercise, own in answers.items() for group in _groups(exercise, own)]
     return sorted(found, key=lambda group: (-group.share, group.exercise, group.students))
 

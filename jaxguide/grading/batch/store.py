@@ -186,13 +186,10 @@ class Store:
         return SubmissionResult.from_plain(json.loads(found[0]))
 
     def graded_files(self) -> set[tuple[str, str, str, str]]:
-        """Return each file's student, digest, course digest and settings, as they are written in a `results.json`.
-
-        A file whose settings an earlier version of jaxguide did not write there is included with the settings '', too.
-        """
+        """Return each file's student, digest, course digest and settings, as they are written in a `results.json`."""
         with _explained(self.folder):
             rows = self._connection.execute("SELECT student, digest, course_digest, settings FROM submissions")
-            return {(clean(row[0]), row[1], row[2], settings) for row in rows for settings in (row[3], "")}
+            return {(clean(row[0]), *row[1:]) for row in rows}
 
     def forget(self, rows: list[int]) -> None:
         """Delete results, so that their files are graded again."""

@@ -12,6 +12,7 @@ from jaxguide.course.cards.shown import Shown
 from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
+from jaxguide.grading.intake.names import joined
 from jaxguide.grading.workers import wire
 
 
@@ -58,6 +59,7 @@ class SubmissionResult:
     Args:
         path: the file's path; for a file in an archive, the archive's path followed by the path inside it.
         student: the student who submitted it.
+        members: all students who submitted it together; [] if the student was alone.
         state: whether the file has marks, and if not, why.
         digest: SHA-256 of the file's bytes as hexadecimal digits, or '' if they could not be read.
         lessons: the lessons that the file answers.
@@ -102,6 +104,12 @@ class SubmissionResult:
     wall_s: float = 0.0
     memory_bytes: int = 0
     withheld_repairs: list[str] = dataclasses.field(default_factory=list)
+    members: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def submitted_by(self) -> str:
+        """The names of all students who submitted it."""
+        return joined(self.members) or self.student
 
     @property
     def student_repairs(self) -> list[str]:

@@ -90,7 +90,7 @@ class GradeTable:
             yield layout.text(plural("{count} note on how it was read", "{count} notes on how it was read", count))
 
     def _totals(self) -> Iterator[str]:
-        graded = sum(result.state not in _WITHOUT_CODE for result in self.results)
+        graded = len({result.path for result in self.results if result.state not in _WITHOUT_CODE})
         yield plural("{count} submission", "{count} submissions", graded)
         tiers = sorted({result.tier for result in self.results if result.tier})
         if tiers:
@@ -112,6 +112,8 @@ def _name(result: SubmissionResult) -> str:
     """
     if result.state is State.ABSENT:
         return clean(result.student, 200)
+    if result.members:
+        return clean(f"{result.student}: {result.path.name}", 200)
     path = min(str(result.path), os.path.relpath(result.path), key=len)
     if len(path) <= _SHORT or result.student in ("", result.path.stem):
         return clean(path, 200)

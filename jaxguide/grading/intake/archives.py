@@ -9,14 +9,14 @@ from typing import Protocol, TypeVar
 
 from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import files_below
-from jaxguide.grading.intake.lms_names import student_on_disk
+from jaxguide.grading.intake.lms_names import owner_on_disk
+from jaxguide.grading.intake.names import NO_ONE, Key, Owner, Person, as_read
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission
 from jaxguide.grading.intake.unpacking import (
     ARCHIVE_SUFFIX,
     OWN_FILES_LIMIT,
     Archive,
     ListedFile,
-    Owner,
     nothing_inside,
 )
 from jaxguide.grading.intake.untrusted_zip import NESTED_LIMIT_BYTES, changed_s, read_zip, too_large
@@ -104,8 +104,7 @@ class ArchivedEntry:
         path: the archive's path followed by the file's path in it.
         archive: the archive on disk.
         unpacker: unpacks it.
-        student: the student that the export names, None if it names no one.
-        identity: an ID that tells students of the same name apart, '' if the export has none.
+        owner: whose it is, as far as the export says.
         problem: a sentence that says why there is nothing to grade, '' if there is.
         modified_s: when the file was changed, in seconds since 1970.
         numbers: the file's index in the archive, preceded by the index of each archive around it.
@@ -114,8 +113,7 @@ class ArchivedEntry:
     path: Path
     archive: Path
     unpacker: Unpacker = dataclasses.field(repr=False, compare=False)
-    student: str | None = None
-    identity: str = ""
+    owner: Owner = NO_ONE
     problem: str = ""
     modified_s: float = 0.0
     numbers: tuple[int, ...] = ()
@@ -162,8 +160,10 @@ def expand(archives: Iterable[Path], unpacker: Unpacker) -> list[ArchivedEntry]:
     found = []
     for path in archives:
         # Several archives in a folder belong to one student each; a single one may belong to anyone.
-        owner = path.stem if neighbours.count(path.parent) > 1 else None
-        found += _Listing(path, unpacker, student_on_disk(path) or (owner, "")).entries()
+        owner = owner_on_disk(path)
+        if not owner.people and neighbours.count(path.parent) > 1:
+            owner = Owner((Person(as_read(path.stem)),))
+        found += _Listing(path, unpacker, owner).entries()
     return found
 
 
@@ -174,7 +174,7 @@ class _Listing:
         self.path, self.unpacker, self.owner = path, unpacker, owner
 
     def entries(self) -> list[ArchivedEntry]:
-        packed, is_students = Packed.on_disk(self.path), self.owner[0] is not None
+        packed, is_students = Packed.on_disk(self.path), bool(self.owner.people)
         try:
             if packed.is_large and is_students:
                 raise too_large()
@@ -187,10 +187,10 @@ class _Listing:
         return _without_floods(found) or [self._row(self.path, self.owner, nothing_inside())]
 
     def _row(self, path: Path, owner: Owner, problem: str) -> ArchivedEntry:
-        return ArchivedEntry(path, self.path, self.unpacker, *owner, problem)
+        return ArchivedEntry(path, self.path, self.unpacker, owner, problem)
 
     def _entry(self, file: ListedFile, above: Path, numbers: tuple[int, ...]) -> ArchivedEntry:
-        row = self._row(above.joinpath(*file.parts), (file.student, file.identity), file.problem)
+        row = self._row(above.joinpath(*file.parts), file.owner, file.problem)
         return dataclasses.replace(row, modified_s=changed_s(file.date), numbers=(*numbers, *file.numbers))
 
     def _rows(self, file: ListedFile, packed: Packed) -> Iterator[ArchivedEntry]:
@@ -203,7 +203,7 @@ class _Listing:
         try:
             files = self.unpacker.unpack(packed.inside(file.numbers[0]), lambda own: own.files(owner, is_own=True))
         except UnreadableSubmission as problem:
-            yield dataclasses.replace(row, student=owner[0], problem=str(problem))
+            yield dataclasses.replace(row, owner=owner, problem=str(problem))
             return
         found = (self._entry(inner, row.path, row.numbers) for inner in files)
         yield from found if files else [self._row(row.path, owner, nothing_inside())]
@@ -211,16 +211,16 @@ class _Listing:
 
 def _without_floods(found: list[ArchivedEntry]) -> list[ArchivedEntry]:
     """Replace the rows of a student who has too many files with a single row that says so."""
-    counts = collections.Counter((row.student or "", row.identity) for row in found if row.student)
+    counts = collections.Counter(row.owner.key for row in found if row.owner.people)
     message = _("The archive contains {count} files of one student; at most {limit} are read.")
     kept: list[ArchivedEntry] = []
-    told: set[Owner] = set()
+    told: set[Key] = set()
     for row in found:
-        whose = row.student or "", row.identity
+        whose = row.owner.key
         if counts[whose] <= OWN_FILES_LIMIT:
             kept.append(row)
         elif whose not in told:
             told.add(whose)
             problem = message.format(count=counts[whose], limit=OWN_FILES_LIMIT)
-            kept.append(ArchivedEntry(row.archive, row.archive, row.unpacker, *whose, problem))
+            kept.append(ArchivedEntry(row.archive, row.archive, row.unpacker, row.owner, problem))
     return kept

@@ -2,12 +2,14 @@
 
 import collections
 import re
-from collections.abc import Collection, Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from jaxguide.base.clean import name_as_seen
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
+from jaxguide.grading.intake.names import ClassList, folded
 
 _HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -37,7 +39,7 @@ class StudentPattern:
     """
 
     def __init__(self, text: str):
-        self.text = text
+        self.text = text = unicodedata.normalize("NFC", text)
         self._is_glob = "{student}" in text
         if not self._is_glob and "(?P<student>" not in text:
             message = _("`{text}` does not say where the student's name is. Write, for example, `{{student}}_*.ipynb`.")
@@ -49,6 +51,7 @@ class StudentPattern:
 
     def find(self, path: PurePath) -> str | None:
         """Return the student's name in a path, or None if the pattern does not match."""
+        path = PurePath(unicodedata.normalize("NFC", path.as_posix()))
         whole = path.as_posix() if "/" in self.text else path.name
         stem = whole.removesuffix(path.suffix)
         if self._is_glob:
@@ -87,7 +90,7 @@ def students_of(
     *,
     roots: Sequence[Path] = (),
     pattern: StudentPattern | None = None,
-    roster: Collection[str] = (),
+    roster: ClassList | None = None,
     named: Sequence[str | None] = (),
 ) -> list[str]:
     """Return the name of each file's student.
@@ -96,56 +99,65 @@ def students_of(
     or the file's stem, if it is on the roster. Otherwise the name is the stem, 'ada' for `ada.ipynb`; or the folder,
     'ada' for `ada/homework.ipynb`, if the stem is a lesson's name or several folders contain a file of this name.
     Folders of the same name in different places are told apart: 'monday/ada'. No file name stands for the student of
-    another folder: beside `ada/homework.ipynb`, `bob/ada.ipynb` is of 'bob'.
+    another folder: beside `ada/homework.ipynb`, `bob/ada.ipynb` is of 'bob'. In a folder that has a student's name,
+    files of other names are that student's, too.
 
     Args:
         paths: the files.
         course: the course; the names of its lessons do not name students.
         roots: the folders given on the command line; names above them are ignored.
         pattern: how paths contain the student's name.
-        roster: the names of the class.
+        roster: the class list.
         named: for each path, the student that an export names, or None.
     """
+    roster = roster or ClassList()
     folders = {path.absolute().parent for path in paths}
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
-    listed = {_folded(name): name for name in roster}
 
     def student(path: Path, exported: str | None) -> tuple[str, Path | None]:
         """Return the student's name, and the folder or file without suffix that it is the name of, if it is one's."""
         place = below(path, roots)
         found = pattern.find(place) if pattern is not None else None
-        found = found or exported
         if found is not None:
-            return listed.get(_folded(found), found), None
+            person = roster.find(found)
+            return person.name if person is not None else found, None
+        if exported is not None:
+            return exported, None
         named = path.absolute().with_suffix("")
         for number, name in enumerate((*place.parts[:-1], place.stem), 1):
-            if _folded(name) in listed:
+            if (person := roster.find(name)) is not None:
                 above = len(place.parts) - number
-                return listed[_folded(name)], named.parents[above - 1] if above else named
+                return person.name, named.parents[above - 1] if above else named
         if path.stem in course.books or stems[path.stem] > 1:
             return _shortest(named.parent, folders), named.parent
-        return path.stem, named
+        return unicodedata.normalize("NFC", path.stem), named
 
     found = [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
     # Of the places that bear one name, the one farthest up is the student's: the others are in someone's folder.
     homes: dict[str, Path] = {}
     for name, place in sorted(found, key=lambda one: len(one[1].parts) if one[1] is not None else 0):
         if place is not None:
-            homes.setdefault(_folded(name), place)
-    owners = {place for path, (_name, place) in zip(paths, found, strict=True) if place in path.absolute().parents}
+            homes.setdefault(folded(name), place)
+    owners = {
+        place: name
+        for path, (name, place) in zip(paths, found, strict=True)
+        if place is not None and place in path.absolute().parents
+    }
     counts = collections.Counter(path.absolute().parent for path in paths)
 
     def checked(path: Path, name: str, place: Path | None) -> str:
-        home = homes.get(_folded(name))
+        if place == path.absolute().with_suffix("") and roster.find(name) is None:
+            name = next((owners[above] for above in reversed(path.absolute().parents) if above in owners), name)
+        home = homes.get(folded(name))
         if place is None or home is None or len(place.parts) == len(home.parts) or place.is_relative_to(home):
             return name
         folder = path.absolute().parent
         own = _shortest(folder, folders)
-        if _folded(own) == _folded(name):  # the folder has that name
+        if folded(own) == folded(name):  # the folder has that name
             return f"{folder.parent.name}/{own}"
         return own if counts[folder] == 1 or folder in owners else f"{own}/{name}"
 
-    return told_apart_by_sight([checked(path, *one) for path, one in zip(paths, found, strict=True)])
+    return [checked(path, *one) for path, one in zip(paths, found, strict=True)]
 
 
 def told_apart_by_sight(names: Sequence[str]) -> list[str]:
@@ -156,7 +168,7 @@ def told_apart_by_sight(names: Sequence[str]) -> list[str]:
     """
     looks: dict[str, set[str]] = {}
     for name in names:
-        looks.setdefault(_folded(name), set()).add(name)
+        looks.setdefault(folded(name), set()).add(name)
     shown = {}
     for seen, same in looks.items():
         plain = min(same, key=lambda name: (name_as_seen(name) != name, name))
@@ -172,14 +184,11 @@ def shows_hidden(name: str) -> bool:
     return _HIDDEN.search(name) is not None
 
 
-def _folded(name: str) -> str:
-    return name_as_seen(name).casefold()
-
-
 def _shortest(folder: Path, folders: set[Path]) -> str:
     """Return the shortest end of a folder's path that tells it from the other folders."""
     for count in range(1, len(folder.parts)):
         end = folder.parts[-count:]
         if not any(other != folder and other.parts[-count:] == end for other in folders):
             break
-    return "/".join(folder.parts[-count:]) if len(folder.parts) > 1 else folder.name
+    name = "/".join(folder.parts[-count:]) if len(folder.parts) > 1 else folder.name
+    return unicodedata.normalize("NFC", name)

@@ -6,17 +6,22 @@ from typing import Protocol
 
 from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import why_not_ordinary
+from jaxguide.grading.intake.names import NO_ONE, Owner
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
 
 
 class Entry(Protocol):
     """One file to grade.
 
-    `path` is its name in reports, and the source of its suffix, its stem and its student's name.
+    `path` is its name in reports, and the source of its suffix, its stem and its student's name; `owner` is whose it
+    is, as far as an export says.
     """
 
     @property
     def path(self) -> Path: ...
+
+    @property
+    def owner(self) -> Owner: ...
 
     def read(self) -> bytes:
         """Return the file's current bytes.
@@ -32,13 +37,11 @@ class FileEntry:
 
     Args:
         path: its path.
-        student: the student that an unpacked export names, None if it names no one.
-        identity: an ID that tells students of the same name apart, '' if the export has none.
+        owner: whose it is, as far as an unpacked export says.
     """
 
     path: Path
-    student: str | None = None
-    identity: str = ""
+    owner: Owner = NO_ONE
 
     def read(self) -> bytes:
         """Return the file's bytes, unless it links to another folder, is of the wrong kind, or is too large."""
@@ -63,6 +66,7 @@ class ReadEntry:
 
     path: Path
     content: bytes
+    owner: Owner = NO_ONE
 
     def read(self) -> bytes:
         return self.content

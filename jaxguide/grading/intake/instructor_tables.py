@@ -1,25 +1,25 @@
-"""Read the instructor's tables: the class list, and points given by hand."""
+"""Read the instructor's tables as CSV, and of them the points given by hand."""
 
+import codecs
 import csv
 import dataclasses
 import io
 import itertools
 import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.clean import name_as_seen
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import UnknownName
+from jaxguide.grading.intake.names import folded
 
 _DELIMITERS = {",": "`,`", ";": "`;`", "\t": "a tab"}
 # The sum of a class's points must be a number, too.
 _MOST_POINTS = 10**6
-_NAMES = ("student", "login", "username", "user", "id", "email", "name")
 
 
 class TableError(ValueError):
@@ -44,35 +44,6 @@ class Override:
     was: float | None = None
 
 
-def read_roster(path: Path) -> list[str]:
-    """Read the names of the class.
-
-    Args:
-        path: a CSV file (commas, semicolons or tabs) whose first row names the columns. The names are taken from the
-            first of the columns `student`, `login`, `username`, `user`, `id`, `email` and `name` that exists.
-
-    Raises:
-        TableError: the file cannot be read, has no such column, or contains a name twice.
-    """
-    header, rows = _read(path)
-    column = next((name for name in _NAMES if name in header), None)
-    if column is None:
-        message = _("{path}:1: no column is called `student`; found {found}.")
-        raise TableError(message.format(path=path, found=_listed(header)))
-    seen: dict[str, int] = {}
-    students = []
-    for line, row in rows:
-        student = name_as_seen(row[column])
-        if not student:
-            raise TableError(_("{path}:{line}: the student's name is empty.").format(path=path, line=line))
-        first = seen.setdefault(student.casefold(), line)
-        if first != line:
-            message = _("{path}:{line}: `{student}` is already in line {first}.")
-            raise TableError(message.format(path=path, line=line, student=student, first=first))
-        students.append(student)
-    return students
-
-
 def read_overrides(path: Path, course: Course) -> list[Override]:
     """Read the points that an instructor gives by hand.
 
@@ -84,11 +55,11 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
         TableError: the file cannot be read, a column is missing, the course does not have an exercise, points are not
             a number from 0 to a million, or a student gets points for the same exercise twice.
     """
-    header, rows = _read(path)
-    missing = [name for name in ("student", "exercise", "points") if name not in header]
+    header, rows = read_table(path)
+    missing = [name for name in ("student", "exercise", "points") if name not in map(str.casefold, header)]
     if missing:
         message = _("{path}:1: there is no column {missing}; found {found}.")
-        raise TableError(message.format(path=path, missing=_listed(missing), found=_listed(header)))
+        raise TableError(message.format(path=path, missing=listed(missing), found=listed(header)))
     overrides: dict[tuple[str, str], Override] = {}
     for line, row in rows:
         try:
@@ -103,7 +74,7 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
                 "{path}:{line}: points must be a number from 0 to {most}, with a decimal point, not `{points}`."
             )
             raise TableError(message.format(path=path, line=line, most=_MOST_POINTS, points=row["points"]))
-        key = row["student"].casefold(), row["exercise"]
+        key = folded(row["student"]), row["exercise"]
         if key in overrides:
             message = _("{path}:{line}: `{student}` already has points for `{exercise}` in a line above.")
             raise TableError(message.format(path=path, line=line, student=row["student"], exercise=row["exercise"]))
@@ -118,30 +89,37 @@ def unknown_student(override: Override, students: list[str]) -> str:
     return said + did_you_mean(override.student, students)
 
 
-def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """Return a table's column names in lower case, and its rows with their line numbers."""
+def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """Return a table's column names, and its rows with their line numbers, by column names in lower case.
+
+    Raises:
+        TableError: the file cannot be read, or is not a table; reading the rows raises it, too.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
         message = _("{path}: cannot be read: {error}.")
         raise TableError(message.format(path=path, error=error.strerror)) from None
+    coding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        text = content.decode("utf-8-sig")  # a spreadsheet writes a byte order mark
+        text = content.decode(coding)  # a spreadsheet writes a byte order mark
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", "replace")
         message = _("{place}: cannot be read as UTF-8 text. Save the table in this encoding.")
         raise TableError(message.format(place=_place(path, before, len(before)))) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    head = text.split("\n", 1)[0]
+    if text[:4].casefold() == "sep=":  # for spreadsheets
+        text = text[text.find("\n") :]
+    head = text.lstrip("\n").split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        header = [name.strip().casefold() for name in next(reader, [])]
+        header = [name.strip() for name in next((row for row in reader if row), [])]
     except csv.Error:
         raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
     if not any(header):
         raise TableError(_("{path}: the table is empty; its first row must name the columns.").format(path=path))
-    return header, _rows(path, text, reader, header)
+    return header, _rows(path, text, reader, [name.casefold() for name in header])
 
 
 def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -206,5 +184,6 @@ def _bad_quote(text: str, delimiter: str) -> str:
     return _("{line}:{column}: the quotation mark that opens here is never closed.").format(line=line, column=column)
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Return names in backticks, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)

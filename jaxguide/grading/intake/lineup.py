@@ -1,19 +1,34 @@
 """Line up a class: whose each file is, which of several counts, who sent nothing or only files of other kinds."""
 
+import collections
+import contextlib
 import dataclasses
+import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_around, expand, find_archives
-from jaxguide.grading.intake.file_owners import StudentPattern, below, shows_hidden, students_of
+from jaxguide.grading.intake.file_owners import (
+    StudentPattern,
+    below,
+    shows_hidden,
+    students_of,
+    told_apart_by_sight,
+)
 from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
-from jaxguide.grading.intake.lms_names import student_on_disk, told_apart
+from jaxguide.grading.intake.lms_names import are_canvas_names, owner_on_disk
+from jaxguide.grading.intake.names import ClassList, Key, Owner, Person, as_read, folded, joined, resolved
 from jaxguide.grading.intake.reading import ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
+
+# Names that tests and code for import have by custom, so that they are not taken for students'.
+_HELPER = re.compile(
+    r"(^|/)(tests?/.*|(test_[^/]*|[^/]*_test|conftest|setup|__init__|helpers?|utils?|common)\.py)$", re.I
+)
 
 
 class NothingToGrade(ValueError):
@@ -22,11 +37,32 @@ class NothingToGrade(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Submitted:
-    """One file and its student; `superseded` if a later file of theirs counts instead."""
+    """One file and its students.
 
-    student: str
+    Args:
+        people: its students, more than one if a group handed it in.
+        entry: the file.
+        replaced: the names of those for whom a later file of theirs counts instead.
+    """
+
+    people: tuple[Person, ...]
     entry: Entry
-    superseded: bool = False
+    replaced: frozenset[str] = frozenset()
+
+    @property
+    def students(self) -> list[str]:
+        """The names of its students."""
+        return [person.name for person in self.people]
+
+    @property
+    def student(self) -> str:
+        """The names as one, which tells the file's row in the store from others."""
+        return joined(self.students)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether it counts for none of its students."""
+        return self.replaced.issuperset(self.students)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,30 +71,39 @@ class LineUp:
 
     Args:
         files: the files, in the order in which they were found.
-        roster: the names of the class, None if no roster was given.
+        roster: the class list, None if none was given.
+        passed_over: the files that answer no exercise, beside others that do.
     """
 
     files: list[Submitted]
-    roster: list[str] | None = None
+    roster: ClassList | None = None
+    passed_over: list[Path] = dataclasses.field(default_factory=list)
+
+    @property
+    def people(self) -> list[Person]:
+        """The students on the roster and those who sent something, each with all ids that are known."""
+        ids: dict[str, dict[str, str]] = {}
+        for person in (*(self.roster or ClassList()).people, *(person for one in self.files for person in one.people)):
+            ids.setdefault(person.name, {}).update(person.known_ids)
+        return [Person(name, own) for name, own in ids.items()]
 
     @property
     def absent(self) -> list[str]:
         """The students on the roster who sent nothing."""
-        there = {one.student.casefold() for one in self.files}
-        return [name for name in self.roster or [] if name.casefold() not in there]
+        there = {folded(name) for one in self.files for name in one.students}
+        return [person.name for person in (self.roster or ClassList()).people if folded(person.name) not in there]
 
     @property
     def alike(self) -> list[str]:
         """The students whose names look like another's until hidden characters are shown."""
-        return list(dict.fromkeys(one.student for one in self.files if shows_hidden(one.student)))
+        return list(dict.fromkeys(name for one in self.files for name in one.students if shows_hidden(name)))
 
     @property
     def unknown(self) -> list[str]:
         """The students who sent something but are not on the roster."""
         if self.roster is None:
             return []
-        listed = {name.casefold() for name in self.roster}
-        return list(dict.fromkeys(one.student for one in self.files if one.student.casefold() not in listed))
+        return list(dict.fromkeys(name for one in self.files for name in one.students if name not in self.roster))
 
 
 def find_entries(
@@ -67,7 +112,7 @@ def find_entries(
     unpacker: Unpacker,
     *,
     pattern: StudentPattern | None = None,
-    roster: Collection[str] = (),
+    roster: ClassList | None = None,
 ) -> list[Entry]:
     """Return all that is to be graded among and below `paths`; never what lies among the results.
 
@@ -87,14 +132,21 @@ def find_entries(
     on_disk = [path for path in paths if path not in inside]
     archives = [path for path in find_archives(on_disk) if not is_in(path, out)]
     files = [path for path in find_submissions(on_disk) if not is_in(path, out) and path not in archives]
+    canvas = _canvas_folders(files)
     entries: list[FileEntry | ArchivedEntry] = [
-        FileEntry(path, *(student_on_disk(path) or (None, ""))) for path in files
+        FileEntry(path, owner_on_disk(path, path.parent in canvas)) for path in files
     ]
     entries += expand(archives, unpacker)
     entries += [_entry_in(archive, path, unpacker) for path, archive in inside.items() if archive not in archives]
-    entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
-    students = told_apart([(entry.student, entry.identity) for entry in entries])
-    return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
+    return [*entries, *only_others(on_disk, entries, out, pattern=pattern, roster=roster)]
+
+
+def _canvas_folders(files: Iterable[Path]) -> set[Path]:
+    """Return the folders whose files have the names that Canvas gives them."""
+    names = collections.defaultdict(list)
+    for path in files:
+        names[path.parent].append(path.name)
+    return {folder for folder, own in names.items() if are_canvas_names(own)}
 
 
 def _entry_in(archive: Path, path: Path, unpacker: Unpacker) -> ArchivedEntry:
@@ -117,11 +169,13 @@ def line_up(
     read: Callable[[Path, bytes], ReadSubmission],
     roots: Sequence[Path] = (),
     pattern: StudentPattern | None = None,
-    roster: list[str] | None = None,
+    roster: ClassList | None = None,
 ) -> LineUp:
-    """Find the student of each file; if a student sent several files for one lesson, the last counts.
+    """Find the students of each file; if a student sent several files for one lesson, the last counts.
 
-    The last file is the one changed last. Files changed in the same second are ordered by name, numbers by value.
+    The last file is the one changed last. Files changed in the same second are ordered by name, numbers by value. A
+    file that answers nothing is passed over if its student has one that does, or if its name is that of a test or of
+    code that others import.
 
     Args:
         entries: the files.
@@ -129,30 +183,102 @@ def line_up(
         read: reads a file's content; called for the files of students who sent more than one.
         roots: the folders given on the command line.
         pattern: how paths contain the student's name.
-        roster: the names of the class.
+        roster: the class list.
     """
-    paths = [entry.path for entry in entries]
-    named = [getattr(entry, "student", None) for entry in entries]
-    students = students_of(paths, course, roots=roots, pattern=pattern, roster=roster or (), named=named)
+    owners = _owners_of(entries, course, roots, pattern, roster or ClassList())
+    contents = _Contents(read)
+    entries, owners = _without_copies(entries, owners)
     by_student: dict[str, list[Entry]] = {}
-    for student, entry in zip(students, entries, strict=True):
-        by_student.setdefault(student, []).append(entry)
-    old = {id(entry) for own in by_student.values() if len(own) > 1 for entry in _superseded(own, read)}
-    files = [Submitted(s, entry, id(entry) in old) for s, entry in zip(students, entries, strict=True)]
-    return LineUp(files, roster)
+    for owner, entry in zip(owners, entries, strict=True):
+        for person in owner.people:
+            by_student.setdefault(person.name, []).append(entry)
+    replaced: dict[int, set[str]] = {}
+    passed_over: set[int] = set()
+    for name, own in by_student.items():
+        if len(own) > 1:
+            for entry in contents.superseded(own):
+                replaced.setdefault(id(entry), set()).add(name)
+            if any(contents.lessons(entry) for entry in own):
+                passed_over |= {id(entry) for entry in own if contents.answers_nothing(entry)}
+        elif _HELPER.search(below(own[0].path, roots).as_posix()) and contents.answers_nothing(own[0]):
+            passed_over.add(id(own[0]))
+    if len(passed_over) == len(entries):
+        passed_over = set()
+    files = [
+        Submitted(owner.people, entry, frozenset(replaced.get(id(entry), ())))
+        for owner, entry in zip(owners, entries, strict=True)
+        if id(entry) not in passed_over
+    ]
+    return LineUp(files, roster, [entry.path for entry in entries if id(entry) in passed_over])
 
 
-def _superseded(entries: Iterable[Entry], read: Callable[[Path, bytes], ReadSubmission]) -> Iterable[Entry]:
-    """Yield each of a student's files whose lessons are all answered by later files."""
-    answered: set[str] = set()
-    for entry in sorted(entries, key=_age, reverse=True):
-        try:
-            lessons = set(read(entry.path, entry.read()).lessons)
-        except UnreadableSubmission:
-            lessons = set()  # its row says why it cannot be read, and it supersedes nothing
-        if lessons and lessons <= answered:
-            yield entry
-        answered |= lessons
+def _owners_of(
+    entries: Sequence[Entry], course: Course, roots: Sequence[Path], pattern: StudentPattern | None, roster: ClassList
+) -> list[Owner]:
+    """Return whose each file is, with names as the class list writes them if it has them."""
+    paths, exported = [entry.path for entry in entries], [entry.owner for entry in entries]
+    named = [owner.name for owner in exported]
+    names = students_of(paths, course, roots=roots, pattern=pattern, roster=roster, named=named)
+    names = told_apart_by_sight(names)
+    owners = [
+        owner if name == owner.name else Owner((Person(name, _ids_of(owner)),), owner.group)
+        for name, owner in zip(names, exported, strict=True)
+    ]
+    found = resolved(owners, roster)
+    return [dataclasses.replace(owner, people=roster.group_of(owner) or owner.people) for owner in found]
+
+
+def _ids_of(owner: Owner) -> dict[str, str]:
+    return owner.people[0].ids if len(owner.people) == 1 else {}
+
+
+def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> tuple[list[Entry], list[Owner]]:
+    """Return files and owners with one file in place of the copies that Moodle exports for a group's members."""
+    found: dict[object, tuple[Entry, Owner]] = {}
+    for entry, owner in zip(entries, owners, strict=True):
+        key: object = id(entry)
+        if owner.group:
+            with contextlib.suppress(UnreadableSubmission):
+                key = owner.group, entry.path.name, hashlib.sha256(entry.read()).digest()
+        first, before = found.setdefault(key, (entry, owner))
+        people = {person.name: person for person in (*before.people, *owner.people)}
+        found[key] = first, dataclasses.replace(owner, people=tuple(people.values()))
+    return [entry for entry, _owner in found.values()], [owner for _entry, owner in found.values()]
+
+
+class _Contents:
+    """What files answer, each read once."""
+
+    def __init__(self, read: Callable[[Path, bytes], ReadSubmission]):
+        self._read = read
+        self._found: dict[int, ReadSubmission | None] = {}
+
+    def _of(self, entry: Entry) -> ReadSubmission | None:
+        if id(entry) not in self._found:
+            try:
+                self._found[id(entry)] = self._read(entry.path, entry.read())
+            except UnreadableSubmission:
+                self._found[id(entry)] = None  # its row says why it cannot be read, and it supersedes nothing
+        return self._found[id(entry)]
+
+    def lessons(self, entry: Entry) -> set[str]:
+        """Return the lessons that a file answers."""
+        found = self._of(entry)
+        return set(found.lessons) if found is not None else set()
+
+    def answers_nothing(self, entry: Entry) -> bool:
+        """Return whether a file was read whole and answers nothing, not even under a similar name."""
+        found = self._of(entry)
+        return found is not None and found.is_python and not found.lessons and not found.close
+
+    def superseded(self, entries: Iterable[Entry]) -> Iterable[Entry]:
+        """Yield each of a student's files whose lessons are all answered by later files."""
+        answered: set[str] = set()
+        for entry in sorted(entries, key=_age, reverse=True):
+            lessons = self.lessons(entry)
+            if lessons and lessons <= answered:
+                yield entry
+            answered |= lessons
 
 
 def _age(entry: Entry) -> tuple[int, list[tuple[int, str]]]:
@@ -166,16 +292,13 @@ def _age(entry: Entry) -> tuple[int, list[tuple[int, str]]]:
     return int(modified_s), [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-_Whose = tuple[str, str]
-
-
 def only_others(
     roots: Sequence[Path],
     found: Iterable[FileEntry | ArchivedEntry],
     out: Path,
     *,
     pattern: StudentPattern | None = None,
-    roster: Collection[str] = (),
+    roster: ClassList | None = None,
 ) -> list[FileEntry]:
     """Return one file of each student without a submission; reading it raises an error that says why.
 
@@ -188,54 +311,56 @@ def only_others(
         found: the files that have a row already.
         out: the results folder.
         pattern: how paths contain the student's name.
-        roster: the names of the class.
+        roster: the class list.
     """
     found = list(found)
     are_folders = any(len(below(entry.path, roots).parts) > 1 for entry in found if isinstance(entry, FileEntry))
-    owners = _Owners(roots, pattern, {name.casefold() for name in roster}, are_folders)
-    answered: set[_Whose] = set()
+    owners = _Owners(roots, pattern, roster or ClassList(), are_folders)
+    answered: set[Key] = set()
     has_row = set()
     for entry in found:
         path = entry.archive if isinstance(entry, ArchivedEntry) else entry.path
         has_row.add(path.absolute())
-        answered.update(_key(whose) for whose in owners.all_of(path))
-        answered |= {_key((entry.student or "", identity)) for identity in (entry.identity, "")}
-    others: dict[_Whose, FileEntry] = {}
-    for path in (path for root in roots if root.is_dir() for path in _students_files(root, out)):
-        whose = None if path.absolute() in has_row else owners.of(path)
-        if whose is not None and _key(whose) not in answered:
-            others.setdefault(_key(whose), FileEntry(path, *whose))
+        answered.update(whose.key for whose in owners.all_of(path))
+        answered.add(entry.owner.key)
+        answered |= {Owner((Person(person.name),)).key for person in entry.owner.people}
+    others: dict[Key, FileEntry] = {}
+    files = [path for root in roots if root.is_dir() for path in _students_files(root, out)]
+    canvas = _canvas_folders(files)
+    for path in files:
+        whose = None if path.absolute() in has_row else owners.of(path, path.parent in canvas)
+        if whose is not None and whose.key not in answered:
+            others.setdefault(whose.key, FileEntry(path, whose))
     return list(others.values())
 
 
 class _Owners:
     """Finds the student of a file of another kind, which neither a lesson's name nor other files help to name."""
 
-    def __init__(
-        self, roots: Sequence[Path], pattern: StudentPattern | None, listed: Collection[str], are_folders: bool
-    ):
+    def __init__(self, roots: Sequence[Path], pattern: StudentPattern | None, listed: ClassList, are_folders: bool):
         self._roots, self._pattern, self._listed, self._are_folders = roots, pattern, listed, are_folders
 
-    def of(self, path: Path) -> _Whose | None:
-        """Return the student's name and an ID that tells students of the same name apart, or None if unknown."""
-        exported = student_on_disk(path)
-        if exported is not None:
+    def of(self, path: Path, is_canvas: bool = False) -> Owner | None:
+        """Return the file's student, or None if unknown."""
+        exported = owner_on_disk(path, is_canvas)
+        if exported.people:
             return exported
         place = below(path, self._roots)
         folders = place.parts[:-1]
         name = self._pattern.find(place) if self._pattern is not None and folders else None
-        name = name or next((one for one in folders or (place.stem,) if one.casefold() in self._listed), None)
+        found = (person.name for person in map(self._listed.find, folders or (place.stem,)) if person is not None)
+        name = name or next(found, None)
         if name is None and self._are_folders:
             name = next(iter(folders), None)
-        return (name, "") if name is not None else None
+        return Owner((Person(as_read(name)),)) if name is not None else None
 
-    def all_of(self, path: Path) -> Iterator[_Whose]:
+    def all_of(self, path: Path) -> Iterator[Owner]:
         """Yield every name by which a file that has a row may count for a student."""
         whose = self.of(path)
         if whose is not None:
             yield whose
         place = below(path, self._roots)
-        yield (place.parts[0] if len(place.parts) > 1 else place.stem), ""
+        yield Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),))
 
 
 def _students_files(root: Path, out: Path) -> list[Path]:
@@ -243,7 +368,3 @@ def _students_files(root: Path, out: Path) -> list[Path]:
     files = files_below(root)
     results = {out.absolute(), *(path.absolute().parent for path in files if path.name == STORE_NAME)}
     return [path for path in files if results.isdisjoint(path.absolute().parents)]
-
-
-def _key(whose: _Whose) -> _Whose:
-    return whose[0].casefold(), whose[1]

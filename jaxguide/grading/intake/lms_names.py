@@ -1,94 +1,154 @@
-"""Find the student in the names of files and folders that Moodle, Canvas or Gradescope exported."""
+"""Find the students in the names of files and folders that Moodle, Canvas or Gradescope exported."""
 
 import re
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxguide.base.clean import clean
+from jaxguide.grading.intake.names import NO_ONE, SUBMISSION, Owner, Person, as_read
 
 # Folders of older versions of Moodle end in one more `_` than those of Moodle 4.
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
-_CANVAS = re.compile(r"^(?P<student>[^_]+?)(?:_LATE)?_(?P<id>\d{2,})_\d{3,}_.+$")
+# Moodle writes the group before the name if groups hand in together; only what looks like a group's name is one.
+_GROUP = re.compile(
+    r"^(?P<group>[^-]*\d[^-]*|(?:default )?(?:group|team|gruppe|groupe|grupo|gruppo|équipe|equipo)\b[^-]*)-(?=.)", re.I
+)
+_CANVAS = re.compile(
+    r"^(?P<student>(?P<anonymous>anon_(?:LATE_)?[A-Za-z0-9]{5})|.+?)(?:_LATE)?"
+    r"(?(anonymous)|_(?P<id>\d+))_(?P<file>(?P<attachment>\d+)_.+|text\.html|link\.html)$",
+    re.I,
+)
+_SURE_CANVAS = re.compile(r"_\d{2,}_\d{3,}_")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 GRADESCOPE_METADATA = "submission_metadata.yml"
 _TOP_KEY = re.compile(r"^['\"]?(submission_\d+)['\"]?:\s*$")
-_NAME = ":name:"
+_FIELD = re.compile(r"^(?P<indent>\s*)(?P<dash>-\s+)?:(?P<name>\w+):\s*(?P<value>.*)$")
+_FIELDS = {"sid": "sid", "email": "email"}
 _LINE_LIMIT = 1_000
 
 
-def student_in(parts: Sequence[str], gradescope: Mapping[str, str] | None = None) -> tuple[str, str] | None:
-    """Return the student that an exported path names, and an ID that tells students of the same name apart.
+def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None, is_canvas: bool = False) -> Owner:
+    """Return the students that an exported path names, with the ids that the platform gives them.
 
     Args:
         parts: folders and file, from the top of the archive.
-        gradescope: students by folder, from `gradescope_students`.
+        gradescope: owners by folder, from `gradescope_owners`.
+        is_canvas: whether the files beside it show that Canvas named them, see `are_canvas_names`.
 
-    >>> student_in(["Ada Byron_1201_assignsubmission_file_", "homework.ipynb"])
-    ('Ada Byron', '1201')
-    >>> student_in(["byronada_LATE_31_4711_homework-2.ipynb"])
-    ('byronada', '31')
-    >>> student_in(["export", "submission_77", "homework.ipynb"], {"submission_77": "Ada Byron"})
-    ('Ada Byron', '77')
+    >>> owner_in(["Group 3-Ada Byron_1201_assignsubmission_file_", "homework.ipynb"])
+    Owner(people=(Person(name='Ada Byron', ids={'moodle_id': '1201'}),), group='Group 3')
+    >>> owner_in(["de_la_cruzmaria_LATE_31_4711_homework-2.ipynb"]).people
+    (Person(name='de_la_cruzmaria', ids={'canvas_id': '31'}),)
     """
-    moodle = _moodle_student(parts)
-    if moodle:
+    moodle = _moodle_owner(parts)
+    if moodle is not None:
         return moodle
     for part in parts[:-1]:
         if _GRADESCOPE.match(part):
-            return (gradescope or {}).get(part, part), part.removeprefix("submission_")
-    found = _CANVAS.match(parts[0]) if len(parts) == 1 else None
-    return (found["student"], found["id"]) if found else None
+            alone = Owner((Person(part, {SUBMISSION: part.removeprefix("submission_")}),))
+            return (gradescope or {}).get(part, alone)
+    if len(parts) == 1 and (is_canvas or _SURE_CANVAS.search(parts[0])):
+        return _canvas_owner(parts[0]) or NO_ONE
+    return NO_ONE
 
 
-def student_on_disk(path: Path) -> tuple[str, str] | None:
-    """Return the student that an unpacked export names, and an ID that tells students of the same name apart.
+def owner_on_disk(path: Path, is_canvas: bool = False) -> Owner:
+    """Return the students that an unpacked export of Moodle or Canvas names.
 
-    Only Moodle's names are recognized: no other folder is likely to be mistaken for one.
+    Args:
+        path: the file.
+        is_canvas: see `are_canvas_names`; a single file is not taken for Canvas's.
 
-    >>> student_on_disk(Path("week1/Ada Byron_1201_assignsubmission_file/homework.ipynb"))
-    ('Ada Byron', '1201')
-    >>> student_on_disk(Path("byronada_LATE_31_4711_homework-2.ipynb"))
+    >>> owner_on_disk(Path("week1/Ada Byron_1201_assignsubmission_file/homework.ipynb")).name
+    'Ada Byron'
+    >>> owner_on_disk(Path("byronada_LATE_31_4711_homework-2.ipynb"))
+    Owner(people=(), group='')
     """
-    found = _moodle_student(path.absolute().parts)
-    # Letters in the same form (NFC) as in archives.
-    return (clean(unicodedata.normalize("NFC", found[0]), 100).strip(), found[1]) if found else None
+    return _moodle_owner(path.absolute().parts) or (is_canvas and _canvas_owner(path.name)) or NO_ONE
 
 
-def _moodle_student(parts: Sequence[str]) -> tuple[str, str] | None:
+def are_canvas_names(names: Iterable[str]) -> bool:
+    """Return whether Canvas gave these files their names: each has a number of its own behind the student's.
+
+    >>> are_canvas_names(["byronada_31_4711_hw.ipynb", "leebob_32_4712_hw.ipynb"])
+    True
+    >>> are_canvas_names(["lab_1_2_ada.ipynb", "lab_1_2_bob.ipynb"])
+    False
+    """
+    found = [_CANVAS.match(name) for name in names]
+    attachments = [one["attachment"] for one in found if one and one["attachment"]]
+    return len(attachments) > 1 and all(found) and len(set(attachments)) == len(attachments)
+
+
+def _moodle_owner(parts: Sequence[str]) -> Owner | None:
     found = next(filter(None, map(_MOODLE.match, parts)), None)
-    return (found["student"].strip(), found["id"]) if found else None
+    if found is None:
+        return None
+    group = _GROUP.match(found["student"])
+    name = found["student"][group.end() :] if group else found["student"]
+    return Owner((Person(as_read(name), {"moodle_id": found["id"]}),), as_read(group["group"]) if group else "")
 
 
-def gradescope_students(metadata: str) -> dict[str, str]:
-    """Return the students of a Gradescope export by folder, from its `submission_metadata.yml`.
+def _canvas_owner(name: str) -> Owner | None:
+    found = _CANVAS.match(name)
+    if found is None:
+        return None
+    return Owner((Person(as_read(found["student"]), {"canvas_id": found["id"]} if found["id"] else {}),))
 
-    Only the lines that name students are read; the names of a group's members are joined into one.
 
-    >>> gradescope_students("submission_7:\\n  :submitters:\\n  - :name: Ada Byron\\n    :sid: '1'\\n")
-    {'submission_7': 'Ada Byron'}
+def gradescope_owners(metadata: str) -> dict[str, Owner]:
+    r"""Return the students of a Gradescope export by folder, from its `submission_metadata.yml`.
+
+    Only the lines that name students are read.
+
+    >>> owners = gradescope_owners("submission_7:\n  :submitters:\n  - :name: \"\\xC9mile\"\n    :sid: '1'\n")
+    >>> owners["submission_7"].people
+    (Person(name='Émile', ids={'sid': '1'}),)
     """
-    found: dict[str, list[str]] = {}
-    folder = ""
+    found: dict[str, list[dict[str, str]]] = {}
+    people: list[dict[str, str]] = []
+    indent = -1  # of the list of students, -1 outside of it
     for line in (line for line in metadata.splitlines() if len(line) <= _LINE_LIMIT):
-        key, text = _TOP_KEY.match(line), line.strip().removeprefix("-").lstrip()
+        key, field = _TOP_KEY.match(line), _FIELD.match(line)
         if key:
-            folder = key[1]
-        elif folder and text.startswith(_NAME) and (name := text.removeprefix(_NAME).strip()):
-            found.setdefault(folder, []).append(name.strip("'\""))
-    return {folder: " + ".join(dict.fromkeys(names)) for folder, names in found.items()}
+            people, indent = found.setdefault(key[1], []), -1
+        elif field and field["name"] == "submitters" and not field["dash"] and not field["value"]:
+            indent = len(field["indent"])
+        elif field and indent >= 0:
+            if field["dash"]:
+                people.append({})
+            elif len(field["indent"]) <= indent:
+                indent = -1
+            if indent >= 0 and people:
+                people[-1][field["name"]] = _scalar(field["value"])
+    return {folder: _gradescope_owner(folder, listed) for folder, listed in found.items() if any(_names(listed))}
 
 
-def told_apart(named: Sequence[tuple[str | None, str]]) -> list[str | None]:
-    """Return the students' names, followed by their ID if several students have the same name.
+def _names(people: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    return (as_read(person.get("name", "") or person.get("email", "")) for person in people)
 
-    >>> told_apart([("Ada", "12"), ("Bob", "7"), ("ada", "13"), (None, "")])
-    ['Ada (12)', 'Bob', 'ada (13)', None]
-    """
-    identities: dict[str, set[str]] = {}
-    for student, identity in named:
-        identities.setdefault((student or "").casefold(), set()).add(identity)
-    return [
-        f"{student} ({identity})" if student and identity and len(identities[student.casefold()]) > 1 else student
-        for student, identity in named
-    ]
+
+def _gradescope_owner(folder: str, listed: Sequence[Mapping[str, str]]) -> Owner:
+    own = {SUBMISSION: folder.removeprefix("submission_")}
+    people = []
+    for name, person in zip(_names(listed), listed, strict=True):
+        ids = {kind: as_read(person[field]) for field, kind in _FIELDS.items() if person.get(field)}
+        people += [Person(name, ids or own)] if name else []
+    return Owner(tuple(people))
+
+
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+
+
+def _scalar(text: str) -> str:
+    """Return the text of a YAML scalar of one line."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return _ESCAPE.sub(lambda found: found[4] or _char(found[1] or found[2] or found[3]), text[1:-1])
+    return "" if text in ("~", "null") else text
+
+
+def _char(digits: str) -> str:
+    number = int(digits, 16)
+    return chr(number) if number <= 0x10FFFF else ""

@@ -13,7 +13,8 @@ from typing import Any
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER
-from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, gradescope_students, student_in
+from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, are_canvas_names, gradescope_owners, owner_in
+from jaxguide.grading.intake.names import NO_ONE, Key, Owner, Person, as_read
 from jaxguide.grading.intake.submission import (
     FILE_LIMIT_BYTES,
     OTHER_ARCHIVES,
@@ -37,9 +38,6 @@ _TOTAL_LIMIT_BYTES = 8 * 2**30
 _OWN_LIMIT_BYTES = 4 * NESTED_LIMIT_BYTES
 _METADATA_LIMIT_BYTES = 16 * 2**20
 
-Owner = tuple[str | None, str]
-"""A student, or None, and an ID that tells students of the same name apart, '' if there is none."""
-
 
 @dataclasses.dataclass(frozen=True)
 class ListedFile:
@@ -47,7 +45,7 @@ class ListedFile:
 
     Args:
         parts: the folders and the file, from the top of the archive.
-        student, identity: whose it is.
+        owner: whose it is.
         problem: a sentence that says why there is nothing to grade, '' if there is.
         date: year, month, day, hour, minute and second at which it was changed; () if there is nothing to read.
         numbers: the file's index in the archive, preceded by the index of each archive around it in this one.
@@ -55,8 +53,7 @@ class ListedFile:
     """
 
     parts: tuple[str, ...]
-    student: str | None
-    identity: str
+    owner: Owner
     problem: str
     date: tuple[int, ...] = ()
     numbers: tuple[int, ...] = ()
@@ -65,11 +62,16 @@ class ListedFile:
     @property
     def owner_inside(self) -> Owner:
         """The owner of the files inside, if this is an archive."""
-        return self.student or clean(PurePath(self.parts[-1]).stem, 100), self.identity
+        return self.owner if self.owner.people else Owner((Person(as_read(PurePath(self.parts[-1]).stem)),))
 
-    def to_plain(self) -> tuple[Any, ...]:
-        """Return this as a tuple of tuples, texts, numbers and booleans."""
-        return tuple(vars(self).values())
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dicts, tuples, texts, numbers and booleans."""
+        return {**vars(self), "owner": self.owner.to_plain()}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "ListedFile":
+        """Return the file that `to_plain` described; types are not checked."""
+        return cls(**{**plain, "owner": Owner.from_plain(plain["owner"])})
 
 
 def nothing_inside() -> str:
@@ -93,7 +95,7 @@ class Archive:
         """Return its files that are submissions or stand for one, including those that cannot be read.
 
         Args:
-            owner: whose it is; without an ID, the names of files may name other students.
+            owner: whose it is; unless a learning platform says so, the names of files may name other students.
             is_own: whether it is in another archive, so that the limits on what one student may pack apply.
             is_deep: whether to open the archives in it, too.
 
@@ -152,27 +154,28 @@ class _Listing:
             archive: the open archive.
             above: the folders and archives around it.
             numbers: its index in each archive around it.
-            owner: whose it is; without an ID, the names of files may name other students.
+            owner: whose it is; unless a learning platform says so, the names of files may name other students.
         """
         members = archive.infolist()
         self._count(members)
         gradescope = {} if self._is_own else _metadata(archive)  # what a student packed must not name others
+        is_canvas = not self._is_own and are_canvas_names(m.filename for m in members if "/" not in m.filename)
         last = {_key(member.filename): number for number, member in enumerate(members)}
-        others: dict[Owner, ListedFile] = {}
-        answered: set[Owner] = set()
+        others: dict[Key, ListedFile] = {}
+        answered: set[Key] = set()
         for number, member in enumerate(members):
             if member.filename.endswith("/") or _is_passed_over(member.filename):
                 continue
             parts, problem = _parts(member)
-            student, identity = (None if owner[1] else student_in(parts, gradescope)) or owner
-            student = student and clean(student, 100).strip()
+            named = NO_ONE if owner.is_exported else owner_in(parts, gradescope, is_canvas)
+            whose = named if named.people else owner
             suffix = PurePath(parts[-1]).suffix.lower()
-            row = ListedFile((*above, *parts), student, identity, problem, member.date_time, (*numbers, number))
+            row = ListedFile((*above, *parts), whose, problem, member.date_time, (*numbers, number))
             if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *OTHER_ARCHIVES):
-                if student and parts[-1] != GRADESCOPE_METADATA:
-                    others.setdefault((student, identity), row)
+                if whose.people and parts[-1] != GRADESCOPE_METADATA:
+                    others.setdefault(whose.key, row)
                 continue
-            answered.add((student, identity))
+            answered.add(whose.key)
             if not problem and last[_key(member.filename)] != number:
                 problem = _("A later file of the same name in the archive counts instead.")
             if not problem and suffix == ARCHIVE_SUFFIX:
@@ -180,9 +183,9 @@ class _Listing:
                 continue
             problem = problem or wrong_kind(PurePath(parts[-1])) or _refusal(member, FILE_LIMIT_BYTES)
             yield dataclasses.replace(row, problem=problem)
-        for whose, row in others.items():
+        for key, row in others.items():
             # Students who handed in only other files must not be listed as absent.
-            if whose not in answered:
+            if key not in answered:
                 yield dataclasses.replace(row, problem=row.problem or wrong_kind(PurePath(row.parts[-1])))
 
     def _inside(self, archive: zipfile.ZipFile, row: ListedFile) -> Iterator[ListedFile]:
@@ -199,9 +202,9 @@ class _Listing:
             content = read_member(archive, row.numbers[-1], NESTED_LIMIT_BYTES)
             with open_zip(content) as inner:
                 found = list(own.files(inner, row.parts, row.numbers, owner))
-            yield from found or [ListedFile(row.parts, *owner, nothing_inside())]
+            yield from found or [ListedFile(row.parts, owner, nothing_inside())]
         except UnreadableSubmission as problem:
-            yield dataclasses.replace(row, student=owner[0], problem=str(problem))
+            yield dataclasses.replace(row, owner=owner, problem=str(problem))
 
     def _count(self, members: Sequence[zipfile.ZipInfo]) -> None:
         """Enforce the limits on all files in an archive; a student's own with those inside it."""
@@ -250,13 +253,11 @@ def _is_passed_over(name: str) -> bool:
     return hidden or any(part in FOLDERS_PASSED_OVER for part in parts)
 
 
-def _metadata(archive: zipfile.ZipFile) -> dict[str, str]:
+def _metadata(archive: zipfile.ZipFile) -> dict[str, Owner]:
     for number, member in enumerate(archive.infolist()):
         if member.filename.rsplit("/", 1)[-1] == GRADESCOPE_METADATA:
             try:
-                return gradescope_students(
-                    read_member(archive, number, _METADATA_LIMIT_BYTES).decode("utf-8", "replace")
-                )
+                return gradescope_owners(read_member(archive, number, _METADATA_LIMIT_BYTES).decode("utf-8", "replace"))
             except UnreadableSubmission:
                 return {}
     return {}

@@ -25,6 +25,7 @@ RATIO_LIMIT, RATIO_COUNTS_FROM_BYTES = 200, 2**20
 _PART_BYTES = 2**20
 _DRIVE = re.compile("[A-Za-z]:")
 _NAME_LIMIT, _PART_LIMIT = 1_000, 255
+_IS_UTF_8 = 0x800
 _END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 BROKEN_ZIP = (
     zipfile.BadZipFile,
@@ -56,7 +57,18 @@ def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
         if count > MEMBERS_LIMIT:
             message = _("The archive contains {count} files; at most {limit} are read.")
             raise UnreadableSubmission(message.format(count=count, limit=MEMBERS_LIMIT))
+        for member in archive.infolist():
+            member.filename = _member_name(member)
         yield archive
+
+
+def _member_name(member: zipfile.ZipInfo) -> str:
+    """Return a member's name; macOS writes UTF-8 without saying so, and `zipfile` takes that for cp437."""
+    if member.flag_bits & _IS_UTF_8 or member.filename.isascii():
+        return member.filename
+    with contextlib.suppress(UnicodeError):
+        return member.filename.encode("cp437").decode("utf-8")
+    return member.filename
 
 
 def read_zip(path: Path) -> bytes:

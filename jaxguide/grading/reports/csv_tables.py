@@ -3,17 +3,21 @@
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.intake.names import ID_KINDS
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of
 
 # Spreadsheets run a cell that starts with one of these as a formula; the last four are East Asian full-width forms.
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 # Canvas recognizes the second row, with the maximum points of each column, by these words.
 _CANVAS_POINTS = "    Points Possible"
+CANVAS_IDS = {"canvas_id": "ID", "sid": "SIS User ID", "login": "SIS Login ID"}
+MOODLE_IDS = {"moodle_id": "Identifier", "login": "Username", "sid": "ID number", "email": "Email address"}
+"""Kinds of ids, and the columns by which the platform matches students."""
 
 
 def cell(text: str) -> str:
@@ -43,17 +47,20 @@ def sheet(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def grades_csv(batch: BatchResult) -> str:
-    """Return `grades.csv`: one row per student, with the points for each exercise and then the verdicts."""
-    columns = columns_of(batch)
-    head = ["student", "state", "score", "points", *(column.name for column in columns)]
+    """Return `grades.csv`: one row per student, with known ids, the points for each exercise and then the verdicts."""
+    columns, students = columns_of(batch), rows_of(batch)
+    kinds = [kind for kind in ID_KINDS if any(kind in row.ids for row in students)]
+    head = ["student", *(ID_KINDS[kind] for kind in kinds), "state", "score", "points"]
+    head += [column.name for column in columns]
     head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
     rows = []
-    for row in rows_of(batch):
+    for row in students:
         marks = [row.marks[column.name] for column in columns]
         overrides = [f"{m.column.name}: {m.override.comment}" for m in marks if m.override is not None]
         rows.append(
             [
                 cell(row.student),
+                *(cell(row.ids.get(kind, "")) for kind in kinds),
                 row.state.value,
                 points_cell(row.score),
                 points_cell(row.points),
@@ -67,40 +74,63 @@ def grades_csv(batch: BatchResult) -> str:
     return sheet([cell(name) for name in head], rows)
 
 
-def moodle_csv(batch: BatchResult, item: str, identifier: str = "Username") -> str:
-    """Return marks in the format that Moodle imports (Grades, Import, CSV file).
+def moodle_csv(batch: BatchResult, item: str = "Grade", identifier: str | None = None) -> str:
+    """Return marks in a format that Moodle imports, as a gradebook (Grades, Import) and as a grading worksheet.
 
     Args:
         batch: the marks; students without one keep theirs in the gradebook.
-        item: the name of the grade item.
-        identifier: the Moodle column that contains our student names: 'Username', 'Email address' or 'ID number'.
+        item: the column of the marks; a worksheet's is 'Grade'.
+        identifier: the Moodle column that contains our student names: 'Username', 'Email address' or 'ID number'. By
+            default it is none, if ids of students are known.
     """
-    rows = [[cell(row.student), points_cell(row.score), row.state.value] for row in rows_of(batch)]
-    return sheet([cell(identifier), cell(item), _("State (do not import)")], rows)
+    rows = rows_of(batch)
+    kinds = [kind for kind in MOODLE_IDS if any(kind in row.ids for row in rows)]
+    named = identifier or ("" if kinds else MOODLE_IDS["login"])
+    kinds = [kind for kind in kinds if MOODLE_IDS[kind] != named]
+    head = [*(MOODLE_IDS[kind] for kind in kinds), named or "Full name", item, _("State (do not import)")]
+    lines = [
+        [*(_moodle_id(row, kind) for kind in kinds), cell(row.student), points_cell(row.score), row.state.value]
+        for row in rows
+    ]
+    return sheet([cell(name) for name in head], lines)
 
 
-def canvas_csv(batch: BatchResult, item: str, identifier: str = "SIS Login ID") -> str:
+def _moodle_id(row: Row, kind: str) -> str:
+    found = row.ids.get(kind, "")
+    return f"Participant {cell(found)}" if found and kind == "moodle_id" else cell(found)
+
+
+def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> str:
     """Return marks in the format that Canvas imports (Gradebook, Import).
 
     Args:
         batch: the marks; students without one keep theirs in the gradebook.
         item: the name of the assignment, followed by its number in parentheses if it exists: 'Homework 1 (4711)'.
-        identifier: the Canvas column that contains our student names: 'SIS Login ID', 'SIS User ID' or 'ID'.
+        identifier: the Canvas column that contains our student names: 'SIS Login ID', 'SIS User ID' or 'ID'. By default
+            it is none, if ids of students are known.
 
     Raises:
         ValueError: Canvas does not identify students by this column.
     """
-    known = ["ID", "SIS User ID", "SIS Login ID"]
-    if identifier not in known:
+    known = list(CANVAS_IDS.values())
+    if identifier is not None and identifier not in known:
         message = _("Canvas does not identify students by `{name}`. Use one of these: {known}.")
         raise ValueError(message.format(name=identifier, known=", ".join(known)))
     rows = rows_of(batch)
+    if identifier is None and not any(row.ids.keys() & CANVAS_IDS.keys() for row in rows):
+        identifier = CANVAS_IDS["login"]
     possible = max((row.points for row in rows), default=0.0)
     lines = [[_CANVAS_POINTS, "", "", "", "", points_cell(possible)]]
     for row in rows:
         student = cell(row.student)
-        lines.append([student, *(student if name == identifier else "" for name in known), "", points_cell(row.score)])
+        ids = [student if name == identifier else cell(row.ids.get(kind, "")) for kind, name in CANVAS_IDS.items()]
+        lines.append([student, *ids, "", points_cell(row.score)])
     return sheet(["Student", *known, "Section", cell(item)], lines)
+
+
+def without_id(batch: BatchResult, kinds: Mapping[str, str]) -> list[Row]:
+    """Return the rows of students of whom no id is known that a platform matches, such as `CANVAS_IDS`."""
+    return [row for row in rows_of(batch) if not row.ids.keys() & kinds.keys()]
 
 
 def without_a_mark(batch: BatchResult) -> list[Row]:

@@ -74,6 +74,9 @@ def _summary(row: Row) -> Iterator[str]:
     if row.score is not None:
         yield points_of(row)
     given = any(mark.override is not None for mark in row.marks.values())
+    for one in row.submissions:
+        if one.members:
+            yield _("Handed in by {students}.").format(students=_line(", ".join(one.members)))
     if row.state is State.ABSENT:
         yield _("Nothing was handed in; the points were given by hand.") if given else _("Nothing was handed in.")
     for one in row.submissions:
@@ -111,7 +114,7 @@ def _notes(row: Row, batch: BatchResult, reveal: bool) -> Iterator[str]:
         yield from (_line(repair) for repair in (one.repairs if reveal else one.student_repairs))
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
-            yield _("{file} was not graded, since a later file of yours counts.").format(file=_line(one.path.name))
+            yield _("{file} does not count, since a later file of yours does.").format(file=_line(one.path.name))
 
 
 def _shown(row: Row) -> list[tuple[Mark, ExerciseResult]]:

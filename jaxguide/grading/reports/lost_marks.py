@@ -21,6 +21,7 @@ from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.store import RowKey, Store, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.names import joined
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, batch_from_plain, read_plain
 
@@ -87,15 +88,15 @@ def _count_lost(plain: Any, store: Store) -> int:
     try:
         shared = plain["course"]["digest"], plain.get("settings", "")
         rows = [row for row in plain["submissions"] if row["state"] == State.GRADED.value and row["score"] is not None]
-        return sum((row["student"], row["digest"], *shared) not in stored for row in rows)
+        return sum(
+            (joined(row.get("members") or [row["student"]]), row["digest"], *shared) not in stored for row in rows
+        )
     except (TypeError, KeyError, AttributeError) as error:
         raise NoResults(_("It is damaged ({error}).").format(error=clean(repr(error), 100))) from None
 
 
 def _why_none_fits(batch: BatchResult, run: ClassRun) -> str:
     settings = run.order.settings
-    if not batch.settings:
-        return _("An earlier version of jaxguide wrote it, without all that is needed to take marks.")
     if batch.course_digest != course_state_digest(run.order.course):
         return _("They were given with another course, key or version of JAX.")
     if batch.seed != settings.seed:
@@ -116,7 +117,7 @@ def _fitting(batch: BatchResult, run: ClassRun) -> Iterator[_Row]:
     """
     course, settings = run.order.course, run.order.settings
     found = {
-        (one.student, one.path.name, one.digest): one
+        (one.submitted_by, one.path.name, one.digest): one
         for one in undo_overrides(batch)
         if one.tier in ("", batch.tier) and _is_whole(one, course, settings)
     }

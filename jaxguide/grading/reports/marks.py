@@ -7,6 +7,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
+from jaxguide.grading.intake.names import folded
 
 NOT_GRADED = "not graded"
 NOT_HANDED_IN = "not handed in"
@@ -60,6 +61,7 @@ class Row:
         marks: one for each exercise of the batch, by name.
         score: the sum of the marks, or None if a mark is missing or nothing could be graded.
         points: the maximum score.
+        ids: kind -> id by which a learning platform knows the student.
     """
 
     student: str
@@ -68,6 +70,7 @@ class Row:
     marks: dict[str, Mark]
     score: float | None
     points: float
+    ids: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def share(self) -> float | None:
@@ -86,11 +89,12 @@ def columns_of(batch: BatchResult) -> list[Column]:
 def rows_of(batch: BatchResult) -> list[Row]:
     """Return one row per student, in the batch's order."""
     columns = columns_of(batch)
-    overrides = {(one.student.casefold(), one.exercise): one for one in batch.overrides}
+    overrides = {(folded(one.student), one.exercise): one for one in batch.overrides}
     files: dict[str, list[SubmissionResult]] = {}
     for one in batch.counted:
         files.setdefault(one.student, []).append(one)
-    return [_row(student, tuple(theirs), columns, overrides) for student, theirs in files.items()]
+    rows = (_row(student, tuple(theirs), columns, overrides) for student, theirs in files.items())
+    return [dataclasses.replace(row, ids=batch.ids.get(row.student, {})) for row in rows]
 
 
 def _row(
@@ -99,7 +103,7 @@ def _row(
     columns: Iterable[Column],
     overrides: dict[tuple[str, str], Override],
 ) -> Row:
-    marks = {c.name: _mark(c, submissions, overrides.get((student.casefold(), c.name))) for c in columns}
+    marks = {c.name: _mark(c, submissions, overrides.get((folded(student), c.name))) for c in columns}
     given = [mark.score for mark in marks.values() if mark.score is not None]
     missing = {mark.said for mark in marks.values() if mark.is_missing}
     state = _state(submissions, missing)

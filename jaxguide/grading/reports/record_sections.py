@@ -38,7 +38,8 @@ def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
 
 def _how(batch: BatchResult) -> dict[str, Any]:
     """Return the facts under "How this was graded"."""
-    ran = [one for one in batch.submissions if one.cpu_s or one.wall_s]
+    # The work of a group ran once.
+    ran = list({one.path: one for one in batch.submissions if one.cpu_s or one.wall_s}.values())
     used = _("{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission")
     limits = _("{cpu:g} s of processor time and {memory:g} MB per exercise")
     return {
@@ -128,6 +129,7 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
         (_("Not on the roster"), [(student, "") for student in batch.unknown]),
         (_("Earlier files that do not count"), replaced),
         (_("Points given by hand"), given),
+        (_("Passed over, since they answer no exercise"), [(path, "") for path in batch.passed_over]),
         (_("Repaired while reading"), repairs),
         (_("Cells that failed or did not run"), list(_cells(batch))),
     ]

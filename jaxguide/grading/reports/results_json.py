@@ -22,21 +22,30 @@ from jaxguide.grading.isolation.tier import Layer
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.replies import fits
 
-RESULTS_FORMAT = "jaxguide-results/4"
-_OLD_FORMAT = "jaxguide-results/3"
-"""The format without the fields `settings`, `lessons` and `fingerprints`, which only taking marks needs."""
+RESULTS_FORMAT = "jaxguide-results/5"
+_OLD_FORMAT = "jaxguide-results/4"
+"""The format without groups, ids and files passed over."""
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # Fields that are converted, moved or left out in the document; all others are only cleaned.
-_APART_OF_BATCH = {"submissions", "course_name", "course_folder", "course_digest", "limits", "similar", "overrides"}
+_APART_OF_BATCH = {
+    "submissions",
+    "course_name",
+    "course_folder",
+    "course_digest",
+    "limits",
+    "similar",
+    "overrides",
+    "ids",
+}
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
 _APART_OF_SUBMISSION = {"results", "score", "fingerprints", "layers", "course_digest", "versions"}
 _DIGITS = 12  # of each number of a fingerprint
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
-# Fields that older documents in this format lack.
-_LATER = {"withheld_repairs"}
+# Fields that a document may lack.
+_OPTIONAL = {"withheld_repairs", "members", "habits", "tier", "layers", "passed_over"}
 
 
 class NoResults(Exception):
@@ -52,7 +61,7 @@ def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
 
     >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
-    ('jaxguide-results/4', 'optics', [])
+    ('jaxguide-results/5', 'optics', [])
     """
     plain: dict[str, Any] = cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
     return plain
@@ -93,6 +102,7 @@ def _head(batch: BatchResult) -> dict[str, Any]:
 def _student(row: Row, stem: str) -> dict[str, Any]:
     return {
         "student": row.student,
+        "ids": row.ids,
         "state": row.state.value,
         "score": row.score,
         "points": row.points,
@@ -131,16 +141,16 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
         message = _("The results are in the format {found}; this jaxguide reads {format}. Grade again.")
         raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{RESULTS_FORMAT}'"))
     try:
-        head = {name: plain[name] for name in _BATCH if name != "settings"}
+        head = {name: plain[name] for name in _BATCH if name in plain or name not in _OPTIONAL}
         batch = BatchResult(
-            submissions=[_submission_from(one, found == _OLD_FORMAT) for one in plain["submissions"]],
+            submissions=[_submission_from(one) for one in plain["submissions"]],
             course_name=plain["course"]["name"],
             course_folder=plain["course"]["folder"],
             course_digest=plain["course"]["digest"],
-            settings="" if found == _OLD_FORMAT else plain["settings"],
             limits=Limits(**plain["limits"]),
             similar=plain["similar"],
             overrides=[Override(**one) for one in plain["overrides"]],
+            ids={one["student"]: one["ids"] for one in plain["students"] if one.get("ids")},
             **head,
         )
         _require(batch, BatchResult)
@@ -152,12 +162,9 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
     return batch
 
 
-def _submission_from(plain: dict[str, Any], is_old: bool) -> SubmissionResult:
+def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
     results = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
-    if is_old:
-        lessons = list(dict.fromkeys(one["lesson"] for one in results))
-        plain = {**plain, "lessons": lessons, "fingerprints": {}}
-    kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _LATER}
+    kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _OPTIONAL}
     score = round(sum(one["score"] for one in results), 4)
     runs = {name: _runs(text) for name, text in plain["fingerprints"].items()}
     found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, Shown)

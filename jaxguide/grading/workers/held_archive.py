@@ -8,13 +8,14 @@ import numpy as np
 
 from jaxguide.base.clean import clean
 from jaxguide.course.judging.values import ArrayData
-from jaxguide.grading.intake.unpacking import NESTING_LIMIT, ListedFile, Owner
+from jaxguide.grading.intake.names import ID_KINDS, ID_LIMIT, SUBMISSION, Owner, Person, as_read
+from jaxguide.grading.intake.unpacking import NESTING_LIMIT, ListedFile
 from jaxguide.grading.intake.untrusted_zip import MEMBERS_LIMIT, has_invisible
 from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.grading.workers.replies import checked, raise_problem
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
-_TEXT_LIMIT, _STUDENT_LIMIT, _PART_LIMIT = 1_000, 100, 255
+_TEXT_LIMIT, _PART_LIMIT, _MOST_PEOPLE = 1_000, 255, 100
 # An archive's depth times the longest name in one, in which every second character may be a slash.
 _PARTS_LIMIT = (NESTING_LIMIT + 1) * 500
 
@@ -48,10 +49,9 @@ class HeldArchive:
             UnreadableSubmission: it cannot be listed.
             AnswerGone: the process exceeded a limit or has ended, or the reply is broken.
         """
-        student, identity = owner
         found: list[ListedFile] = []
         while True:
-            asked = {"student": student, "identity": identity, "is_own": is_own, "is_deep": is_deep}
+            asked = {"owner": owner.to_plain(), "is_own": is_own, "is_deep": is_deep}
             reply = self._worker.request("files", **asked, start=len(found))
             page, more = files_in(reply, owner, is_own, is_deep)
             found += page
@@ -86,7 +86,9 @@ def files_in(reply: dict[str, Any], owner: Owner, is_own: bool, is_deep: bool = 
         AnswerGone: listing takes too much memory, or the reply is broken.
     """
     raise_problem(reply)
-    found = checked(_FilesReply, lambda: _FilesReply([ListedFile(*plain) for plain in reply["files"]], reply["more"]))
+    found = checked(
+        _FilesReply, lambda: _FilesReply([ListedFile.from_plain(plain) for plain in reply["files"]], reply["more"])
+    )
     if not all(_is_possible(file, owner, is_own, is_deep) for file in found.files):
         raise broken_reply()
     return [_with_clean_text(file) for file in found.files], found.more
@@ -116,9 +118,11 @@ def _is_possible(file: ListedFile, owner: Owner, is_own: bool, is_deep: bool) ->
         and all(0 <= number < MEMBERS_LIMIT for number in file.numbers)
         and len(file.date) in (0, 6)
         and all(0 <= part < 10_000 for part in file.date)
-        and len(file.identity) <= _PART_LIMIT
-        # A student whom the export names by an ID has all that is inside.
-        and (not owner[1] or (_shown(file.student).strip(), file.identity) == (_shown(owner[0]).strip(), owner[1]))
+        and len(file.owner.people) <= _MOST_PEOPLE
+        and all({*ID_KINDS, SUBMISSION}.issuperset(person.ids) for person in file.owner.people)
+        and all(len(value) <= ID_LIMIT for person in file.owner.people for value in person.ids.values())
+        # A student whom the export names has all that is inside.
+        and (not owner.is_exported or file.owner == owner)
         and not (file.is_archive and (is_deep or file.problem))
         and bool(file.numbers or file.problem)
     )
@@ -131,9 +135,9 @@ def _is_part(part: str, is_refused: bool) -> bool:
 
 
 def _with_clean_text(file: ListedFile) -> ListedFile:
-    student = None if file.student is None else _shown(file.student)
-    return dataclasses.replace(file, student=student, problem=clean(file.problem, _TEXT_LIMIT))
-
-
-def _shown(student: str | None) -> str:
-    return clean(student or "", _STUDENT_LIMIT)
+    people = [
+        Person(as_read(person.name), {kind: as_read(value) for kind, value in person.ids.items()})
+        for person in file.owner.people
+    ]
+    owner = Owner(tuple(people), as_read(file.owner.group))
+    return dataclasses.replace(file, owner=owner, problem=clean(file.problem, _TEXT_LIMIT))

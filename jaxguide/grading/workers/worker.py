@@ -328,7 +328,9 @@ class FileReader:
     def files(self, request: dict[str, Any]) -> dict[str, Any]:
         """List some of the files of the archive, from the index `start`."""
         if not request["start"]:
-            owner = request["student"], request["identity"]
+            from jaxguide.grading.intake.names import Owner
+
+            owner = Owner.from_plain(request["owner"])
             self._found = self._archive.files(owner, request["is_own"], request["is_deep"])
         some, more = self._some(request["start"], _FILES_AT_A_TIME)
         return {"files": [file.to_plain() for file in some], "more": more}

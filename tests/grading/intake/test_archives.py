@@ -23,6 +23,7 @@ from jaxguide.grading.intake import archives, unpacking, untrusted_zip
 from jaxguide.grading.intake.archives import ArchivedEntry, find_archives, unpacked_here
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import find_entries, line_up
+from jaxguide.grading.intake.names import ClassList, resolved
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
 from jaxguide.grading.isolation import find_tier
@@ -80,8 +81,9 @@ def unpack(folder: Path, members: Members) -> None:
 def students_of(*paths: Path) -> dict[str | None, bool]:
     """Return the students that files are of, and whether each file contains something to grade."""
     students: dict[str | None, bool] = {}
-    for entry in find_entries(paths, paths[0] / "results", PROCESSES):
-        student = getattr(entry, "student", None)
+    entries = find_entries(paths, paths[0] / "results", PROCESSES)
+    for entry, owner in zip(entries, resolved([entry.owner for entry in entries], ClassList()), strict=True):
+        student = owner.name
         assert student not in students
         students[student] = False
         with contextlib.suppress(UnreadableSubmission):
@@ -158,7 +160,7 @@ EXPORTS = {
 def test_an_export_names_its_students(tmp_path: Path, system: str) -> None:
     members, students = EXPORTS[system]
     rows = expanded(tmp_path, *members)
-    assert {row.student: not row.problem for row in rows} == students
+    assert {row.owner.name: not row.problem for row in rows} == students
     assert [row.read() for row in rows if not row.problem] == [CODE] * sum(students.values())
     assert all(row.path.is_relative_to(tmp_path / "class.zip") for row in rows)
 
@@ -181,16 +183,16 @@ def test_an_unpacked_moodle_export_names_the_same_students(tmp_path: Path, syste
 def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> None:
     unpack(tmp_path, [("byronada_31_4711_homework.ipynb", CODE), ("Ada_assignsubmission_file_/hw.py", CODE)])
     entries = find_entries([tmp_path], tmp_path / "results", PROCESSES)
-    assert [getattr(entry, "student", "") for entry in entries] == [None, None]
+    assert [entry.owner.name for entry in entries] == [None, None]
 
 
 def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
     (tmp_path / "ada.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
-    assert only(expand(find_archives([tmp_path]))).student is None
+    assert only(expand(find_archives([tmp_path]))).owner.name is None
     (tmp_path / "bob.ZIP").write_bytes(zip_bytes([("hw.py", CODE)]))
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "cy.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
-    assert [row.student for row in expand(find_archives([tmp_path]))] == ["ada", "bob"]
+    assert [row.owner.name for row in expand(find_archives([tmp_path]))] == ["ada", "bob"]
 
 
 def test_a_notebook_with_a_suffix_in_capitals_is_read_as_one(tmp_path: Path) -> None:
@@ -297,7 +299,7 @@ def test_archives_in_archives_are_read_to_a_depth_of_two(tmp_path: Path) -> None
     (tmp_path / "class.zip").write_bytes(zip_bytes([("level3.zip", content)]))
     row = only(expand([tmp_path / "class.zip"]))
     assert "more than 2 deep" in why_not(row)
-    assert row.student == "level3"
+    assert row.owner.name == "level3"
 
 
 def test_a_quine_of_archives_ends(tmp_path: Path) -> None:
@@ -314,7 +316,7 @@ def test_one_students_thousand_files_are_one_row_and_cost_no_other(tmp_path: Pat
     many = zip_bytes((f"{n}.py", b"x") for n in range(1_000))
     bad, good = expanded(tmp_path, ("ada.zip", many), ("bob.zip", zip_bytes([("hw.py", CODE)])))
     assert "more than 200 files" in why_not(bad)
-    assert (bad.student, good.student) == ("ada", "bob")
+    assert (bad.owner.name, good.owner.name) == ("ada", "bob")
     assert good.read() == CODE
 
 
@@ -323,8 +325,8 @@ def test_one_students_own_archive_of_many_files_is_one_row_too(tmp_path: Path) -
     (tmp_path / "bob.zip").write_bytes(zip_bytes((f"{n}.py", CODE) for n in range(200)))
     bad, *good = expand(find_archives([tmp_path]))
     assert why_not(bad) == "The archive contains 201 files of one student; at most 200 are read."
-    assert (bad.student, bad.path.name) == ("ada", "ada.zip")
-    assert [row.student for row in good] == ["bob"] * 200
+    assert (bad.owner.name, bad.path.name) == ("ada", "ada.zip")
+    assert [row.owner.name for row in good] == ["bob"] * 200
 
 
 def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +362,7 @@ def test_packings_that_take_what_memory_they_like_are_refused(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["work.tar.gz", "work.rar", "work.7z", "work.tgz"])
 def test_archives_of_other_kinds_have_a_row_that_says_so(tmp_path: Path, name: str) -> None:
     row = only(expanded(tmp_path, (f"Ada_12_assignsubmission_file_/{name}", b"x")))
-    assert row.student == "Ada"
+    assert row.owner.name == "Ada"
     assert "hand in a zip archive" in why_not(row)
 
 
@@ -428,7 +430,7 @@ def test_one_students_archive_takes_no_room_from_the_next(tmp_path: Path) -> Non
         ("Bob_13_assignsubmission_file_/all.zip", full),
     ]
     (tmp_path / "class.zip").write_bytes(zip_bytes(members))
-    assert [(row.student, row.problem) for row in expand([tmp_path / "class.zip"])] == [("Ann", ""), ("Bob", "")]
+    assert [(row.owner.name, row.problem) for row in expand([tmp_path / "class.zip"])] == [("Ann", ""), ("Bob", "")]
 
 
 def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
@@ -436,7 +438,7 @@ def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
     own = zip_bytes([("submission_metadata.yml", metadata), ("submission_7/hw.py", CODE), ("x.yml", b" " * 10**6)])
     top = [("submission_metadata.yml", b" " * 10**6 + b"x"), ("Ada_12_assignsubmission_file_/all.zip", own)]
     (tmp_path / "class.zip").write_bytes(zip_bytes(top))
-    assert [row.student for row in expand([tmp_path / "class.zip"])] == ["Ada"]
+    assert [row.owner.name for row in expand([tmp_path / "class.zip"])] == ["Ada"]
 
 
 def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,7 +469,7 @@ def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: 
     (tmp_path / "class.zip").write_bytes(zip_bytes(members))
     entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results", PROCESSES)
     read = Readers(lambda: CourseText.of(course)).read
-    roots, roster = [tmp_path / "class.zip"], ["ada byron", "Bob"]
+    roots, roster = [tmp_path / "class.zip"], ClassList.of(["ada byron", "Bob"])
     files = line_up(entries, course, read=read, roots=roots, roster=roster).files
     names = [(one.student, one.entry.path.name, one.superseded) for one in files]
     assert names[:2] == [("ada byron", "again.py", False), ("ada byron", "first.py", True)]

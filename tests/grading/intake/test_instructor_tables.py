@@ -11,9 +11,11 @@ from jaxguide.grading.batch.batch_result import apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import PatternError, StudentPattern, students_of
 from jaxguide.grading.intake.file_to_grade import FileEntry
-from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster
+from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides
 from jaxguide.grading.intake.lineup import LineUp, line_up
+from jaxguide.grading.intake.names import ClassList
 from jaxguide.grading.intake.reading import CourseText
+from jaxguide.grading.intake.roster import read_roster
 from jaxguide.grading.workers.reader import Readers
 
 DOUBLE = "def double(x):\n    return 2 * x\n"
@@ -37,7 +39,8 @@ def files(tmp_path: Path, *names: str, content: str = DOUBLE) -> list[Path]:
 def lined_up(course: Course, tmp_path: Path, paths: list[Path], roster: list[str] | None = None) -> LineUp:
     read = Readers(lambda: CourseText.of(course)).read
     files = [FileEntry(path) for path in paths]
-    return line_up(files, course, read=read, roots=[tmp_path / "class"], roster=roster)
+    listed = ClassList.of(roster) if roster is not None else None
+    return line_up(files, course, read=read, roots=[tmp_path / "class"], roster=listed)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +48,19 @@ def lined_up(course: Course, tmp_path: Path, paths: list[Path], roster: list[str
     [
         "student,section\nada,1\nbob,2\n",
         "\ufeffsection;Student\r\n1;ada\r\n2;bob\r\n",
-        'Name\tLogin\n"Byron, Ada"\tada\n\nBob\tbob',
-        "email\nada\nbob\n",
+        'Login\tMark\nada\t"1, 2"\n\nbob\t2',
+        "sep=;\nemail;x\nada;1\nbob;2\n",
     ],
 )
-def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, text: str) -> None:
-    assert read_roster(table(tmp_path, text)) == ["ada", "bob"]
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, text: str, coding: str) -> None:
+    (tmp_path / "table.csv").write_bytes(text.removeprefix("\ufeff").encode(coding))
+    assert names_in(tmp_path / "table.csv") == ["ada", "bob"]
+    assert names_in(table(tmp_path, text)) == ["ada", "bob"]
+
+
+def names_in(path: Path) -> list[str]:
+    return [person.name for person in read_roster(path).students.people]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +177,9 @@ def test_students_are_named_by_pattern_roster_stem_or_folder(course: Course, tmp
     assert students_of(paths, course, roots=root) == ["ada", "bob", "eve", "zoe", "late_Kim"]
     pattern = StudentPattern("late_{student}.py")
     assert students_of(paths, course, roots=root, pattern=pattern)[-1] == "Kim"
-    assert students_of(paths, course, roots=root, pattern=pattern, roster=["kim"])[-1] == "kim"
+    assert students_of(paths, course, roots=root, pattern=pattern, roster=ClassList.of(["kim"]))[-1] == "kim"
     (path,) = files(tmp_path, "ada/week1/attempt.py")
-    assert students_of([path], course, roots=root, roster=["Ada"]) == ["Ada"]
+    assert students_of([path], course, roots=root, roster=ClassList.of(["Ada"])) == ["Ada"]
     assert students_of([path], course, roots=root) == ["attempt"]
 
 
@@ -194,19 +204,22 @@ def test_no_file_name_stands_for_the_student_of_another_folder(course: Course, t
     assert students_of(paths, course, roots=root) == ["ada", "bob", "mallory", "eve", "eve", "zed/bob", "hal", "kim"]
     roster = ["ada", "bob", "mallory", "eve", "kim", "zed"]
     wanted = ["ada", "bob", "mallory", "eve", "eve", "zed", "zed", "kim"]
-    assert students_of(paths, course, roots=root, roster=roster) == wanted
+    assert students_of(paths, course, roots=root, roster=ClassList.of(roster)) == wanted
     assert {one.student for one in lined_up(course, tmp_path, paths[:3]).files if one.superseded} == set()
     (deep,) = files(tmp_path, "mallory/bob/ada.py")
-    assert students_of([*paths, deep], course, roots=root, roster=roster)[-1] == "mallory"
+    assert students_of([*paths, deep], course, roots=root, roster=ClassList.of(roster))[-1] == "mallory"
 
 
 def test_neither_a_deeper_file_nor_a_deeper_folder_stands_for_a_student(course: Course, tmp_path: Path) -> None:
     root = [tmp_path / "class"]
     paths = files(tmp_path, "Ada Byron/homework.py", "blee/Ada Byron.py", "cy/x.py")
-    assert students_of(paths, course, roots=root, roster=["Ada Byron", "Bob Lee", "cy"])[:2] == ["Ada Byron", "blee"]
+    assert students_of(paths, course, roots=root, roster=ClassList.of(["Ada Byron", "Bob Lee", "cy"]))[:2] == [
+        "Ada Byron",
+        "blee",
+    ]
     paths = files(tmp_path, "Ada.py", "bob/Ada/hw.py", "carl/hw.py")
     assert students_of(paths, course, roots=root) == ["Ada", "bob/Ada", "carl"]
-    assert students_of(paths, course, roots=root, roster=["Ada"]) == ["Ada", "bob/Ada", "carl"]
+    assert students_of(paths, course, roots=root, roster=ClassList.of(["Ada"])) == ["Ada", "bob/Ada", "carl"]
     assert not any(one.superseded for one in lined_up(course, tmp_path, paths).files)
 
 
@@ -218,12 +231,12 @@ def test_names_that_look_alike_are_two_students_and_told(course: Course, tmp_pat
     assert line.alike == shown[1:3]
     assert not any(one.superseded for one in line.files)
     (tmp_path / "roster.csv").write_text("student\nbo\u200bb\n")
-    assert read_roster(tmp_path / "roster.csv") == ["bob"]
+    assert names_in(tmp_path / "roster.csv") == ["bob"]
 
 
 def test_folders_above_the_named_one_are_no_students(course: Course, tmp_path: Path) -> None:
     paths = files(tmp_path, "hw.py")
-    assert students_of(paths, course, roots=[tmp_path / "class"], roster=["class", "zoe"]) == ["hw"]
+    assert students_of(paths, course, roots=[tmp_path / "class"], roster=ClassList.of(["class", "zoe"])) == ["hw"]
 
 
 def test_who_sent_nothing_is_absent_and_who_is_not_listed_is_unknown(course: Course, tmp_path: Path) -> None:
@@ -282,7 +295,7 @@ Points = dict[str, tuple[str, str, float]]
 def test_points_given_by_hand_count_in_place_of_the_graders(points: Points) -> None:
     ada, bob = a_result("ada", 0.25, 1.0), a_result("bob", 1.0, 1.0)
     applied = apply_overrides([ada, bob], [Override("Ada", "double", 0.75, "well argued")], points)
-    assert applied == [Override("Ada", "double", 0.75, "well argued", was=0.25)]
+    assert applied == [Override("ada", "double", 0.75, "well argued", was=0.25)]
     assert (ada.score, ada.results[0].score, bob.score) == (1.75, 0.75, 2.0)
 
 

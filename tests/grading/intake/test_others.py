@@ -11,6 +11,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
+from jaxguide.grading.intake.names import ClassList
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.reader import Readers
@@ -34,9 +35,10 @@ def write(folder: Path, *names: str) -> Path:
 
 def lined_up(course: Course, folder: Path, roster: list[str] | None = None, student_from: str | None = None) -> LineUp:
     pattern = StudentPattern(student_from) if student_from else None
+    listed = ClassList.of(roster) if roster else None
     readers = Readers(lambda: CourseText.of(course))
-    entries = find_entries([folder], folder / "results", readers, pattern=pattern, roster=roster or ())
-    return line_up(entries, course, read=readers.read, roots=[folder], pattern=pattern, roster=roster)
+    entries = find_entries([folder], folder / "results", readers, pattern=pattern, roster=listed)
+    return line_up(entries, course, read=readers.read, roots=[folder], pattern=pattern, roster=listed)
 
 
 def problems(line: LineUp) -> dict[str, str]:

@@ -202,20 +202,6 @@ def test_a_damaged_document_is_not_overwritten(results: Path, damage: str) -> No
     assert not isinstance(done.exception, Exception), done.exception
 
 
-def test_results_of_the_format_before_can_be_reported_and_not_taken(results: Path) -> None:
-    plain = document(results)
-    plain["format"] = "jaxguide-results/3"
-    del plain["settings"]
-    for one in plain["submissions"]:
-        del one["lessons"], one["fingerprints"]
-    (results / "results.json").write_text(json.dumps(plain))
-    done = grade("--take-marks")
-    assert done.exit_code == 2
-    assert "0 of them fit these files, course, seed and settings. An earlier version of jaxguide wrote it" in said(done)
-    done = run("report", results / "results.json")
-    assert done.exit_code == 0, done.output
-
-
 def test_points_given_by_hand_are_not_taken_for_the_graders(results: Path) -> None:
     (results / "overrides.csv").write_text(
         "student,exercise,points,comment\neve,double,1.5,nearly\nada,double,1,late\n"

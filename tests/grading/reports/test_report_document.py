@@ -137,7 +137,7 @@ def test_what_is_no_results_document_is_refused_in_a_sentence(tmp_path: Path, co
         read_document(path)
 
 
-@pytest.mark.parametrize("lost", [("tier",), ("exercises", 0, "title"), ("exercises", 0, "checks", 0, "kind")])
+@pytest.mark.parametrize("lost", [("state",), ("exercises", 0, "title"), ("exercises", 0, "checks", 0, "kind")])
 def test_a_damaged_document_is_refused(lost: tuple[str | int, ...]) -> None:
     plain = batch_to_plain(made_class())
     *path, name = lost

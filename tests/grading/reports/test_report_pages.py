@@ -228,7 +228,7 @@ def test_a_student_reads_points_what_was_mended_and_why_there_is_no_mark() -> No
     bo = feedback_text(_row(batch, "Bo"), batch)
     assert "Your instructor gave these points. the idea is right" in bo
     assert "3 of 3 points" in bo
-    assert "old.ipynb was not graded" in feedback_text(_row(batch, "Ada"), batch)
+    assert "old.ipynb does not count" in feedback_text(_row(batch, "Ada"), batch)
     assert "magic or shell line" in feedback_html(_row(batch, "Hal"), batch)
     fay = feedback_text(_row(batch, "Fay"), batch)
     assert fay.count("not your fault") == 2

@@ -20,6 +20,7 @@ from jaxguide.course.verdict import AnswerGone
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake import archives, unpacking
 from jaxguide.grading.intake.archives import ArchivedEntry, expand
+from jaxguide.grading.intake.names import NO_ONE, Owner, Person
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission
 from jaxguide.grading.isolation import find_tier
@@ -75,16 +76,20 @@ def in_class(folder: Path, *members: tuple[str, bytes], **more: Any) -> Path:
     return path
 
 
+def is_adas(request: dict[str, Any]) -> bool:
+    return "owner" in request and request["owner"]["people"] == [["Ada", {"moodle_id": "12"}]]
+
+
 def problems(rows: list[ArchivedEntry]) -> dict[str | None, str]:
     """Return why each student's only file cannot be read, or '' if it is as it should be."""
     found = {}
     for row in rows:
-        assert row.student not in found
+        assert row.owner.name not in found
         try:
             assert row.read() == CODE
-            found[row.student] = ""
+            found[row.owner.name] = ""
         except UnreadableSubmission as problem:
-            found[row.student] = str(problem)
+            found[row.owner.name] = str(problem)
     return found
 
 
@@ -133,7 +138,7 @@ def killing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
 
     def killed_first(worker: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
         requests.append(operation)
-        if fields.get("student") == "Ada" and requests.count("killed") < times:
+        if is_adas(fields) and requests.count("killed") < times:
             requests.append("killed")
             processes = worker._tree.processes()
             for process in processes:
@@ -240,10 +245,14 @@ def test_a_students_large_archive_is_refused(
 
 def file(**changes: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        **{"parts": ("a", "hw.py"), "student": "Ada", "identity": "12", "problem": ""},
+        **{"parts": ("a", "hw.py"), "owner": owned("Ada", moodle_id="12"), "problem": ""},
         **{"date": (2024, 1, 2, 3, 4, 6), "numbers": (0,), "is_archive": False},
     }
-    return {"files": [tuple({**fields, **changes}.values())], "more": False}
+    return {"files": [{**fields, **changes}], "more": False}
+
+
+def owned(name: Any, **ids: Any) -> dict[str, Any]:
+    return {"people": [[name, ids]], "group": ""}
 
 
 @pytest.mark.parametrize(("is_own", "is_deep"), [(False, False), (True, True)])
@@ -262,11 +271,15 @@ def file(**changes: Any) -> dict[str, Any]:
         {"parts": ("x" * 256,)},
         {"parts": ("a",) * 2_000},
         {"parts": ("a\x1b[31m",), "problem": "no"},
-        {"student": 1},
-        {"student": "Bob"},
-        {"student": None},
-        {"identity": "13"},
-        {"identity": None},
+        {"owner": None},
+        {"owner": owned(1, moodle_id="12")},
+        {"owner": owned("Bob", moodle_id="12")},
+        {"owner": owned(None, moodle_id="12")},
+        {"owner": owned("Ada", moodle_id="13")},
+        {"owner": owned("Ada", moodle_id=None)},
+        {"owner": owned("Ada", moodle_id="12", sid="13")},
+        {"owner": {"people": [["Ada", {"moodle_id": "12"}]] * 101, "group": ""}},
+        {"owner": {"people": [["Ada", {"moodle_id": "12"}]], "group": 1}},
         {"problem": None},
         {"date": (2024,)},
         {"date": (2024, 1, 2, 3, 4, 5.0)},
@@ -282,7 +295,7 @@ def file(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_list_that_no_archive_of_theirs_has_is_broken(changes: dict[str, Any], is_own: bool, is_deep: bool) -> None:
-    owner = "Ada", "12"
+    owner = Owner((Person("Ada", {"moodle_id": "12"}),))
     files_in(file(), owner, is_own, is_deep)
     with pytest.raises(AnswerGone):
         files_in(file(**changes), owner, is_own, is_deep)
@@ -291,16 +304,16 @@ def test_a_list_that_no_archive_of_theirs_has_is_broken(changes: dict[str, Any],
 def test_only_of_a_class_are_there_archives_to_open_and_only_of_others_files_deeper_inside() -> None:
     to_open, deeper, deepest = file(is_archive=True), file(numbers=(0, 0)), file(numbers=(0, 0, 0))
     for reply, is_own, is_deep in ((to_open, False, False), (deeper, True, True), (deepest, False, True)):
-        files_in(reply, (None, ""), is_own, is_deep)
+        files_in(reply, NO_ONE, is_own, is_deep)
     for reply, is_own, is_deep in ((to_open, False, True), (deeper, False, False), (deepest, True, True)):
         with pytest.raises(AnswerGone):
-            files_in(reply, (None, ""), is_own, is_deep)
+            files_in(reply, NO_ONE, is_own, is_deep)
 
 
 def test_text_of_a_list_is_fit_to_be_shown() -> None:
-    (found,), _more = files_in(file(student="A\x1b[31mda" + "a" * 200, problem="no\x07" * 1_000), (None, ""), True)
-    assert (found.student or "").startswith("Ada")
-    assert (len(found.student or ""), len(found.problem), found.problem[:4]) == (100, 1_000, "nono")
+    (found,), _more = files_in(file(owner=owned("A\x1b[31mda" + "a" * 200), problem="no\x07" * 1_000), NO_ONE, True)
+    assert (found.owner.name or "").startswith("Ada")
+    assert (len(found.owner.name or ""), len(found.problem), found.problem[:4]) == (100, 1_000, "nono")
 
 
 @pytest.mark.parametrize(
@@ -341,7 +354,7 @@ def test_a_process_that_never_ends_its_reply_is_a_row(
 
     def forging(worker: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
         reply = request(worker, operation, **fields)
-        about = fields.get("student") == "Ada" if "files" in forged else operation == "content"
+        about = is_adas(fields) if "files" in forged else operation == "content"
         return {**reply, **forged} if about else reply
 
     path, in_processes = in_class(tmp_path, (ADA, GOOD), (BOB, GOOD)), readers()

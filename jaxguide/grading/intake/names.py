@@ -1,0 +1,296 @@
+"""Students' names: read them in one form, compare them, tell them apart, and match them with the class list."""
+
+import dataclasses
+import functools
+import itertools
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jaxguide.base.clean import clean, name_as_seen
+
+ID_KINDS = {
+    "email": "email",
+    "login": "login",
+    "sid": "SID",
+    "canvas_id": "Canvas ID",
+    "moodle_id": "Moodle participant",
+    "github": "GitHub",
+}
+"""The kinds of ids by which learning platforms know students, and their columns in `grades.csv`."""
+# It tells students of the same name apart, but no platform knows anyone by it.
+SUBMISSION = "submission"
+ID_LIMIT = 255
+# How programs on Windows and macOS may have written a name that an archive does not mark as UTF-8 (cp437).
+_OTHER_CODINGS = ("utf-8", "cp1252", "cp850", "mac_roman", "gb18030", "shift_jis", "euc_kr", "big5", "cp1251", "cp866")
+# Shorter numbers in file names are more likely those of exercises or weeks.
+_SHORTEST_NUMBER = 4
+
+
+Key = tuple[str, tuple[str, ...]]
+"""What is equal for files of the same students: their names, and the ids that tell them from others."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Person:
+    """A student, as an export or the class list names them.
+
+    Args:
+        name: the name.
+        ids: kind of id, see `ID_KINDS` -> id.
+    """
+
+    name: str
+    ids: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """The id that tells students of the same name apart, or ''."""
+        return next((self.ids[kind] for kind in (*reversed(ID_KINDS), SUBMISSION) if self.ids.get(kind)), "")
+
+    @property
+    def known_ids(self) -> dict[str, str]:
+        """The ids by which learning platforms know the student."""
+        return {kind: self.ids[kind] for kind in ID_KINDS if self.ids.get(kind)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Owner:
+    """Whose a file is, as far as its export or its place says.
+
+    Args:
+        people: its students, more than one if a group handed it in; () if they are not known.
+        group: the name of their group, or ''.
+    """
+
+    people: tuple[Person, ...] = ()
+    group: str = ""
+
+    @property
+    def name(self) -> str | None:
+        """The students' names as one, or None if they are not known."""
+        return joined([person.name for person in self.people]) or None
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether a learning platform named them, and not a student who chose a name for a file."""
+        return any(person.ids for person in self.people)
+
+    @property
+    def key(self) -> Key:
+        """What is equal for files of the same students."""
+        return folded(self.name or ""), tuple(person.identity for person in self.people)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dicts, lists and strings."""
+        return {"people": [[person.name, dict(person.ids)] for person in self.people], "group": self.group}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Owner":
+        """Return the owner that `to_plain` described; types are not checked."""
+        return cls(tuple(Person(name, dict(ids)) for name, ids in plain["people"]), plain["group"])
+
+
+NO_ONE = Owner()
+"""Whose a file is if nothing says so."""
+
+
+def joined(names: Iterable[str]) -> str:
+    """Return the names of a group's members as one.
+
+    >>> joined(["Ada Byron", "Bob Lee"])
+    'Ada Byron + Bob Lee'
+    """
+    return " + ".join(names)
+
+
+def as_read(name: str) -> str:
+    r"""Return a name in the one form in which names are kept: composed letters (NFC), and only what people see.
+
+    >>> as_read("Jose\u0301 \u200b ") == "Jos\u00e9"
+    True
+    """
+    return clean(name_as_seen(unicodedata.normalize("NFC", name)), 100).strip()
+
+
+def folded(name: str) -> str:
+    r"""Return what is equal for names that look alike, in capitals or not.
+
+    >>> folded("JOSE\u0301") == folded("Jos\u00e9")
+    True
+    """
+    return unicodedata.normalize("NFC", as_read(name).casefold())
+
+
+def letters(name: str) -> str:
+    """Return a name's letters and digits alone, which platforms keep where they drop accents, blanks and apostrophes.
+
+    >>> letters("O'Connor, Aoife"), letters("José Núñez")
+    ('oconnoraoife', 'josenunez')
+    """
+    plain = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(char for char in plain if char.isalnum())
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassList:
+    """The students of a class, found by name or by id.
+
+    Args:
+        people: the students; their names are unique.
+        groups: name of a student -> name of their group, for work that is handed in by groups.
+
+    >>> aoife = ClassList((Person("O'Connor, Aoife", {"canvas_id": "10233"}), Person("Lee, Bob"))).find("Aoife OConnor")
+    >>> aoife.name, aoife.ids
+    ("O'Connor, Aoife", {'canvas_id': '10233'})
+    """
+
+    people: tuple[Person, ...] = ()
+    groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "ClassList":
+        """Return a class list of nothing but names."""
+        return cls(tuple(Person(name) for name in dict.fromkeys(names)))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and folded(name) in self._by_name
+
+    def find(self, name: str, ids: Mapping[str, str] | None = None) -> Person | None:
+        """Return the only student whom an id, a name or the letters of a name fit, or None.
+
+        Args:
+            name: the name as written somewhere, or an id in its place.
+            ids: what an export says besides.
+        """
+        for kind, value in (ids or {}).items():
+            found = self._by_id.get((kind, folded(value)))
+            if found:
+                return _only(found)
+        key = folded(name)
+        by_name = (self._by_name.get(key), self._by_any_id.get(key), self._by_letters.get(letters(name)))
+        others = itertools.chain(self._recoded(name), self._repositories(name))
+        fitting = next(filter(None, itertools.chain(by_name, others)), [])
+        # Another id of the same kind is another student's of the same name.
+        return _only(
+            [one for one in fitting if all(one.ids.get(kind, own) == own for kind, own in (ids or {}).items())]
+        )
+
+    def group_of(self, owner: Owner) -> tuple[Person, ...]:
+        """Return the members of the group that an owner belongs to or names, or ()."""
+        named = [self.groups[person.name] for person in owner.people if person.name in self.groups]
+        said = {letters(name) for name in (owner.group, owner.name or "")}
+        named = named or [group for group in self.groups.values() if said & _group_letters(group)]
+        return tuple(person for person in self.people if named and self.groups.get(person.name) == named[0])
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, list[Person]]:
+        return _gathered((folded(person.name), person) for person in self.people)
+
+    @functools.cached_property
+    def _by_id(self) -> dict[tuple[str, str], list[Person]]:
+        return _gathered(((kind, folded(value)), p) for p in self.people for kind, value in p.ids.items() if value)
+
+    @functools.cached_property
+    def _by_any_id(self) -> dict[str, list[Person]]:
+        found = [(value, person) for person in self.people for value in person.known_ids.values()]
+        found += [(value.partition("@")[0], person) for value, person in found if "@" in value]
+        long = [(folded(one), who) for one, who in found if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER]
+        return _gathered(long)
+
+    @functools.cached_property
+    def _by_letters(self) -> dict[str, list[Person]]:
+        return _gathered((order, person) for person in self.people for order in _orders(person.name))
+
+    def _recoded(self, name: str) -> Iterator[list[Person]]:
+        """Yield the students whose names an archive contains in another coding."""
+        try:
+            content = name.encode("cp437")
+        except UnicodeEncodeError:
+            return
+        for coding in _OTHER_CODINGS if not name.isascii() else ():
+            try:
+                yield self._by_name.get(folded(content.decode(coding)), [])
+            except UnicodeDecodeError:
+                continue
+
+    def _repositories(self, name: str) -> Iterator[list[Person]]:
+        """Yield the students whose repository of GitHub Classroom, `homework-LOGIN`, has this name."""
+        for start, char in enumerate(name):
+            if char == "-":
+                yield self._by_id.get(("github", folded(name[start + 1 :])), [])
+
+
+def _only(people: Sequence[Person]) -> Person | None:
+    return people[0] if len(people) == 1 else None
+
+
+def _gathered(pairs: Iterable[tuple[Any, Person]]) -> dict[Any, list[Person]]:
+    found: dict[Any, list[Person]] = {}
+    for key, person in pairs:
+        own = found.setdefault(key, [])
+        if person not in own:
+            own.append(person)
+    return found
+
+
+def _orders(name: str) -> set[str]:
+    """Return the letters of a name, family name first or last, and as written."""
+    words = [word for word in map(letters, name.replace(",", " ").split()) if word]
+    return {"".join(words[start:] + words[:start]) for start in range(len(words))}
+
+
+def _group_letters(group: str) -> set[str]:
+    return {letters(group), *(word + letters(group) for word in ("group", "team") if group)} - {""}
+
+
+def resolved(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
+    """Return owners whose people have the class list's names and ids, or else names that tell them apart.
+
+    >>> owners = [Owner((Person("Blue-Bob Lee", {"moodle_id": "7"}),)), Owner((Person("Eve"),))]
+    >>> [owner.name for owner in resolved(owners, ClassList((Person("Lee, Bob"),)))]
+    ['Lee, Bob', 'Eve']
+    """
+    owners = [_without_group(owner, roster) for owner in owners]
+    written = [person for owner in owners for person in owner.people]
+    listed = [roster.find(person.name, person.ids) for person in written]
+    # Several students of one name, of whom the list has only one: no one knows which.
+    claims: dict[str, set[str]] = {}
+    for person, found in zip(written, listed, strict=True):
+        if found is not None and not found.ids.items() & person.ids.items() and person.identity:
+            claims.setdefault(found.name, set()).add(person.identity)
+    listed = [None if found and len(claims.get(found.name, ())) > 1 else found for found in listed]
+    others = [person for person, found in zip(written, listed, strict=True) if found is None]
+    names = iter(told_apart([*others, *roster.people])[: len(others)])
+    people = iter(
+        Person(next(names), person.ids) if found is None else Person(found.name, {**person.known_ids, **found.ids})
+        for person, found in zip(written, listed, strict=True)
+    )
+    return [Owner(tuple(next(people) for _person in owner.people), owner.group) for owner in owners]
+
+
+def _without_group(owner: Owner, roster: ClassList) -> Owner:
+    """Return an owner without a group's name in front of the student's, if only so the class list knows the student."""
+    if len(owner.people) != 1 or "moodle_id" not in owner.people[0].ids:
+        return owner
+    (person,) = owner.people
+    if roster.find(person.name, person.ids) is None:
+        for place, char in enumerate(person.name):
+            if char == "-" and roster.find(person.name[place + 1 :]) is not None:
+                return Owner((Person(person.name[place + 1 :], person.ids),), person.name[:place])
+    return owner
+
+
+def told_apart(people: Sequence[Person]) -> list[str]:
+    """Return names of students, followed by an id if several students have the same name.
+
+    >>> told_apart([Person("Ada", {"sid": "12"}), Person("Bob", {"sid": "7"}), Person("ada", {"sid": "13"})])
+    ['Ada (12)', 'Bob', 'ada (13)']
+    """
+    identities: dict[str, set[str]] = {}
+    for person in people:
+        identities.setdefault(folded(person.name), set()).add(person.identity)
+    return [
+        f"{one.name} ({one.identity})" if one.identity and len(identities[folded(one.name)]) > 1 else one.name
+        for one in people
+    ]
