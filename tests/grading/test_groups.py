@@ -70,11 +70,18 @@ def export(tmp_path: Path, platform: str, *more: object) -> tuple[Result, Path]:
     return done, out
 
 
-def test_each_member_of_a_group_has_a_row_a_page_and_an_export_row(grade: Grade, tmp_path: Path) -> None:
-    done = grade(
-        gradescope_zip(tmp_path, submission_77=RIGHT, submission_78=WRONG),
-        *("--roster", written(tmp_path, "roster.csv", ROSTER)),
-    )
+@pytest.mark.parametrize("is_unpacked", [False, True])
+def test_each_member_of_a_group_has_a_row_a_page_and_an_export_row(
+    grade: Grade, tmp_path: Path, is_unpacked: bool
+) -> None:
+    place = gradescope_zip(tmp_path, submission_77=RIGHT, submission_78=WRONG)
+    if is_unpacked:
+        with zipfile.ZipFile(place) as archive:
+            archive.extractall(tmp_path / "class")
+        planted = "class/assignment_9_export/submission_77"
+        written(tmp_path, f"{planted}/submission_metadata.yml", METADATA.replace("Ada", "Eve"))
+        place = tmp_path / "class"
+    done = grade(place, "--roster", written(tmp_path, "roster.csv", ROSTER))
     assert done.exit_code == 0, done.output
     assert "Roster: 3 students, by `Name`, as Gradescope exports them." in done.stderr
     assert "2 submissions" in done.stdout  # the work of the group ran once
@@ -225,6 +232,30 @@ def test_a_student_whose_only_file_answers_nothing_keeps_a_row(grade: Grade, tmp
     assert done.exit_code == 1
     assert "passed over" not in done.stdout
     assert {"ada", "bob"} < grades(tmp_path).keys()
+
+
+def test_tests_that_import_the_answer_are_no_student(grade: Grade, tmp_path: Path) -> None:
+    for name in ("ada", "bob"):
+        written(tmp_path, f"class/hw1-{name}/hw.py", RIGHT)
+        written(tmp_path, f"class/hw1-{name}/tests/test_hw.py", "from hw import double\nassert double(1) == 2\n")
+    roster = '"identifier","github_username","github_id","name"\n"Ada Byron","ada","1",""\n"Bob Lee","bob","2",""\n'
+    done = grade(tmp_path / "class", "--roster", written(tmp_path, "roster.csv", roster))
+    assert done.exit_code == 0, done.output
+    assert "2 files answer no exercise and were passed over" in done.stdout
+    assert grades(tmp_path) == {"Ada Byron": "1", "Bob Lee": "1"}
+
+
+@pytest.mark.parametrize("answered", ["hw.py", "hw (1).py"])
+def test_a_file_as_handed_out_never_replaces_an_answer(
+    course: Course, grade: Grade, tmp_path: Path, answered: str
+) -> None:
+    starter = course.exercises["double"].starter_source
+    for name in ("hw.py", "hw (1).py"):
+        path = written(tmp_path, f"class/ada/{name}", RIGHT if name == answered else starter)
+        os.utime(path, (1_000_000, 1_000_000 + 10 * (name != answered)))
+    written(tmp_path, "class/bob/hw.py", starter)
+    grade(tmp_path / "class")
+    assert grades(tmp_path) == {"ada": "1", "bob": "0"}
 
 
 def test_results_of_the_format_before_are_read(grade: Grade, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from jaxguide.grading.batch.similarity import similar_groups
 from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
-from jaxguide.grading.intake.names import ClassList, Person, folded
+from jaxguide.grading.intake.student_names import ClassList, Person, name_key
 
 _TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
 
@@ -191,7 +191,7 @@ def apply_overrides(
 
 def _overridden(submissions: Sequence[SubmissionResult], student: str, lesson: str) -> SubmissionResult | None:
     """Return the row in which an override of this student's points in this lesson takes effect."""
-    own = [one for one in submissions if folded(one.student) == folded(student)]
+    own = [one for one in submissions if name_key(one.student) == name_key(student)]
     own = [one for one in own if one.state is not State.SUPERSEDED]
     return next((one for one in own if lesson in one.lessons), own[0] if own else None)
 

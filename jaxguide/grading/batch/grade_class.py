@@ -23,9 +23,9 @@ from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, unknown_student
 from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
-from jaxguide.grading.intake.names import ClassList
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.roster import Roster, read_roster
+from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation import IsolationError, find_tier
 from jaxguide.grading.workers.reader import Readers

@@ -12,7 +12,7 @@ from jaxguide.course.cards.shown import Shown
 from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.intake.names import joined
+from jaxguide.grading.intake.student_names import joined
 from jaxguide.grading.workers import wire
 
 

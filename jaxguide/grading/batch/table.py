@@ -21,12 +21,12 @@ _NARROW = 70
 _SHORT = 24
 _WITHOUT_CODE = {
     State.ABSENT: lambda: _("sent nothing"),
-    State.SUPERSEDED: lambda: _("a later file of this student counts"),
+    State.SUPERSEDED: lambda: _("another file of this student counts"),
 }
 _COUNTED_STATES: dict[State, Callable[[int], str]] = {
     State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
     State.SUPERSEDED: lambda count: plural(
-        "{count} file was replaced by a later one.", "{count} files were replaced by later ones.", count
+        "{count} file was replaced by another one.", "{count} files were replaced by other ones.", count
     ),
 }
 _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import files_below
 from jaxguide.grading.intake.lms_names import owner_on_disk
-from jaxguide.grading.intake.names import NO_ONE, Key, Owner, Person, as_read
+from jaxguide.grading.intake.student_names import NO_ONE, Key, Owner, Person, as_read
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission
 from jaxguide.grading.intake.unpacking import (
     ARCHIVE_SUFFIX,

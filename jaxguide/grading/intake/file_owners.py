@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from jaxguide.base.clean import name_as_seen
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
-from jaxguide.grading.intake.names import ClassList, folded
+from jaxguide.grading.intake.student_names import ClassList, name_key
 
 _HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -137,7 +137,7 @@ def students_of(
     homes: dict[str, Path] = {}
     for name, place in sorted(found, key=lambda one: len(one[1].parts) if one[1] is not None else 0):
         if place is not None:
-            homes.setdefault(folded(name), place)
+            homes.setdefault(name_key(name), place)
     owners = {
         place: name
         for path, (name, place) in zip(paths, found, strict=True)
@@ -148,12 +148,12 @@ def students_of(
     def checked(path: Path, name: str, place: Path | None) -> str:
         if place == path.absolute().with_suffix("") and roster.find(name) is None:
             name = next((owners[above] for above in reversed(path.absolute().parents) if above in owners), name)
-        home = homes.get(folded(name))
+        home = homes.get(name_key(name))
         if place is None or home is None or len(place.parts) == len(home.parts) or place.is_relative_to(home):
             return name
         folder = path.absolute().parent
         own = _shortest(folder, folders)
-        if folded(own) == folded(name):  # the folder has that name
+        if name_key(own) == name_key(name):  # the folder has that name
             return f"{folder.parent.name}/{own}"
         return own if counts[folder] == 1 or folder in owners else f"{own}/{name}"
 
@@ -168,7 +168,7 @@ def told_apart_by_sight(names: Sequence[str]) -> list[str]:
     """
     looks: dict[str, set[str]] = {}
     for name in names:
-        looks.setdefault(folded(name), set()).add(name)
+        looks.setdefault(name_key(name), set()).add(name)
     shown = {}
     for seen, same in looks.items():
         plain = min(same, key=lambda name: (name_as_seen(name) != name, name))

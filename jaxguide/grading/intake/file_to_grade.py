@@ -6,7 +6,7 @@ from typing import Protocol
 
 from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import why_not_ordinary
-from jaxguide.grading.intake.names import NO_ONE, Owner
+from jaxguide.grading.intake.student_names import NO_ONE, Owner
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
 
 

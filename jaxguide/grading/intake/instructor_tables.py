@@ -15,7 +15,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import UnknownName
-from jaxguide.grading.intake.names import folded
+from jaxguide.grading.intake.student_names import name_key
 
 _DELIMITERS = {",": "`,`", ";": "`;`", "\t": "a tab"}
 # The sum of a class's points must be a number, too.
@@ -74,7 +74,7 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
                 "{path}:{line}: points must be a number from 0 to {most}, with a decimal point, not `{points}`."
             )
             raise TableError(message.format(path=path, line=line, most=_MOST_POINTS, points=row["points"]))
-        key = folded(row["student"]), row["exercise"]
+        key = name_key(row["student"]), row["exercise"]
         if key in overrides:
             message = _("{path}:{line}: `{student}` already has points for `{exercise}` in a line above.")
             raise TableError(message.format(path=path, line=line, student=row["student"], exercise=row["exercise"]))

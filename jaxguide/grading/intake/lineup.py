@@ -21,8 +21,17 @@ from jaxguide.grading.intake.file_owners import (
 from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
 from jaxguide.grading.intake.lms_names import are_canvas_names, owner_on_disk
-from jaxguide.grading.intake.names import ClassList, Key, Owner, Person, as_read, folded, joined, resolved
 from jaxguide.grading.intake.reading import ReadSubmission
+from jaxguide.grading.intake.student_names import (
+    ClassList,
+    Key,
+    Owner,
+    Person,
+    as_read,
+    joined,
+    name_key,
+    resolved_owners,
+)
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
 # Names that tests and code for import have by custom, so that they are not taken for students'.
@@ -90,8 +99,8 @@ class LineUp:
     @property
     def absent(self) -> list[str]:
         """The students on the roster who sent nothing."""
-        there = {folded(name) for one in self.files for name in one.students}
-        return [person.name for person in (self.roster or ClassList()).people if folded(person.name) not in there]
+        there = {name_key(name) for one in self.files for name in one.students}
+        return [person.name for person in (self.roster or ClassList()).people if name_key(person.name) not in there]
 
     @property
     def alike(self) -> list[str]:
@@ -173,9 +182,9 @@ def line_up(
 ) -> LineUp:
     """Find the students of each file; if a student sent several files for one lesson, the last counts.
 
-    The last file is the one changed last. Files changed in the same second are ordered by name, numbers by value. A
-    file that answers nothing is passed over if its student has one that does, or if its name is that of a test or of
-    code that others import.
+    The last file is the one changed last; a file as handed out comes before all others. Files changed in the same
+    second are ordered by name, numbers by value. A file that answers nothing is passed over if its student has one that
+    does, or if its name is that of a test or of code that others import.
 
     Args:
         entries: the files.
@@ -194,14 +203,15 @@ def line_up(
             by_student.setdefault(person.name, []).append(entry)
     replaced: dict[int, set[str]] = {}
     passed_over: set[int] = set()
-    for name, own in by_student.items():
+    for name, sent in by_student.items():
+        helpers = [one for one in sent if _HELPER.search(below(one.path, roots).as_posix())]
+        passed_over |= {id(one) for one in helpers if contents.only_imports(one)}
+        own = [one for one in sent if id(one) not in passed_over]
         if len(own) > 1:
             for entry in contents.superseded(own):
                 replaced.setdefault(id(entry), set()).add(name)
             if any(contents.lessons(entry) for entry in own):
                 passed_over |= {id(entry) for entry in own if contents.answers_nothing(entry)}
-        elif _HELPER.search(below(own[0].path, roots).as_posix()) and contents.answers_nothing(own[0]):
-            passed_over.add(id(own[0]))
     if len(passed_over) == len(entries):
         passed_over = set()
     files = [
@@ -224,7 +234,7 @@ def _owners_of(
         owner if name == owner.name else Owner((Person(name, _ids_of(owner)),), owner.group)
         for name, owner in zip(names, exported, strict=True)
     ]
-    found = resolved(owners, roster)
+    found = resolved_owners(owners, roster)
     return [dataclasses.replace(owner, people=roster.group_of(owner) or owner.people) for owner in found]
 
 
@@ -271,10 +281,22 @@ class _Contents:
         found = self._of(entry)
         return found is not None and found.is_python and not found.lessons and not found.close
 
+    def only_imports(self, entry: Entry) -> bool:
+        """Return whether a file, such as a test, imports the answers and defines none."""
+        found = self._of(entry)
+        names = "|".join(map(re.escape, found.defined if found is not None else ()))
+        defines = rf"^[ \t]*(?:(?:def|class)[ \t]+(?:{names})\b|(?:{names})[ \t]*[:=])".encode()
+        return found is not None and (not names or re.search(defines, entry.read(), re.MULTILINE) is None)
+
+    def _is_touched(self, entry: Entry) -> bool:
+        found = self._of(entry)
+        cells = found.cells if found is not None else []
+        return any(set(cell.defines) - set(cell.starters) for cell in cells if not cell.is_printed)
+
     def superseded(self, entries: Iterable[Entry]) -> Iterable[Entry]:
-        """Yield each of a student's files whose lessons are all answered by later files."""
+        """Yield each of a student's files whose lessons are all answered by later files, or are as handed out."""
         answered: set[str] = set()
-        for entry in sorted(entries, key=_age, reverse=True):
+        for entry in sorted(entries, key=lambda entry: (self._is_touched(entry), _age(entry)), reverse=True):
             lessons = self.lessons(entry)
             if lessons and lessons <= answered:
                 yield entry

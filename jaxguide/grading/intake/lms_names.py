@@ -1,10 +1,11 @@
-"""Find the students in the names of files and folders that Moodle, Canvas or Gradescope exported."""
+"""Find the students in the names of files and folders that Moodle, Canvas, Blackboard or Gradescope exported."""
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxguide.grading.intake.names import NO_ONE, SUBMISSION, Owner, Person, as_read
+from jaxguide.grading.intake.student_names import NO_ONE, SUBMISSION, Owner, Person, as_read
 
 # Folders of older versions of Moodle end in one more `_` than those of Moodle 4.
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
@@ -17,9 +18,11 @@ _CANVAS = re.compile(
     r"(?(anonymous)|_(?P<id>\d+))_(?P<file>(?P<attachment>\d+)_.+|text\.html|link\.html)$",
     re.I,
 )
+_BLACKBOARD = re.compile(r"^.+_(?P<login>[^_]+)_attempt_\d{4}(?:-\d\d){5}(?:_.+|\.txt)$")
 _SURE_CANVAS = re.compile(r"_\d{2,}_\d{3,}_")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 GRADESCOPE_METADATA = "submission_metadata.yml"
+METADATA_LIMIT_BYTES = 16 * 2**20
 _TOP_KEY = re.compile(r"^['\"]?(submission_\d+)['\"]?:\s*$")
 _FIELD = re.compile(r"^(?P<indent>\s*)(?P<dash>-\s+)?:(?P<name>\w+):\s*(?P<value>.*)$")
 _FIELDS = {"sid": "sid", "email": "email"}
@@ -39,9 +42,9 @@ def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None
     >>> owner_in(["de_la_cruzmaria_LATE_31_4711_homework-2.ipynb"]).people
     (Person(name='de_la_cruzmaria', ids={'canvas_id': '31'}),)
     """
-    moodle = _moodle_owner(parts)
-    if moodle is not None:
-        return moodle
+    marked = _marked_owner(parts)
+    if marked is not None:
+        return marked
     for part in parts[:-1]:
         if _GRADESCOPE.match(part):
             alone = Owner((Person(part, {SUBMISSION: part.removeprefix("submission_")}),))
@@ -52,7 +55,7 @@ def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None
 
 
 def owner_on_disk(path: Path, is_canvas: bool = False) -> Owner:
-    """Return the students that an unpacked export of Moodle or Canvas names.
+    """Return the students that an unpacked export names.
 
     Args:
         path: the file.
@@ -63,7 +66,19 @@ def owner_on_disk(path: Path, is_canvas: bool = False) -> Owner:
     >>> owner_on_disk(Path("byronada_LATE_31_4711_homework-2.ipynb"))
     Owner(people=(), group='')
     """
-    return _moodle_owner(path.absolute().parts) or (is_canvas and _canvas_owner(path.name)) or NO_ONE
+    for folder in reversed(path.absolute().parents):  # what a student packed must not name others
+        if _GRADESCOPE.match(folder.name) and (folder.parent / GRADESCOPE_METADATA).is_file():
+            return _unpacked(folder.parent / GRADESCOPE_METADATA).get(folder.name, NO_ONE)
+    return _marked_owner(path.absolute().parts) or (is_canvas and _canvas_owner(path.name)) or NO_ONE
+
+
+@functools.lru_cache(maxsize=1)
+def _unpacked(metadata: Path) -> dict[str, Owner]:
+    try:
+        with metadata.open("rb") as file:
+            return gradescope_owners(file.read(METADATA_LIMIT_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return {}
 
 
 def are_canvas_names(names: Iterable[str]) -> bool:
@@ -79,10 +94,11 @@ def are_canvas_names(names: Iterable[str]) -> bool:
     return len(attachments) > 1 and all(found) and len(set(attachments)) == len(attachments)
 
 
-def _moodle_owner(parts: Sequence[str]) -> Owner | None:
-    found = next(filter(None, map(_MOODLE.match, parts)), None)
+def _marked_owner(parts: Sequence[str]) -> Owner | None:
+    """Return whom a path names that Moodle or Blackboard has marked as its own."""
+    found, attempt = next(filter(None, map(_MOODLE.match, parts)), None), _BLACKBOARD.match(parts[-1])
     if found is None:
-        return None
+        return Owner((Person(as_read(attempt["login"]), {"login": as_read(attempt["login"])}),)) if attempt else None
     group = _GROUP.match(found["student"])
     name = found["student"][group.end() :] if group else found["student"]
     return Owner((Person(as_read(name), {"moodle_id": found["id"]}),), as_read(group["group"]) if group else "")

@@ -8,7 +8,7 @@ from pathlib import Path
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.grading.intake.instructor_tables import TableError, listed, read_table
-from jaxguide.grading.intake.names import ClassList, Person, as_read, folded, told_apart
+from jaxguide.grading.intake.student_names import ClassList, Person, as_read, name_key, told_apart
 
 # Kinds of columns and their headings, in lower case and with blanks for `_` and `-`. Of names, the first found counts.
 _NAMES = ("student", "student name", "full name", "name", "display name", "participant name")
@@ -69,7 +69,7 @@ def read_roster(path: Path, column: str | None = None) -> Roster:
             continue
         if not person.name:
             raise TableError(_("{path}:{line}: the student's name is empty.").format(path=path, line=line))
-        first = seen.setdefault((folded(person.name), person.identity), line)
+        first = seen.setdefault((name_key(person.name), person.identity), line)
         if first != line and columns.platform:
             continue
         if first != line:
@@ -140,12 +140,14 @@ class _Columns:
         elif identifier:
             ids.setdefault("email" if "@" in identifier else "sid", identifier)
         name = as_read(" ".join(row[column] for column in self._names))
+        if self.platform == "GitHub Classroom" and re.search(r"[@\d]", identifier) is None:
+            name = identifier or name  # the instructor's, where `name` is the one on GitHub
         return Person(name or identifier or next(iter(ids.values()), ""), ids)
 
     def is_no_student(self, person: Person, row: Mapping[str, str]) -> bool:
         """Return whether a row is a platform's own, a test student's or of someone who teaches."""
         role = next((row[self._of[name]] for name in ("role", "roles", "course role") if name in self._of), "")
-        names = {folded(person.name), folded(row.get(self._first(_NAMES), ""))}
+        names = {name_key(person.name), name_key(row.get(self._first(_NAMES), ""))}
         is_own = not person.name or not names.isdisjoint(_OWN_ROWS)
         return bool(self.platform and is_own) or _STAFF.search(role) is not None
 

@@ -13,8 +13,14 @@ from typing import Any
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER
-from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, are_canvas_names, gradescope_owners, owner_in
-from jaxguide.grading.intake.names import NO_ONE, Key, Owner, Person, as_read
+from jaxguide.grading.intake.lms_names import (
+    GRADESCOPE_METADATA,
+    METADATA_LIMIT_BYTES,
+    are_canvas_names,
+    gradescope_owners,
+    owner_in,
+)
+from jaxguide.grading.intake.student_names import NO_ONE, Key, Owner, Person, as_read
 from jaxguide.grading.intake.submission import (
     FILE_LIMIT_BYTES,
     OTHER_ARCHIVES,
@@ -36,7 +42,6 @@ NESTING_LIMIT = 2
 OWN_FILES_LIMIT = 200
 _TOTAL_LIMIT_BYTES = 8 * 2**30
 _OWN_LIMIT_BYTES = 4 * NESTED_LIMIT_BYTES
-_METADATA_LIMIT_BYTES = 16 * 2**20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,7 +262,7 @@ def _metadata(archive: zipfile.ZipFile) -> dict[str, Owner]:
     for number, member in enumerate(archive.infolist()):
         if member.filename.rsplit("/", 1)[-1] == GRADESCOPE_METADATA:
             try:
-                return gradescope_owners(read_member(archive, number, _METADATA_LIMIT_BYTES).decode("utf-8", "replace"))
+                return gradescope_owners(read_member(archive, number, METADATA_LIMIT_BYTES).decode("utf-8", "replace"))
             except UnreadableSubmission:
                 return {}
     return {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.intake.names import ID_KINDS
+from jaxguide.grading.intake.student_names import ID_KINDS
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of
 
 # Spreadsheets run a cell that starts with one of these as a formula; the last four are East Asian full-width forms.
@@ -123,7 +123,7 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> 
     lines = [[_CANVAS_POINTS, "", "", "", "", points_cell(possible)]]
     for row in rows:
         student = cell(row.student)
-        ids = [student if name == identifier else cell(row.ids.get(kind, "")) for kind, name in CANVAS_IDS.items()]
+        ids = [cell(row.ids.get(kind, "")) or student * (name == identifier) for kind, name in CANVAS_IDS.items()]
         lines.append([student, *ids, "", points_cell(row.score)])
     return sheet(["Student", *known, "Section", cell(item)], lines)
 

@@ -114,7 +114,7 @@ def _notes(row: Row, batch: BatchResult, reveal: bool) -> Iterator[str]:
         yield from (_line(repair) for repair in (one.repairs if reveal else one.student_repairs))
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
-            yield _("{file} does not count, since a later file of yours does.").format(file=_line(one.path.name))
+            yield _("{file} does not count, since another file of yours does.").format(file=_line(one.path.name))
 
 
 def _shown(row: Row) -> list[tuple[Mark, ExerciseResult]]:

@@ -21,7 +21,7 @@ from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.store import RowKey, Store, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.names import joined
+from jaxguide.grading.intake.student_names import joined
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, batch_from_plain, read_plain
 

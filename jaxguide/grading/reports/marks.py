@@ -7,7 +7,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
-from jaxguide.grading.intake.names import folded
+from jaxguide.grading.intake.student_names import name_key
 
 NOT_GRADED = "not graded"
 NOT_HANDED_IN = "not handed in"
@@ -89,7 +89,7 @@ def columns_of(batch: BatchResult) -> list[Column]:
 def rows_of(batch: BatchResult) -> list[Row]:
     """Return one row per student, in the batch's order."""
     columns = columns_of(batch)
-    overrides = {(folded(one.student), one.exercise): one for one in batch.overrides}
+    overrides = {(name_key(one.student), one.exercise): one for one in batch.overrides}
     files: dict[str, list[SubmissionResult]] = {}
     for one in batch.counted:
         files.setdefault(one.student, []).append(one)
@@ -103,7 +103,7 @@ def _row(
     columns: Iterable[Column],
     overrides: dict[tuple[str, str], Override],
 ) -> Row:
-    marks = {c.name: _mark(c, submissions, overrides.get((folded(student), c.name))) for c in columns}
+    marks = {c.name: _mark(c, submissions, overrides.get((name_key(student), c.name))) for c in columns}
     given = [mark.score for mark in marks.values() if mark.score is not None]
     missing = {mark.said for mark in marks.values() if mark.is_missing}
     state = _state(submissions, missing)

@@ -127,7 +127,7 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
         (_("Not readable"), unreadable),
         (_("Absent"), [(row.student, "") for row in rows if row.state is State.ABSENT]),
         (_("Not on the roster"), [(student, "") for student in batch.unknown]),
-        (_("Earlier files that do not count"), replaced),
+        (_("Files that do not count, since another one does"), replaced),
         (_("Points given by hand"), given),
         (_("Passed over, since they answer no exercise"), [(path, "") for path in batch.passed_over]),
         (_("Repaired while reading"), repairs),

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxguide.base.clean import clean
 from jaxguide.course.judging.values import ArrayData
-from jaxguide.grading.intake.names import ID_KINDS, ID_LIMIT, SUBMISSION, Owner, Person, as_read
+from jaxguide.grading.intake.student_names import ID_KINDS, ID_LIMIT, SUBMISSION, Owner, Person, as_read
 from jaxguide.grading.intake.unpacking import NESTING_LIMIT, ListedFile
 from jaxguide.grading.intake.untrusted_zip import MEMBERS_LIMIT, has_invisible
 from jaxguide.grading.workers.how_code_ended import broken_reply

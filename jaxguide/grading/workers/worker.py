@@ -328,7 +328,7 @@ class FileReader:
     def files(self, request: dict[str, Any]) -> dict[str, Any]:
         """List some of the files of the archive, from the index `start`."""
         if not request["start"]:
-            from jaxguide.grading.intake.names import Owner
+            from jaxguide.grading.intake.student_names import Owner
 
             owner = Owner.from_plain(request["owner"])
             self._found = self._archive.files(owner, request["is_own"], request["is_deep"])

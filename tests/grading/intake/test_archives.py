@@ -23,8 +23,8 @@ from jaxguide.grading.intake import archives, unpacking, untrusted_zip
 from jaxguide.grading.intake.archives import ArchivedEntry, find_archives, unpacked_here
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import find_entries, line_up
-from jaxguide.grading.intake.names import ClassList, resolved
 from jaxguide.grading.intake.reading import CourseText
+from jaxguide.grading.intake.student_names import ClassList, resolved_owners
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.reader import Readers
@@ -82,7 +82,7 @@ def students_of(*paths: Path) -> dict[str | None, bool]:
     """Return the students that files are of, and whether each file contains something to grade."""
     students: dict[str | None, bool] = {}
     entries = find_entries(paths, paths[0] / "results", PROCESSES)
-    for entry, owner in zip(entries, resolved([entry.owner for entry in entries], ClassList()), strict=True):
+    for entry, owner in zip(entries, resolved_owners([entry.owner for entry in entries], ClassList()), strict=True):
         student = owner.name
         assert student not in students
         students[student] = False

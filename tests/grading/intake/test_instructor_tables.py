@@ -13,9 +13,9 @@ from jaxguide.grading.intake.file_owners import PatternError, StudentPattern, st
 from jaxguide.grading.intake.file_to_grade import FileEntry
 from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides
 from jaxguide.grading.intake.lineup import LineUp, line_up
-from jaxguide.grading.intake.names import ClassList
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.roster import read_roster
+from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.workers.reader import Readers
 
 DOUBLE = "def double(x):\n    return 2 * x\n"

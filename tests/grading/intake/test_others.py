@@ -11,8 +11,8 @@ from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
-from jaxguide.grading.intake.names import ClassList
 from jaxguide.grading.intake.reading import CourseText
+from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.scratch import remove_scratch

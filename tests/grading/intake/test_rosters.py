@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from jaxguide.grading.intake.instructor_tables import TableError
-from jaxguide.grading.intake.names import Owner, Person
 from jaxguide.grading.intake.roster import Roster, read_roster
+from jaxguide.grading.intake.student_names import Owner, Person
 
 CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (4711),Current Score\n"
@@ -55,7 +55,7 @@ ROSTERS = {
         (),
     ),
     "GitHub Classroom": (
-        '"identifier","github_username","github_id","name"\n"ada@x.edu","ada99","5",""\n"Bob Lee","","",""\n'
+        '"identifier","github_username","github_id","name"\n"ada@x.edu","ada99","5",""\n"Bob Lee","","","bobby"\n'
         '"u7","cyoh","6","Cy Oh"\n',
         "`name`",
         {

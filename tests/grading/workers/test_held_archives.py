@@ -20,8 +20,8 @@ from jaxguide.course.verdict import AnswerGone
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake import archives, unpacking
 from jaxguide.grading.intake.archives import ArchivedEntry, expand
-from jaxguide.grading.intake.names import NO_ONE, Owner, Person
 from jaxguide.grading.intake.reading import CourseText
+from jaxguide.grading.intake.student_names import NO_ONE, Owner, Person
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.held_archive import content_in, files_in

@@ -9,7 +9,7 @@ import pytest
 
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.lms_names import are_canvas_names, gradescope_owners, owner_in, owner_on_disk
-from jaxguide.grading.intake.names import ClassList, Owner, Person, folded, resolved
+from jaxguide.grading.intake.student_names import ClassList, Owner, Person, name_key, resolved_owners
 from jaxguide.grading.intake.untrusted_zip import open_zip
 
 CLASS = ClassList(
@@ -80,12 +80,12 @@ def test_names_that_differ_in_an_accent_are_two_students_if_the_list_has_both() 
 
 def test_students_of_one_name_of_whom_the_list_has_one_are_not_guessed() -> None:
     owners = [Owner((Person("Ada Byron", {"moodle_id": number}),)) for number in ("12", "13")]
-    assert [owner.name for owner in resolved(owners, ClassList.of(["Ada Byron"]))] == [
+    assert [owner.name for owner in resolved_owners(owners, ClassList.of(["Ada Byron"]))] == [
         "Ada Byron (12)",
         "Ada Byron (13)",
     ]
     listed = ClassList((Person("Ada Byron", {"moodle_id": "12"}),))
-    assert [owner.name for owner in resolved(owners, listed)] == ["Ada Byron", "Ada Byron (13)"]
+    assert [owner.name for owner in resolved_owners(owners, listed)] == ["Ada Byron", "Ada Byron (13)"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_students_of_one_name_of_whom_the_list_has_one_are_not_guessed() -> None
     ],
 )
 def test_moodles_groups_are_not_part_of_names(folder: str, name: str, group: str) -> None:
-    (owner,) = resolved([owner_in([folder, "hw.ipynb"])], CLASS)
+    (owner,) = resolved_owners([owner_in([folder, "hw.ipynb"])], CLASS)
     assert (owner.name, owner.group) == (name, group)
 
 
@@ -119,6 +119,11 @@ def test_moodles_groups_are_not_part_of_names(folder: str, name: str, group: str
 def test_canvass_names_have_parts(file: str, name: str, number: str | None) -> None:
     (person,) = owner_in([file], is_canvas=True).people
     assert (person.name, person.ids.get("canvas_id")) == (name, number)
+
+
+def test_blackboards_names_have_a_login_and_a_date() -> None:
+    for name in ("Homework 1_ada99_attempt_2024-05-01-10-00-00_hw_2.ipynb", "HW_ada99_attempt_2024-05-01-10-00-00.txt"):
+        assert owner_in([name]) == owner_on_disk(Path(name)) == Owner((Person("ada99", {"login": "ada99"}),))
 
 
 def test_canvas_is_recognized_by_all_files_beside_each_other() -> None:
@@ -189,5 +194,5 @@ def members(name: bytes, flagged: bool) -> list[str]:
 
 
 def test_what_looks_alike_is_folded_alike() -> None:
-    assert folded("İ") == folded(decomposed("İ"))
-    assert folded("STRASSE") == folded("straße")
+    assert name_key("İ") == name_key(decomposed("İ"))
+    assert name_key("STRASSE") == name_key("straße")

@@ -79,7 +79,7 @@ class Owner:
     @property
     def key(self) -> Key:
         """What is equal for files of the same students."""
-        return folded(self.name or ""), tuple(person.identity for person in self.people)
+        return name_key(self.name or ""), tuple(person.identity for person in self.people)
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dicts, lists and strings."""
@@ -113,10 +113,10 @@ def as_read(name: str) -> str:
     return clean(name_as_seen(unicodedata.normalize("NFC", name)), 100).strip()
 
 
-def folded(name: str) -> str:
+def name_key(name: str) -> str:
     r"""Return what is equal for names that look alike, in capitals or not.
 
-    >>> folded("JOSE\u0301") == folded("Jos\u00e9")
+    >>> name_key("JOSE\u0301") == name_key("Jos\u00e9")
     True
     """
     return unicodedata.normalize("NFC", as_read(name).casefold())
@@ -154,7 +154,7 @@ class ClassList:
         return cls(tuple(Person(name) for name in dict.fromkeys(names)))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and folded(name) in self._by_name
+        return isinstance(name, str) and name_key(name) in self._by_name
 
     def find(self, name: str, ids: Mapping[str, str] | None = None) -> Person | None:
         """Return the only student whom an id, a name or the letters of a name fit, or None.
@@ -164,10 +164,10 @@ class ClassList:
             ids: what an export says besides.
         """
         for kind, value in (ids or {}).items():
-            found = self._by_id.get((kind, folded(value)))
+            found = self._by_id.get((kind, name_key(value)))
             if found:
                 return _only(found)
-        key = folded(name)
+        key = name_key(name)
         by_name = (self._by_name.get(key), self._by_any_id.get(key), self._by_letters.get(letters(name)))
         others = itertools.chain(self._recoded(name), self._repositories(name))
         fitting = next(filter(None, itertools.chain(by_name, others)), [])
@@ -185,17 +185,17 @@ class ClassList:
 
     @functools.cached_property
     def _by_name(self) -> dict[str, list[Person]]:
-        return _gathered((folded(person.name), person) for person in self.people)
+        return _gathered((name_key(person.name), person) for person in self.people)
 
     @functools.cached_property
     def _by_id(self) -> dict[tuple[str, str], list[Person]]:
-        return _gathered(((kind, folded(value)), p) for p in self.people for kind, value in p.ids.items() if value)
+        return _gathered(((kind, name_key(value)), p) for p in self.people for kind, value in p.ids.items() if value)
 
     @functools.cached_property
     def _by_any_id(self) -> dict[str, list[Person]]:
         found = [(value, person) for person in self.people for value in person.known_ids.values()]
         found += [(value.partition("@")[0], person) for value, person in found if "@" in value]
-        long = [(folded(one), who) for one, who in found if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER]
+        long = [(name_key(one), who) for one, who in found if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER]
         return _gathered(long)
 
     @functools.cached_property
@@ -210,7 +210,7 @@ class ClassList:
             return
         for coding in _OTHER_CODINGS if not name.isascii() else ():
             try:
-                yield self._by_name.get(folded(content.decode(coding)), [])
+                yield self._by_name.get(name_key(content.decode(coding)), [])
             except UnicodeDecodeError:
                 continue
 
@@ -218,7 +218,7 @@ class ClassList:
         """Yield the students whose repository of GitHub Classroom, `homework-LOGIN`, has this name."""
         for start, char in enumerate(name):
             if char == "-":
-                yield self._by_id.get(("github", folded(name[start + 1 :])), [])
+                yield self._by_id.get(("github", name_key(name[start + 1 :])), [])
 
 
 def _only(people: Sequence[Person]) -> Person | None:
@@ -244,11 +244,11 @@ def _group_letters(group: str) -> set[str]:
     return {letters(group), *(word + letters(group) for word in ("group", "team") if group)} - {""}
 
 
-def resolved(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
+def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
     """Return owners whose people have the class list's names and ids, or else names that tell them apart.
 
     >>> owners = [Owner((Person("Blue-Bob Lee", {"moodle_id": "7"}),)), Owner((Person("Eve"),))]
-    >>> [owner.name for owner in resolved(owners, ClassList((Person("Lee, Bob"),)))]
+    >>> [owner.name for owner in resolved_owners(owners, ClassList((Person("Lee, Bob"),)))]
     ['Lee, Bob', 'Eve']
     """
     owners = [_without_group(owner, roster) for owner in owners]
@@ -289,8 +289,8 @@ def told_apart(people: Sequence[Person]) -> list[str]:
     """
     identities: dict[str, set[str]] = {}
     for person in people:
-        identities.setdefault(folded(person.name), set()).add(person.identity)
+        identities.setdefault(name_key(person.name), set()).add(person.identity)
     return [
-        f"{one.name} ({one.identity})" if one.identity and len(identities[folded(one.name)]) > 1 else one.name
+        f"{one.name} ({one.identity})" if one.identity and len(identities[name_key(one.name)]) > 1 else one.name
         for one in people
     ]
