@@ -269,6 +269,25 @@ def _says_nothing(node: Any) -> bool:
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
+@functools.lru_cache(maxsize=4096)
+def run_at_once(source: str) -> tuple[str, frozenset[str]]:
+    """Return what a cell runs at once, without bodies of functions, and the names that it reads from other cells."""
+    run, reads, bound = list[ast.stmt](), set[str](), set[str]()
+    found = cell_statements(source)
+    for statement, node in zip(found, ast.parse(source).body if found else [], strict=True):
+        now = statement.reads
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [ast.Pass()]
+            now = global_names(ast.unparse(node))
+        run += [] if _says_nothing(node) else [node]
+        reads |= now - bound
+        bound |= statement.binds
+    try:
+        return canonical(run), frozenset(reads)
+    except RecursionError:
+        return source, frozenset(reads)
+
+
 # Is it still the stub?
 
 

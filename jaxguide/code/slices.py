@@ -77,7 +77,7 @@ def bound_names(node: ast.stmt) -> frozenset[str]:
 
 
 def changed_names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names whose values a statement may change in place, and those it would change if they were modules.
+    """Return the names whose values a statement may change or delete, and those it would change if they were modules.
 
     >>> touched, configured = changed_names(ast.parse("jax.config.update(option, True)").body[0])
     >>> sorted(touched), sorted(configured)
@@ -96,6 +96,8 @@ def changed_names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
             if isinstance(target, ast.Attribute | ast.Subscript) and (root := _root(target)):
                 touched.add(root)
                 configured.add(root)
+            elif isinstance(part, ast.Delete) and isinstance(target, ast.Name):
+                touched.add(target.id)
         if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
             function, root = part.value.func, _root(part.value.func)
             called = function.attr if isinstance(function, ast.Attribute) else root

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import hashlib
+import math
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -12,8 +13,8 @@ from typing import Any
 from jaxguide.base.catalogues import PACKAGE, files, languages
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
-from jaxguide.code.sameness import attached_to, cell_statements, kept_meaning, short_digest, starters_in
-from jaxguide.code.slices import needed
+from jaxguide.code.sameness import attached_to, cell_statements, kept_meaning, run_at_once, short_digest, starters_in
+from jaxguide.code.slices import Statement
 from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
@@ -37,7 +38,7 @@ class FileAnswers:
     Args:
         path: the file.
         places: exercise -> the line or cell that defines it, for every exercise in the file.
-        prints: exercise -> a digest of its code, for the exercises that are no longer the starter.
+        prints: exercise -> a digest of the code that decides about it, for those that are no longer the starter.
         broken: a sentence for each cell that Python cannot read and that contains no exercise, perhaps a helper.
         changed_s: when the file was last changed, in seconds since 1970.
     """
@@ -138,28 +139,25 @@ class _File:
     def answers(self, course: Outline) -> FileAnswers:
         """Find the exercises that the file answers; none if it belongs to another course."""
         if is_of_another_course(self.submission, course):
-            return FileAnswers(self.path, {}, _Prints(self, {}), (), self.changed_s)
+            return FileAnswers(self.path, {}, _Prints(self, ()), (), self.changed_s)
         exercises = course.exercises
         places: dict[str, str] = {}
-        answered: dict[str, int] = {}
+        answered: set[str] = set()
         for cell in self.submission.cells:
             here = cell.defines & exercises.keys()
-            starters = frozenset[str]()
-            if cell.tree is not None:
-                starters = frozenset(starters_in(cell.tree, {name: exercises[name] for name in here}))
+            starters = set(starters_in(cell.tree, {name: exercises[name] for name in here}) if cell.tree else ())
             for name in sorted(here):
                 if name not in starters or name not in places:
                     places[name] = _place(cell, name)
                 if name not in starters:
-                    answered[name] = cell.number
+                    answered.add(name)
         cells = [cell for cell in self.submission.cells if cell.error is not None]
         broken = [_no_python(cell) for cell in cells if not cell.defines & exercises.keys()]
         return FileAnswers(self.path, places, _Prints(self, answered), tuple(broken), self.changed_s)
 
     def plain(self, answers: FileAnswers) -> dict[str, Any]:
         """Return answers as JSON data."""
-        assert isinstance(answers.prints, _Prints)
-        return {"places": answers.places, "answered": answers.prints.answered, "broken": list(answers.broken)}
+        return {"places": answers.places, "answered": [*answers.prints], "broken": list(answers.broken)}
 
     def answers_as_kept(self, kept: Any, names: Collection[str]) -> FileAnswers | None:
         """Return the answers cached in `kept`, or None if there are none or their data is malformed."""
@@ -169,11 +167,10 @@ class _File:
         places, answered, broken = plain["places"], plain["answered"], plain["broken"]
         is_right = (
             isinstance(places, dict)
-            and isinstance(answered, dict)
+            and isinstance(answered, list)
             and isinstance(broken, list)
-            and set(names) >= places.keys() >= answered.keys()
-            and all(isinstance(text, str) for text in (*places.values(), *broken))
-            and all(type(number) is int and number > 0 for number in answered.values())
+            and all(isinstance(text, str) for text in (*places.values(), *answered, *broken))
+            and set(names) >= places.keys() >= set(answered)
         )
         if not is_right:
             return None
@@ -210,43 +207,61 @@ def _no_python(cell: SubmittedCell) -> str:
 
 
 class _Prints(Mapping[str, str]):
-    """The digests of a file's answers, by exercise, each computed when first needed because that is slow.
+    """The digests of a file's answers, by exercise, each computed when first needed because that is slow."""
 
-    `answered` maps each exercise to the number of its cell.
-    """
-
-    def __init__(self, file: _File, answered: Mapping[str, int]):
-        self._file, self.answered = file, answered
+    def __init__(self, file: _File, answered: Collection[str]):
+        self._file, self._answered = file, sorted(answered)
         self._found: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         if name not in self._found:
-            cell = self._file.submission.cells[self.answered[name] - 1]
-            self._found[name] = self._file.pool.state(name, cell)
+            self._found[name] = self._file.pool.state(name)
         return self._found[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.answered
+        return name in self._answered
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.answered)
+        return iter(self._answered)
 
     def __len__(self) -> int:
-        return len(self.answered)
+        return len(self._answered)
 
 
 class _Pool:
-    """The statements of a file, in which the code that an answer depends on is found."""
+    """The code of a file, in which everything that decides about an answer is found."""
 
     def __init__(self, submission: Submission):
-        sources = [cell.source.strip("\n") for cell in submission.cells if cell.tree]
-        self._statements = [statement for source in sources for statement in cell_statements(source)]
+        sources = [(cell, cell.source.strip("\n")) for cell in submission.cells]
+        self._cells = [(cell, cell_statements(source), *run_at_once(source)) for cell, source in sources]
+        bound = (s.binds for _cell, statements, *_run in self._cells for s in statements if not s.is_import)
+        self._values = frozenset[str]().union(*bound)
 
-    def state(self, name: str, cell: SubmittedCell) -> str:
-        """Return a digest of an answer and of all code in the file that it needs: if it changes, check it again."""
-        if cell.tree is None:
-            return short_digest([cell.source.strip()])
-        kept = needed(self._statements, [name])
-        own = frozenset[str]().union(*(s.binds for s in kept if not s.is_import))
-        kept += [s for s in self._statements if s not in kept and own & attached_to(s.source)]
-        return short_digest(kept_meaning(statement.source) for statement in kept)
+    def state(self, name: str) -> str:
+        """Return a digest of an answer and of all code in the file that decides about it: if it changes, check again.
+
+        A cell ends at a statement that raises. So with each statement that an answer needs, all of its cell counts,
+        except the bodies of functions that the answer does not need, such as those of other exercises.
+        """
+        own = [(cell, statements) for cell, statements, *_run in self._cells if name in cell.defines]
+        # Each name that matters, with the last cell that can give it its value: functions may read it after all cells.
+        wanted, before, kept = {name: math.inf, "*": math.inf}, dict[str, float](), list[str]()
+        while wanted != before:
+            before, kept = dict(wanted), [cell.source.strip() for cell, statements in own if not statements]
+            # Cells often repeat an import: one counts, that in the answer's own cell or else the first.
+            imported = {kept_meaning(s.source) for _cell, statements in own for s in statements if s.is_import}
+            for cell, statements, run, reads in self._cells:
+                names = {one for one, last in wanted.items() if last >= cell.number}
+                imports = {s.source: kept_meaning(s.source) for s in statements if s.is_import}
+                found = [s for s in statements if self._affects(s, names) and imports.get(s.source) not in imported]
+                imported.update(imports.values())
+                if found or name in cell.defines:
+                    kept += [run, *(kept_meaning(s.source) for s in found)]
+                    wanted |= {one: max(cell.number, wanted.get(one, 0)) for one in reads}
+                    wanted |= {one: math.inf for s in found for one in s.reads}
+        return short_digest(kept)
+
+    def _affects(self, statement: Statement, names: set[str]) -> bool:
+        """Return whether a statement sets or changes one of these names, or configures a module for all code."""
+        changes = (statement.touches | attached_to(statement.source)) & self._values
+        return bool(names & (statement.binds | changes) or statement.configures - self._values)

@@ -22,7 +22,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.intake.submission import UnreadableSubmission, is_submission, parse_submission
 from jaxguide.grading.workers.worker_process import GraderError
-from jaxguide.student.answers_in_files import find_files, home_of, is_watched, read_all, read_answers
+from jaxguide.student.answers_in_files import FileAnswers, find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import next_hint, solution_text, why_closed
 from jaxguide.student.keyboard import END, ENTER, Keyboard
@@ -80,6 +80,7 @@ class Watching:
         self._checked: set[tuple[Path, str]] = set()
         self._job = 0
         self._checking: tuple[Path, frozenset[str]] | None = None
+        self._waiting: dict[Path, frozenset[str]] = {}
         self._guess: tuple[SubmissionResult, bytes] | None = None
         self._asked: tuple[str, Callable[[], None]] | None = None
 
@@ -108,6 +109,8 @@ class Watching:
                 self._look_at(event.paths)
             else:
                 self._show_result(event)
+            if self._waiting and not (self._checking or self._guess or self._asked):
+                self._check(*self._waiting.popitem())
 
     def stop(self) -> None:
         """Stop the running check, if there is one."""
@@ -118,33 +121,36 @@ class Watching:
 
     def _look_at(self, paths: Iterable[Path]) -> None:
         for path in sorted(paths):
-            before = self.files.get(path)
+            before = self.files.get(path, FileAnswers(path, {}, {}))
             try:
                 now = read_answers(path, self.course)
             except FileNotFoundError:
-                self.files.pop(path, None)
+                # The digests stay, because some editors delete a file and write it again.
+                self.files[path] = dataclasses.replace(before, places={}, broken=())
+                self._waiting.pop(path, None)
                 continue
             except (UnreadableSubmission, OSError) as why:
-                if before is not None:
+                if path in self.files:
                     self.screen.say(_("{file}: {why}").format(file=self.screen.name(path), why=why))
                 continue
             self.files[path] = now
-            known = before.prints if before is not None else {}
-            changed = [name for name in now.prints if known.get(name) != now.prints[name]]
-            if now.broken and (before is None or before.broken != now.broken):
+            changed = [name for name in now.prints if before.prints.get(name) != now.prints[name]]
+            answered = {name for file in self.files.values() for name in file.prints if name in file.places}
+            changed += before.prints.keys() & before.places.keys() - now.places.keys() - answered
+            if before.broken != now.broken:
                 for sentence in now.broken:
                     self.screen.say(_("{file}, {what}").format(file=self.screen.name(path), what=sentence))
             if changed:
                 self._check(path, changed)
 
     def _check(self, path: Path, names: Iterable[str]) -> None:
-        wanted = frozenset(names)
         if self._checking is not None:
-            # The running check is stopped. If it is of this file, its exercises have no result yet and may have changed
-            # since, so they are checked again.
-            if self._checking[0] == path:
-                wanted |= self._checking[1]
+            # The running check is stopped. Its exercises have no result yet, so they are checked again: now if they are
+            # in this file, because they may have changed, or else after this check.
+            self._waiting.update([self._checking])
+            self._checking = None
             self.stop()
+        wanted = self._waiting.pop(path, frozenset()).union(names)
         try:
             content = path.read_bytes()
         except OSError as why:
@@ -203,6 +209,8 @@ class Watching:
             last = self.course.exercise(results[-1].name)
             self.screen.lesson_done(self.course.book_of(last), self.place)
             self._go_to(self.place.after(last))
+        elif self._guess is None:
+            self.screen.status(self.place)
 
     # The student's place
 

@@ -22,7 +22,11 @@ def twice(x):
 
 @twice.defjvp
 def twice_rule(primals, tangents):
-    return twice(*primals), SCALE * tangents[0]
+    return twice(*primals), SCALE * rule_helper(tangents[0]) / 2
+
+
+def rule_helper(x):
+    return 2 * x
 
 
 def double(x):
@@ -52,18 +56,110 @@ def prints(tmp_path: Path, course: Course):
         ("return 3 * x", "return 4 * x", {"triple"}),
         ("return 3 * x", "return 3 * x  # three times", set()),
         ("return 3 * x\n", "return 3 * x\n\n\nprint(double(1.0), triple(1.0))\n", set()),
-        ("import functools", "import functools\nimport itertools", set()),
+        ("import functools", "import functools\nimport itertools", {"double"}),  # it may prevent the import of jax
         ("SCALE = 2.0", "SCALE = 3.0", {"double"}),
         ("return SCALE * x", "return x * SCALE", {"double"}),
-        ("SCALE * tangents[0]", "3 * tangents[0]", {"double"}),
+        ("SCALE * rule_helper", "3 * rule_helper", {"double"}),
         ("def triple(x):\n    return 3 * x", "def triple(x)\n    return 3 * x", {"triple"}),
         ("@jax.custom_jvp\n", "", {"double"}),
+        ("twice(*primals)", "rule_helper(*primals)", {"double"}),
+        ("return 2 * x\n", "return x + x\n", {"double"}),  # a helper of the rule alone
     ],
 )
 def test_an_answer_has_changed_when_code_that_it_needs_has(prints, old: str, new: str, changed: set[str]) -> None:
-    before, after = prints(PLAIN), prints(PLAIN.replace(old, new))
-    assert PLAIN.replace(old, new) != PLAIN
-    assert {name for name in after if before.get(name) != after[name]} == changed
+    assert changes(prints, PLAIN, old, new) == changed
+
+
+def changes(prints, text: str, old: str, new: str) -> set[str]:
+    assert text.count(old) == 1
+    before, after = prints(text), prints(text.replace(old, new))
+    return {name for name in after if before.get(name) != after[name]}
+
+
+CELLS = """\
+# %%
+import jax
+import jax.numpy as jnp
+
+# %%
+def helper(x):
+    return 2 * x
+
+# %%
+assert helper(1) == 2
+x = jnp.arange(3.0)
+
+
+def double(x):
+    'Twice.'
+    return helper(x) + jnp.zeros(3)
+
+
+print(double(x))
+
+# %%
+import jax.numpy as jnp
+x = jnp.zeros(3)
+
+
+def triple(x, factor=3):
+    return factor * jnp.asarray(x)
+
+
+print(triple(x))
+
+# %%
+print(double(1.0), triple(x))
+"""
+HELPER = "def helper(x):\n    return 2 * x\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        # In the cell of the answer, before and after it.
+        ("assert helper(1) == 2", "assert helper(1) == 3", {"double"}),
+        ("print(double(x))", "print(double(-x))", {"double"}),
+        ("print(double(x))", "print(double(x))  # 0, 2, 4", set()),
+        ("'Twice.'", "'Two times.'", set()),
+        ("def double(x):", "def double(x: jnp.Aray):", {"double"}),
+        ("x = jnp.zeros(3)\n", "x = jnp.zero(3)\n", {"triple"}),
+        ("import jax.numpy as jnp\nx", "import jax.numpi as jnp\nx", {"double", "triple"}),
+        ("import jax.numpy as jnp\nx", "import nothing\nimport jax.numpy as jnp\nx", {"triple"}),
+        # The body of another exercise is not needed, even if its cell uses the same names.
+        ("return factor * jnp", "return jnp.add(x, 2 * x) * jnp", {"triple"}),
+        ("print(triple(x))\n\n", "print(triple(-x))\n\n", {"triple"}),
+        # In cells before it.
+        ("import jax\n", "import nothing\nimport jax\n", {"double"}),
+        (HELPER, f"raise ValueError\n{HELPER}", {"double"}),
+        (HELPER, f"%time\n\n{HELPER}# two\n", set()),
+        (HELPER, HELPER.replace(":", ""), {"double"}),
+        (f"# %%\n{HELPER}\n", "", {"double"}),
+        (f"# %%\n{HELPER}\n# %%\nassert", f"# %%\n{HELPER}assert", {"double"}),
+        # In cells after it.
+        ("print(double(1.0), triple(x))", "raise ValueError", set()),
+        ("print(double(1.0), triple(x))", "jax.config.update('jax_enable_x64', True)", {"double", "triple"}),
+        ("print(double(1.0), triple(x))", "double = jax.jit(double)", {"double"}),
+        ("print(double(1.0), triple(x))", "def double(x): return x + x", {"double"}),
+        ("print(double(1.0), triple(x))", "def double(x) return x + x", {"double"}),
+        ("print(double(1.0), triple(x))", "del helper", {"double"}),
+        ("print(double(1.0), triple(x))", "jnp = 1", {"double", "triple"}),
+        ("print(double(1.0), triple(x))", "from numpy import *", {"double", "triple"}),
+    ],
+)
+def test_an_answer_has_changed_when_what_runs_with_it_has(prints, old: str, new: str, changed: set[str]) -> None:
+    assert changes(prints, CELLS, old, new) == changed
+
+
+def test_functions_in_one_cell_change_one_by_one(prints) -> None:
+    one_cell = "def double(x):\n    return 2 * x\ndef triple(x):\n    return 3 * x\n"
+    assert changes(prints, one_cell, "return 3", "return 4") == {"triple"}
+    assert changes(prints, one_cell, "triple(x)", "triple(x, y=one)") == {"double", "triple"}
+
+
+def test_code_that_is_nested_deeply_is_compared_as_text(prints) -> None:
+    deep = "def double(x):\n    return 2 * x\ny = " + " + ".join(["1"] * 900)
+    assert changes(prints, deep, "y = ", "y = 1 + ") == {"double"}
 
 
 def test_a_new_workspace_has_every_exercise_twice_and_no_answer(course: Course, workspace: Path) -> None:

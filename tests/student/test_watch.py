@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,7 @@ pytest.importorskip("termios", reason="it needs a Unix terminal")
 from pseudo_terminal import PseudoTerminal
 
 from jaxguide.course.books.library import Course
-from jaxguide.course.progress import progress_file_name
+from jaxguide.course.progress import Progress, progress_file_name
 
 
 def watch(course: Course, workspace: Path, **options: object) -> PseudoTerminal:
@@ -90,6 +91,94 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         terminal.press("q")
         assert terminal.wait() == 0
         assert terminal.settings() == terminal.settings_before
+
+
+CELLS = """\
+# %%
+FACTOR = 2
+
+# %%
+import math
+
+
+def double(x):
+    return FACTOR * x
+
+
+# %%
+def triple(x):
+    return 3 * x
+
+
+# %%
+print(double(1))
+"""
+
+
+def checked(shown: str) -> list[str]:
+    """Return the names of the exercises that a session began to check."""
+    return [line.removeprefix("Checking ") for line in shown.splitlines() if line.startswith("Checking ")]
+
+
+def test_all_that_runs_with_an_answer_decides_whether_it_is_checked_again(course: Course, tmp_path: Path) -> None:
+    file = tmp_path / "workspace" / "mine.py"
+    file.parent.mkdir()
+    file.write_text(CELLS.replace("import math", "import nothing"))
+    breaking = {
+        "import math": "import math\nassert FACTOR == 3",
+        "import math\n": "print(math.tau.no)\n",
+        "FACTOR = 2": "raise ValueError('first')\nFACTOR = 2",
+        "print(double(1))": "del FACTOR",
+        "def double(x):": "def doubel(x):",
+        "FACTOR * x\n": "FACTOR * x\n\n\nwhile True:\n    pass\n",
+        "# %%\nFACTOR = 2\n": "",
+    }
+    with watch(course, file.parent, columns=120) as terminal:
+        assert "No module named 'nothing'" in terminal.wait_for("0 of 1 visible check passed")
+        for old, new in breaking.items():
+            file.write_text(CELLS)
+            assert "Visible checks passed: Twice (double)" in terminal.wait_for("None of your files has")
+            assert CELLS.count(old) == 1
+            file.write_text(CELLS.replace(old, new))
+            assert checked(terminal.wait_for("0 of 1 visible check passed")) == ["double …"], new
+
+
+@pytest.mark.long
+def test_only_what_a_save_affects_is_checked_again(course: Course, tmp_path: Path) -> None:
+    file, other = tmp_path / "workspace" / "mine.py", tmp_path / "workspace" / "other.py"
+    file.parent.mkdir()
+    file.write_text(CELLS)
+    with watch(course, file.parent, columns=120) as terminal:
+        terminal.wait_for("None of your files has")
+        for text in (
+            CELLS.replace("import math", "import  math  # for tau"),
+            CELLS + "\n# %%\nraise ValueError\n",
+            None,
+            CELLS,
+        ):
+            if text is None:
+                file.unlink()
+            else:
+                file.write_text(text)
+            time.sleep(1.5)  # longer than a session takes to look for changes
+        file.write_text(CELLS.replace("3 * x", "x * 3"))
+        assert checked(terminal.wait_for("None of your files has")) == ["triple …"]
+
+        # A check that another one stopped is made up for.
+        other.write_text("def double(x):\n    return 2 * x\n")
+        file.write_text(CELLS.replace("3 * x", "4 * x"))
+        shown = terminal.wait_for("double …")
+        for _save in range(2):
+            shown += terminal.wait_for("q quit")
+        assert "Visible checks passed: Twice (double)" in shown
+        assert "Not right yet" in shown
+
+        # The function is elsewhere now, so it is not missing.
+        file.write_text(CELLS[: CELLS.index("# %%\nimport math")] + "def triple(x):\n    return 3 * x\n")
+        shown = terminal.wait_for("None of your files has")
+        assert checked(shown) == ["triple …"]
+    attempts = Progress(file.parent, course.identity).of("double").attempts
+    assert len(attempts) == 2  # with FACTOR and without
 
 
 @pytest.mark.long
