@@ -36,7 +36,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 
 # Names that tests and code for import have by custom, so that they are not taken for students'.
 _HELPER = re.compile(
-    r"(^|/)(tests?/.*|(test_[^/]*|[^/]*_test|conftest|setup|__init__|helpers?|utils?|common)\.py)$", re.I
+    r"(^|/)(tests?/.*|test_[^/]*|[^/]*_test|conftest|setup|__init__|helpers?|utils?|common)\.py$", re.I
 )
 
 
@@ -286,7 +286,8 @@ class _Contents:
         found = self._of(entry)
         names = "|".join(map(re.escape, found.defined if found is not None else ()))
         defines = rf"^[ \t]*(?:(?:def|class)[ \t]+(?:{names})\b|(?:{names})[ \t]*[:=])".encode()
-        return found is not None and (not names or re.search(defines, entry.read(), re.MULTILINE) is None)
+        is_whole = found is not None and found.is_python and not found.close
+        return is_whole and (not names or re.search(defines, entry.read(), re.MULTILINE) is None)
 
     def _is_touched(self, entry: Entry) -> bool:
         found = self._of(entry)

@@ -23,6 +23,7 @@ SUBMISSION = "submission"
 ID_LIMIT = 255
 # How programs on Windows and macOS may have written a name that an archive does not mark as UTF-8 (cp437).
 _OTHER_CODINGS = ("utf-8", "cp1252", "cp850", "mac_roman", "gb18030", "shift_jis", "euc_kr", "big5", "cp1251", "cp866")
+_NUMBERS = ("sid", "canvas_id", "moodle_id")
 # Shorter numbers in file names are more likely those of exercises or weeks.
 _SHORTEST_NUMBER = 4
 
@@ -164,17 +165,17 @@ class ClassList:
             ids: what an export says besides.
         """
         for kind, value in (ids or {}).items():
-            found = self._by_id.get((kind, name_key(value)))
+            found = self._by_id.get((kind, _id_key(value)))
             if found:
                 return _only(found)
         key = name_key(name)
         by_name = (self._by_name.get(key), self._by_any_id.get(key), self._by_letters.get(letters(name)))
         others = itertools.chain(self._recoded(name), self._repositories(name))
         fitting = next(filter(None, itertools.chain(by_name, others)), [])
-        # Another id of the same kind is another student's of the same name.
-        return _only(
-            [one for one in fitting if all(one.ids.get(kind, own) == own for kind, own in (ids or {}).items())]
-        )
+        # Another number of the same kind is another student's of the same name.
+        numbers = {kind: value for kind, value in (ids or {}).items() if kind in _NUMBERS}
+        same = [p for p in fitting if all(_id_key(p.ids.get(k, own)) == _id_key(own) for k, own in numbers.items())]
+        return _only(same)
 
     def group_of(self, owner: Owner) -> tuple[Person, ...]:
         """Return the members of the group that an owner belongs to or names, or ()."""
@@ -189,7 +190,7 @@ class ClassList:
 
     @functools.cached_property
     def _by_id(self) -> dict[tuple[str, str], list[Person]]:
-        return _gathered(((kind, name_key(value)), p) for p in self.people for kind, value in p.ids.items() if value)
+        return _gathered(((kind, _id_key(value)), p) for p in self.people for kind, value in p.ids.items() if value)
 
     @functools.cached_property
     def _by_any_id(self) -> dict[str, list[Person]]:
@@ -219,6 +220,10 @@ class ClassList:
         for start, char in enumerate(name):
             if char == "-":
                 yield self._by_id.get(("github", name_key(name[start + 1 :])), [])
+
+
+def _id_key(value: str) -> str:
+    return name_key(value).lstrip("0")  # which spreadsheets drop
 
 
 def _only(people: Sequence[Person]) -> Person | None:

@@ -70,6 +70,15 @@ def test_an_id_decides_before_a_name() -> None:
     assert found is not None
     assert found.name == "Smith, John (10235)"
     assert CLASS.find("smithjohn", {"canvas_id": "99"}) is None
+    for ids, name in (
+        ({"sid": "0077001"}, "José Núñez"),
+        ({"email": "JOSE@x.edu"}, "José Núñez"),
+        ({"sid": "9"}, None),
+    ):
+        found = CLASS.find("jose nunez" if name is None else "J. N.", ids)
+        assert (found.name if found else None) == name
+    found = CLASS.find("jose nunez", {"email": "j@other.edu"})
+    assert found is not None
 
 
 def test_names_that_differ_in_an_accent_are_two_students_if_the_list_has_both() -> None:
