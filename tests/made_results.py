@@ -76,6 +76,6 @@ GRADED = exercise(
             says=("epoch plus step",),
         ),
     ],
-    printed="secret print 123",
+    hidden_printed="secret print 123",
 )
 ALL = [FAILED, RAISED, PASSED, NOT_STARTED, GUESSED, PARTLY, GRADED]

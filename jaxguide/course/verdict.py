@@ -191,7 +191,8 @@ class CheckResult:
 class ExerciseResult:
     """The result of one exercise: verdict, marks and every check.
 
-    If it is `withheld`, students must not see its details, because the code may have learned hidden inputs before.
+    `printed` is what the code printed while visible checks ran, and `hidden_printed` while hidden checks did, which may
+    reveal their inputs.
     """
 
     name: str
@@ -205,7 +206,7 @@ class ExerciseResult:
     printed: str = ""
     hint: str = ""
     reveal: Any = None  # plain data, see `judging.values`
-    withheld: bool = False
+    hidden_printed: str = ""
 
     @property
     def first_failure(self) -> CheckResult | None:
@@ -215,8 +216,8 @@ class ExerciseResult:
 def score(points: float, checks: list[CheckResult], all_or_nothing: bool = False) -> float:
     """Return the points that the results of an exercise's checks earn.
 
-    This is the weighted share of passed checks, times `points`. It is 0 if a required check did not pass or, with
-    `all_or_nothing`, if any check did not pass.
+    This is the weighted share of passed checks, times `points`, with two decimals. It is 0 if a required check did not
+    pass or, with `all_or_nothing`, if any check did not pass.
     """
     total = sum(check.weight for check in checks)
     if not total or any(check.required and not check.passed for check in checks):
@@ -224,4 +225,4 @@ def score(points: float, checks: list[CheckResult], all_or_nothing: bool = False
     passed = sum(check.weight for check in checks if check.passed)
     if all_or_nothing and passed < total:
         return 0.0
-    return round(points * passed / total, 4)
+    return round(points * passed / total, 2)

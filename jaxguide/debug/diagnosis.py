@@ -315,7 +315,6 @@ def _label(fact: str) -> str:
         "switched on": _("switched on"),
         "environment": _("environment"),
         "isolation": _("isolation"),
-        "between submissions": _("between submissions"),
         "workers": _("workers"),
     }
     return words.get(fact, fact)

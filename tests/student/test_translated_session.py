@@ -180,7 +180,7 @@ def test_a_diagnosis_can_be_translated() -> None:
     with jax.threefry_partitionable(False):
         found = diagnose(measured=False)
     assert "draws_of_older_jax" in {trouble.name for trouble in found.troubles}
-    more = dict.fromkeys(("isolation", "between submissions", "workers", "switched on", "environment"), "")
+    more = dict.fromkeys(("isolation", "workers", "switched on", "environment"), "")
     values = dict.fromkeys(found.facts, "")  # paths, versions and names of devices
     shown = dataclasses.replace(found, facts=values | more)
     names = [*(name for name in found.facts if name not in ("system", "devices", "64 bits")), "keys", "documented"]

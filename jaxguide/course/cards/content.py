@@ -61,7 +61,6 @@ def content_of(
     result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
 ) -> Content:
     """Describe a result: first what failed and why, then every check. Hidden details need `reveal`."""
-    is_withheld = result.withheld and not reveal
     result = result if reveal else for_student(result)
     failure = result.first_failure
     content = Content(
@@ -77,7 +76,7 @@ def content_of(
             )
             for check in result.checks
         ),
-        printed=_printed(result.printed),
+        printed=_printed(result.printed + result.hidden_printed),
     )
     if result.verdict is Verdict.NOT_ATTEMPTED:
         start = _("Write your answer in `{name}`, down to its `return`. Then check again.").format(name=content.name)
@@ -88,18 +87,9 @@ def content_of(
         content = _with_failure(content, failure, clean(result.note, 600))
     else:
         content = dataclasses.replace(content, message=clean(result.note, 600))
-    if is_withheld and result.verdict is not Verdict.NOT_ATTEMPTED:
-        content = dataclasses.replace(content, message=_why_withheld())
     if result.hint and result.verdict is not Verdict.PASSED:
         content = dataclasses.replace(content, hint=CardRow(_("Next"), clean(result.hint, 600)))
     return content
-
-
-def _why_withheld() -> str:
-    return _(
-        "Details are left out, because hidden checks may have run before your code did, and no isolation keeps "
-        "their inputs from all other code. Your notebook shows the details of all checks that are in it."
-    )
 
 
 def _first_cases(lines: list[str]) -> list[str]:

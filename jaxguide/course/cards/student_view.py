@@ -6,34 +6,34 @@ import functools
 
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
 
+# How code ended by a limit, which the grader says in words of its own.
+_LIMITS = (Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.TOO_MUCH_OUTPUT)
+
 
 def for_student(result: ExerciseResult) -> ExerciseResult:
     """Return the result as students may see it.
 
-    Of a hidden check, that is its verdict, name, fact, idea, kind of input and misconceptions.
-
-    Code that received a hidden input can reveal it in a value, in the message, class or line of an exception, or in
-    its output. Visible checks are shown in full, since `Judging` runs them before the code gets a hidden input, unless
-    the result is withheld: then they are shown as hidden checks are, without the names of exceptions.
+    Visible checks are shown in full: all those of a file run before its code gets a hidden input. Of a hidden check,
+    that is its verdict, name, fact, idea, kind of input and misconceptions, the limit that ended it, and the name of an
+    exception of Python, NumPy or JAX. Code that received a hidden input can reveal it in a value, in the message, class
+    or line of an exception, or in its output.
     """
-    if result.withheld:
-        checks = [dataclasses.replace(_without_details(check), error=None) for check in result.checks]
-        return dataclasses.replace(result, checks=checks, printed="", note="", reveal=None)
     if not any(check.hidden for check in result.checks):
         return result
     checks = [_without_details(check) if check.hidden else check for check in result.checks]
     # If an exercise could not be graded, its note is the error that the check raised, which may reveal the check's
     # inputs.
     note = "" if result.verdict is Verdict.NOT_CHECKED else result.note
-    return dataclasses.replace(result, checks=checks, printed="", note=note)
+    return dataclasses.replace(result, checks=checks, hidden_printed="", note=note)
 
 
 def _without_details(check: CheckResult) -> CheckResult:
     error = check.error
     if error is not None:
         error = ErrorInfo(error.type_name if error.type_name in known_exceptions() else "", "")
+    message = check.message if check.verdict in _LIMITS else ""
     return dataclasses.replace(
-        check, message="", call="", got="", compared="", label="", expected="", trouble="", error=error
+        check, message=message, call="", got="", compared="", label="", expected="", trouble="", error=error
     )
 
 

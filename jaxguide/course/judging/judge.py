@@ -133,7 +133,10 @@ class Judging:
                 self._gone.add(number)
                 self._gone_at = min(self._gone_at, stage)
                 break
-        self._outcome.printed += answer.log.printed[before:]
+        if hidden:
+            self._outcome.hidden_printed += answer.log.printed[before:]
+        else:
+            self._outcome.printed += answer.log.printed[before:]
 
     @property
     def has_hidden(self) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # this import loads JAX
 # Texts from the course, interned so that a class of any size needs one copy.
 _SAID_BY_THE_COURSE = ("name", "title", "lesson", "fact", "stage", "idea", "on")
 _CHECK_FIELDS = frozenset(field.name for field in dataclasses.fields(CheckResult))
+_RESULT_FIELDS = frozenset(field.name for field in dataclasses.fields(ExerciseResult))
 
 
 def to_plain(result: ExerciseResult, write: "Callable[[Data], str]") -> dict[str, Any]:
@@ -46,8 +47,9 @@ def from_plain(plain: dict[str, Any], read: "Callable[[str], Data]") -> Exercise
     """Rebuild a result from the data of `to_plain`; `read` parses the text of a revealed value."""
     reveal = None if plain["reveal"] is None else read(plain["reveal"])
     checks = [_check(check) for check in plain["checks"]]
+    known = {name: value for name, value in plain.items() if name in _RESULT_FIELDS}
     return ExerciseResult(
-        **{**_shared(plain), "verdict": Verdict(plain["verdict"]), "checks": checks, "reveal": reveal}
+        **{**_shared(known), "verdict": Verdict(plain["verdict"]), "checks": checks, "reveal": reveal}
     )
 
 
@@ -59,7 +61,7 @@ def _check(plain: dict[str, Any]) -> CheckResult:
         "misconceptions": tuple(map(sys.intern, plain["misconceptions"])),
         "says": tuple(map(sys.intern, plain.get("says", ()))),
     }
-    # Documents that earlier versions wrote lack some fields, and have others.
+    # Documents that earlier versions wrote lack some fields, and have others; so do exercises.
     known = {name: value for name, value in plain.items() if name in _CHECK_FIELDS}
     return CheckResult(**{**_shared(known), **changed})
 

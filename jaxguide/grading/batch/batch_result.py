@@ -181,7 +181,7 @@ def apply_overrides(
             had = None if override.exercise in target.not_graded else was.score
         target.not_graded.pop(override.exercise, None)
         was.score = override.points
-        target.score = round(sum(one.score for one in target.results), 4)
+        target.score = round(sum(one.score for one in target.results), 2)
         target.points = sum(one.points for one in target.results)
         if target.state is State.NOT_GRADED and not target.not_graded:
             target.state = State.GRADED
@@ -208,5 +208,5 @@ def undo_overrides(batch: BatchResult) -> list[SubmissionResult]:
                 changed.add(id(one))
             else:
                 result.score = override.was
-                one.score = round(sum(result.score for result in one.results), 4)
+                one.score = round(sum(result.score for result in one.results), 2)
     return [one for one in batch.submissions if one.is_complete and id(one) not in changed]

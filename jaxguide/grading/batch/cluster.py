@@ -204,7 +204,7 @@ class GraderThere(WorkerPlugin):
         )
         self._open.enter_context(beside_files(course.files))
         # Graders in other workers may already have run hidden checks.
-        return self._open.enter_context(open_grader(course, settings, after_hidden=True))
+        return self._open.enter_context(open_grader(course, settings))
 
 
 def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:

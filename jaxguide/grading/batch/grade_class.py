@@ -134,9 +134,7 @@ class ClassRun:
             PoolLost: the workers can no longer be used.
             StoreError: the disk is full, or the store cannot be written.
         """
-        # Not only for those that happen to run later: what students read must not depend on the order.
-        after_hidden = self.count > 1 or not store.is_new
-        with contextlib.closing(self._readers), _pool(self.order, self._settings(), after_hidden) as pool:
+        with contextlib.closing(self._readers), _pool(self.order, self._settings()) as pool:
             records = _Records(self, store, pool.course_digest, watch)
             pending: dict[concurrent.futures.Future[Graded], tuple[int, RowKey]] = {}
 
@@ -328,12 +326,12 @@ def _readers(order: Order) -> Readers:
 
 
 @contextlib.contextmanager
-def _pool(order: Order, settings: GradeSettings, after_hidden: bool) -> Iterator[Pool]:
+def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
     with contextlib.ExitStack() as stack:
         pool: Pool
         if order.scheduler is None:
             stack.enter_context(beside_files(order.course.files))
-            grader = stack.enter_context(open_grader(order.course, settings, after_hidden=after_hidden))
+            grader = stack.enter_context(open_grader(order.course, settings))
             pool = ThreadPool(grader, order.jobs)
         else:
             try:

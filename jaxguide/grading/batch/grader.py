@@ -122,7 +122,6 @@ def open_grader(
     course: Course,
     settings: GradeSettings,
     tell: Tell | None = None,
-    after_hidden: bool = False,
     lent: Path | None = None,
 ) -> "Iterator[Grader]":
     """Open a grader that reuses the programs and values of earlier batches, and saves new ones for later batches.
@@ -130,14 +129,14 @@ def open_grader(
     Args:
         course: the course, with its keys.
         settings: how submissions are graded; `compile_cache` defaults to a folder in this user's cache.
-        tell, after_hidden, lent: see `Grader`.
+        tell, lent: see `Grader`.
 
     Raises:
         GraderError: see `Grader`.
     """
     if settings.compile_cache is None:
         settings = dataclasses.replace(settings, compile_cache=folder_of(course_state_digest(course)))
-    grader = Grader(course, settings, tell, after_hidden=after_hidden, lent=lent)
+    grader = Grader(course, settings, tell, lent=lent)
     with contextlib.ExitStack() as stack:
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
         grader.programs = stack.enter_context(compiled_once(own))
@@ -208,8 +207,6 @@ class Grader:
         programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
             a lesson that are missing from the `compile_cache` are compiled first, for all workers.
         lent: a folder of programs that workers load instead of the public ones of a lesson, for trusted code only.
-        after_hidden: whether hidden checks, if there are any, may have run before other submissions did. Students see
-            no details of what ran after a hidden check, because submissions could pass on hidden inputs.
 
     Raises:
         GraderError: the isolation tier is not supported on this machine, or it is too weak for untrusted submissions.
@@ -222,7 +219,6 @@ class Grader:
         tell: Tell | None = None,
         fill: Path | None = None,
         programs: Path | None = None,
-        after_hidden: bool = False,
         lent: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
@@ -231,8 +227,6 @@ class Grader:
         self._turns = Turns()
         self.control = Control(course, self._grade_control, self._turns, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
-        asked = filter(self._is_asked, course.exercises.values())
-        self._hidden_began = after_hidden and any(one.key is not None and one.key.hidden for one in asked)
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
         self.course_digest = course_state_digest(course) if settings.hidden else ""
@@ -397,66 +391,67 @@ class Grader:
         result.lessons = submission.lessons
         if not result.lessons:
             raise UnreadableSubmission(_no_exercise(submission))
-        spent_s = 0.0
-        for book in (self.course.books[topic] for topic in result.lessons):
-            if any(map(self._is_asked, book.exercises)) or len(result.lessons) == 1:
-                spent_s = self._grade_lesson(submission, book, result, spent_s, attempt)
+        books = [self.course.books[topic] for topic in result.lessons]
+        books = [one for one in books if any(map(self._is_asked, one.exercises)) or len(books) == 1]
+        lessons: list[_Lesson] = []
+        with contextlib.ExitStack() as stack:
+            # Code that has seen a hidden input can reveal it in any later output, and students may read the output of
+            # visible checks. So all visible checks of a file run before its first hidden one.
+            sessions: list[Session] = []
+            for book in books:
+                plan = make_plan(submission, book)
+                around = dataclasses.replace(self._around(book.topic), is_rerun=attempt.is_rerun)
+                asked = [exercise for exercise in book.exercises if self._is_asked(exercise)]
+                sessions.append(stack.enter_context(Session(plan, [one.name for one in asked], around, sessions)))
+                lessons.append(_Lesson(sessions[-1], [self._judging(exercise) for exercise in asked]))
+                self._begin(submission, book, lessons[-1], result)
+                if len(books) > 1:  # not the memory of many workers at a time
+                    sessions[-1].rest()
+            for lesson in lessons:
+                for judging in lesson.ask_all(hidden=True):
+                    if self._tell is not None and not (attempt.is_rerun or attempt.is_control):
+                        attempt.told.add(judging.exercise.name)
+                        self._tell(result.path, judging.end())
+                if len(books) > 1:
+                    lesson.session.rest()
+        for lesson in lessons:
+            self._end(lesson, result, attempt)
         result.repairs = list(dict.fromkeys(result.repairs))
-        result.score = round(sum(one.score for one in result.results), 4)
+        result.score = round(sum(one.score for one in result.results), 2)
         result.points = sum(one.points for one in result.results)
 
-    def _grade_lesson(
-        self, submission: ReadSubmission, book: Book, result: SubmissionResult, spent_s: float, attempt: _Attempt
-    ) -> float:
-        """Grade one lesson; take the submission's processor time before it, and return the time after it."""
-        judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
-        not_graded: dict[str, str] = {}
-        around = dataclasses.replace(self._around(book.topic), is_rerun=attempt.is_rerun)
-        plan = make_plan(submission, book)
-        with Session(plan, [one.exercise.name for one in judgings], around, spent_s) as session:
-            try:
-                session.define()
-            except NotGraded as why:
-                not_graded = {one.exercise.name: str(why) for one in judgings}
-            # Record these before the lesson's first hidden input, because students may read them.
-            result.repairs += [*plan.repairs, *session.repairs]
-            result.cells += [fact.to_plain() for fact in cell_facts(submission, plan, session, book.topic)]
-            result.fingerprints.update(
-                (name, submission.runs[name]) for name in book.exercise_names & submission.runs.keys()
-            )
-            # Run all visible checks of the lesson before its first hidden input: see `Judging`.
-            is_withheld = False
-            for hidden in (False, True):
-                if hidden and not attempt.is_control:
-                    is_withheld = self._hidden_began
-                    if any(judging.has_hidden for judging in judgings):
-                        self._hidden_began = True
-                    result.withheld_repairs += session.repairs if is_withheld else []
-                for judging in judgings:
-                    if judging.exercise.name not in not_graded:
-                        why_not = _ask(session, judging, hidden)
-                        if why_not is not None:
-                            not_graded[judging.exercise.name] = why_not
-                        elif hidden and self._tell is not None and not (attempt.is_rerun or attempt.is_control):
-                            attempt.told.add(judging.exercise.name)
-                            self._tell(result.path, _ended(judging, is_withheld))
-            if session.tier is not None:
-                result.tier = session.tier.name
-                result.layers = session.tier.to_plain()["layers"]
-            result.versions = session.versions
-            attempt.was_killed |= session.was_killed
+    def _begin(self, submission: ReadSubmission, book: Book, lesson: "_Lesson", result: SubmissionResult) -> None:
+        """Run a submission's cells and the visible checks of one lesson."""
+        session = lesson.session
+        try:
+            session.define()
+        except NotGraded as why:
+            lesson.not_graded = {one.exercise.name: str(why) for one in lesson.judgings}
+        # Record these before the first hidden input, because students read them.
+        result.repairs += [*session.plan.repairs, *session.repairs]
+        result.cells += [fact.to_plain() for fact in cell_facts(submission, session.plan, session, book.topic)]
+        names = book.exercise_names & submission.runs.keys()
+        result.fingerprints.update((name, submission.runs[name]) for name in names)
+        list(lesson.ask_all(hidden=False))
+
+    def _end(self, lesson: "_Lesson", result: SubmissionResult, attempt: _Attempt) -> None:
+        session = lesson.session
+        if session.tier is not None:
+            result.tier = session.tier.name
+            result.layers = session.tier.to_plain()["layers"]
+        result.versions = session.versions or result.versions
+        attempt.was_killed |= session.was_killed
         result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
         result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
-        for judging in judgings:
-            if judging.exercise.name not in not_graded:
-                result.results.append(_ended(judging, is_withheld))
+        for judging in lesson.judgings:
+            if judging.exercise.name not in lesson.not_graded:
+                result.results.append(judging.end())
                 continue
             # Record why there is no mark, which is not the same as zero points.
-            why_not = not_graded[judging.exercise.name]
+            why_not = lesson.not_graded[judging.exercise.name]
             outcome = self._judging(judging.exercise).end()
             result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
-        result.not_graded.update(not_graded)
-        return session.spent_s
+        result.not_graded.update(lesson.not_graded)
 
     def _judging(self, exercise: Exercise) -> Judging:
         reference = None
@@ -472,8 +467,25 @@ class Grader:
         )
 
 
-def _ended(judging: Judging, is_withheld: bool) -> ExerciseResult:
-    return dataclasses.replace(judging.end(), withheld=is_withheld)
+@dataclasses.dataclass
+class _Lesson:
+    """One lesson of a submission while it is graded: its session, its exercises, and why some have no marks."""
+
+    session: Session
+    judgings: list[Judging]
+    not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def ask_all(self, hidden: bool) -> Iterator[Judging]:
+        """Run the visible or the hidden checks of each exercise, and yield it if it can still be graded."""
+        for judging in self.judgings:
+            name = judging.exercise.name
+            if name in self.not_graded:
+                continue
+            why_not = _ask(self.session, judging, hidden)
+            if why_not is None:
+                yield judging
+            else:
+                self.not_graded[name] = why_not
 
 
 def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:

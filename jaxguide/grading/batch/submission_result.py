@@ -66,7 +66,6 @@ class SubmissionResult:
         results: the results of all exercises of these lessons.
         score, points: the sums over `results`.
         repairs: notes on code that was left out or repaired.
-        withheld_repairs: those of `repairs` that students must not see, see `ExerciseResult`.
         cells: a `CellFact` for each cell, as plain data.
         fingerprints: exercise -> fingerprint of the answer (`jaxguide.grading.batch.similarity`).
         unreadable: why the file could not be read, or None.
@@ -103,18 +102,12 @@ class SubmissionResult:
     cpu_s: float = 0.0
     wall_s: float = 0.0
     memory_bytes: int = 0
-    withheld_repairs: list[str] = dataclasses.field(default_factory=list)
     members: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def submitted_by(self) -> str:
         """The names of all students who submitted it."""
         return joined(self.members) or self.student
-
-    @property
-    def student_repairs(self) -> list[str]:
-        """Those of `repairs` that the student may see."""
-        return [one for one in self.repairs if one not in self.withheld_repairs]
 
     @property
     def is_complete(self) -> bool:
@@ -124,7 +117,7 @@ class SubmissionResult:
     @property
     def above_the_points(self) -> list[ExerciseResult]:
         """The exercises whose score exceeds their points, which is possible only through an instructor's override."""
-        return [one for one in self.results if one.score > round(one.points, 4)]  # the grader rounds the same way
+        return [one for one in self.results if one.score > round(one.points, 2)]  # the grader rounds the same way
 
     def to_plain(self, write: Callable[[Data], str] = _packed) -> dict[str, Any]:
         """Return the record as JSON data, which `from_plain` converts back to an equal record.
@@ -144,4 +137,5 @@ class SubmissionResult:
     def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
         """Build a result from the output of `to_plain`; `read` must be the inverse of its `write`."""
         results = [plain_result.from_plain(one, read) for one in plain["results"]]
+        plain = {name: value for name, value in plain.items() if name != "withheld_repairs"}  # of earlier versions
         return cls(**{**plain, "path": Path(plain["path"]), "state": State(plain["state"]), "results": results})

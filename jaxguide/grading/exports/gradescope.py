@@ -77,7 +77,7 @@ def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLIS
         tests.append(_test(len(progress.results) + 1, _("Grading has not finished"), _("More exercises follow.")))
     plain: dict[str, Any] = {"output": _output(progress), "output_format": "text", "visibility": "visible"}
     if progress.is_complete:
-        plain["score"] = round(sum(result.score for result in progress.results), 4) if progress.results else 0.0
+        plain["score"] = round(sum(result.score for result in progress.results), 2) if progress.results else 0.0
     return {**plain, "stdout_visibility": "hidden", "tests": tests, "extra_data": progress.facts}
 
 
@@ -96,8 +96,7 @@ def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dic
 def visible_part(result: ExerciseResult) -> ExerciseResult:
     """Return the result of an exercise for its visible checks only; it is passed if none of them failed."""
     checks = [check for check in result.checks if not check.hidden]
-    # The output may come from calls with hidden inputs.
-    part = dataclasses.replace(result, checks=checks, printed="", note="")
+    part = dataclasses.replace(result, checks=checks, hidden_printed="", note="")
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return part
     failure = part.first_failure

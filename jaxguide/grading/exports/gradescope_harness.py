@@ -158,7 +158,7 @@ class _Run:
         self.progress.results = list(done.values())
         self.progress.not_graded -= {one.name for one in result.results}
         self.progress.not_graded |= set(result.not_graded)
-        self.progress.notes += result.student_repairs
+        self.progress.notes += result.repairs
         self.progress.facts = {
             "course_digest": result.course_digest,
             "submission_digest": result.digest,

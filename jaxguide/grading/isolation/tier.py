@@ -76,27 +76,6 @@ class Tier:
         return self.name == PROCESS
 
     @property
-    def open_channels(self) -> list[str]:
-        """Return a sentence for each way in which two submissions could pass data to each other.
-
-        One that sees hidden inputs could thus pass them to another one, whose feedback its student may read. No tier is
-        without such ways, so feedback leaves out details of what ran after a hidden check.
-        """
-        measured = [
-            _("They can measure how long something takes, and count what the machine's memory and processors do."),
-            _("They can wait on a page of a file that both have in memory, such as Python's."),
-        ]
-        looked_up = [
-            _("They can look up names, sizes and dates of files, even of those that they cannot read."),
-            _("They can see which numbers new processes and threads get."),
-        ]
-        if self.name == STRONG:
-            return measured
-        if self.name == MEDIUM:
-            return [*measured, *looked_up]
-        return [_("They can use files, the network and whatever else this user may use.")]
-
-    @property
     def reasons(self) -> list[str]:
         """Return a line for each layer that does not hold: its name and why."""
         return [f"{layer.name}: {layer.why}" for layer in self.layers if not layer.holds]

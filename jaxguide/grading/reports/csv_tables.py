@@ -34,9 +34,9 @@ def points_cell(points: float | None) -> str:
     """Return points as a cell, which is empty if there are none.
 
     >>> points_cell(2.0), points_cell(1 / 3), points_cell(None)
-    ('2', '0.3333', '')
+    ('2', '0.33', '')
     """
-    return "" if points is None else f"{round(points, 4):.10g}"
+    return "" if points is None else f"{round(points, 2):.10g}"
 
 
 def sheet(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -12,11 +12,9 @@ from jaxguide.course.cards import Card, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports.csv_tables import file_names
 from jaxguide.grading.reports.marks import Mark, Row
 from jaxguide.grading.reports.page import rendered
-from jaxguide.grading.reports.record_sections import tier_sentence
 
 _WIDTH = 100
 
@@ -33,8 +31,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
         "student": row.student,
         "files": _files(row),
         "summary": list(_summary(row)),
-        "isolation": list(_isolation(row)),
-        "notes": list(_notes(row, batch, reveal)),
+        "notes": list(_notes(row, batch)),
         "exercises": [
             {
                 "card": None if mark.is_missing else Card(result, reveal),
@@ -49,8 +46,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return the feedback as plain text."""
     lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row)]
-    lines += _isolation(row)
-    notes = list(_notes(row, batch, reveal))
+    notes = list(_notes(row, batch))
     if notes:
         lines += ["", _("While reading your file") + ":", *(f"  - {note}" for note in notes)]
     for mark, result in _shown(row):
@@ -98,20 +94,14 @@ def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
     return message.format(file=_line(one.path.name), why=_line(one.unreadable or ""))
 
 
-def _isolation(row: Row) -> Iterator[str]:
-    """Warn if nothing protected the marks, as in the instructor's report."""
-    if any(one.tier == PROCESS for one in row.submissions):
-        yield _("Weak isolation.") + " " + tier_sentence(PROCESS)
-
-
 def points_of(row: Row) -> str:
     """Return a student's points in words: '7.5 of 10 points'."""
     return _("{score:g} of {points:g} points").format(score=row.score, points=row.points)
 
 
-def _notes(row: Row, batch: BatchResult, reveal: bool) -> Iterator[str]:
+def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
     for one in row.submissions:
-        yield from (_line(repair) for repair in (one.repairs if reveal else one.student_repairs))
+        yield from (_line(repair) for repair in one.repairs)
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
             yield _("{file} does not count, since another file of yours does.").format(file=_line(one.path.name))

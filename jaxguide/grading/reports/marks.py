@@ -107,7 +107,7 @@ def _row(
     given = [mark.score for mark in marks.values() if mark.score is not None]
     missing = {mark.said for mark in marks.values() if mark.is_missing}
     state = _state(submissions, missing)
-    score = round(sum(given), 4) if given and not missing else None
+    score = round(sum(given), 2) if given and not missing else None
     return Row(student, state, submissions, marks, score, sum(mark.column.points for mark in marks.values()))
 
 

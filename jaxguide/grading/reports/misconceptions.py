@@ -20,7 +20,7 @@ class Example:
     @property
     def is_private(self) -> bool:
         """Whether students must not see its details."""
-        return self.check.hidden or self.result.withheld
+        return self.check.hidden
 
 
 @dataclasses.dataclass(frozen=True)

@@ -210,9 +210,6 @@ def _error(one: Misconception, names: bool) -> dict[str, Any]:
     """Return an error, such as an exception or an exceeded limit."""
     check = one.example.check
     said = check.error.message if check.error else check.message
-    if one.example.is_private:
-        # The message may reveal the inputs of a hidden check.
-        said = _("(a hidden check)") if check.hidden else _("(not shown to students)")
     return {
         "title": _title(one),
         "students": len(one.students),

@@ -45,7 +45,7 @@ _DIGITS = 12  # of each number of a fingerprint
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 # Fields that a document may lack.
-_OPTIONAL = {"withheld_repairs", "members", "habits", "tier", "layers", "passed_over"}
+_OPTIONAL = {"members", "habits", "tier", "layers", "passed_over"}
 
 
 class NoResults(Exception):
@@ -165,7 +165,7 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
 def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
     results = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
     kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _OPTIONAL}
-    score = round(sum(one["score"] for one in results), 4)
+    score = round(sum(one["score"] for one in results), 2)
     runs = {name: _runs(text) for name, text in plain["fingerprints"].items()}
     found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, Shown)
     _require([CellFact(**{**one, "fate": Fate(one["fate"])}) for one in found.cells], list[CellFact])

@@ -30,7 +30,6 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     facts = {
         **diagnosis.facts,
         "isolation": f"{tier.name} ({layers}{remarks})",
-        "between submissions": "\n".join(tier.open_channels),
         "workers": workers,
     }
     if tier.name != STRONG:

@@ -107,11 +107,11 @@ class Session:
         plan: the cells to run.
         names: the names of the exercises.
         surroundings: the conditions in which the cells run.
-        spent_s: processor time that the submission used for earlier lessons.
+        others: the submission's sessions for all lessons, whose processor time counts, too.
     """
 
-    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, spent_s: float = 0.0):
-        self._spent_before_s = spent_s
+    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, others: "Sequence[Session]" = ()):
+        self._others = others
         self.plan = plan
         self.names = list(names)
         self.limits = surroundings.limits
@@ -132,8 +132,7 @@ class Session:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        if self._worker is not None:
-            self._worker.kill()
+        self.rest()
 
     @property
     def cpu_s(self) -> float:
@@ -142,8 +141,9 @@ class Session:
 
     @property
     def spent_s(self) -> float:
-        """The processor time of the submission's code so far, including earlier lessons."""
-        return self._spent_before_s + sum(worker.spent_s for worker in self._workers)
+        """The processor time of the submission's code so far, including other lessons."""
+        sessions = {id(session): session for session in (self, *self._others)}
+        return sum(worker.spent_s for session in sessions.values() for worker in session._workers)
 
     @property
     def peak_bytes(self) -> int:
@@ -168,6 +168,11 @@ class Session:
                 labels = ", ".join(planned.cell.label for planned in cells)
                 message = _("`{name}` is defined {count} times ({labels}); the last counts.")
                 self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
+
+    def rest(self) -> None:
+        """End the worker, so that it takes no memory; the next question starts another one."""
+        if self._worker is not None:
+            self._worker.kill()
 
     def answer(self, name: str) -> Answer | None:
         """Return the answer that counts for an exercise, or None if it was not attempted."""

@@ -353,15 +353,11 @@ def test_the_report_says_where_values_are_not_protected_either(tier: str, said: 
         assert part in words, part
 
 
-@pytest.mark.parametrize(("tier", "said"), [("strong", False), ("medium", False), ("process", True)])
-def test_a_student_reads_where_nothing_kept_submissions_from_the_key(tier: str, said: bool) -> None:
-    batch = made_class(tier)
-    batch.submissions[0].tier = tier
+def test_a_students_page_says_nothing_about_how_the_grader_protects_itself() -> None:
+    batch = made_class("process")
     row = _row(batch, "Ada")
     for page in (_Page(feedback_html(row, batch)).words, feedback_text(row, batch)):
-        assert ("Weak isolation. Nothing kept a submission from reading the key" in page) is said
-    # No code of this student ran.
-    assert "Weak isolation" not in feedback_text(_row(batch, "Nobody"), batch)
+        assert re.search("isolation|protect|tier|the key", page, re.IGNORECASE) is None
 
 
 def test_the_report_says_how_to_run_one_submission_again() -> None:

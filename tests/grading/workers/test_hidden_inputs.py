@@ -56,8 +56,8 @@ def test_two_students_and_the_reference_get_the_same_hidden_inputs(course: Cours
         grader = Grader(course, GradeSettings(seed=99, only=frozenset({"double"})))
         (result,) = grader.grade(notebook(WRONG, name=name)).results
         (check,) = (check for check in result.checks if check.hidden)
-        seen.append((check.call, check.got, check.expected, result.printed))
-        said = [line for line in result.printed.splitlines() if line.count(",") == 4]
+        seen.append((check.call, check.got, check.expected, result.hidden_printed))
+        said = [line for line in result.hidden_printed.splitlines() if line.count(",") == 4]
         assert said == [f"got {hidden(99, course_digest(course))}"]
     assert seen[0] == seen[1]
 

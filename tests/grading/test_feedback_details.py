@@ -1,0 +1,99 @@
+"""Test that students read everything about visible checks, and of hidden ones nothing that could reveal an input."""
+
+import re
+from pathlib import Path
+
+import pytest
+from made_class import check
+from needs import lacks
+from small_course import ANSWERS, write_course
+
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.verdict import Kind, Verdict, score
+from jaxguide.grading.batch.grade_class import ClassRun, Order
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.batch.store import Store
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, find_tier
+from jaxguide.grading.reports import write_reports
+
+# Each way writes the word while visible checks run.
+TELLS = """
+# %%
+raise RuntimeError("telltale of a cell")
+
+# %%
+def double(x):
+    print("telltale printed")
+    raise ValueError("telltale of an exception")
+
+# %%
+def triple(x):
+    return {"telltale of a key": x}
+
+# %%
+def quadruple(x):
+    raise type("TelltaleClass", (Exception,), {})()
+
+# %%
+def pair(x):
+    return "telltale returned"
+"""
+
+
+def in_tier(name: str) -> GradeSettings:
+    try:
+        find_tier(name)
+    except IsolationError as problem:
+        lacks(str(problem))
+    return GradeSettings(tier=name, trust_submissions=True)
+
+
+def feedback(folder: Path, course: Course, settings: GradeSettings, student: str, **sources: str) -> str:
+    (folder / "class").mkdir(exist_ok=True)
+    for name, source in sources.items():
+        (folder / "class" / f"{name}.py").write_text(source)
+    run = ClassRun(Order([folder / "class"], course, folder / "results", settings))
+    with Store(folder / "results") as store:
+        run.grade(store)
+        write_reports(run.result(store), folder / "results")
+    return re.sub(r"\s+", " ", (folder / "results" / "feedback" / f"{student}.txt").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), pytest.param(PROCESS, marks=pytest.mark.long)]
+)
+def test_in_a_class_each_student_reads_what_their_code_did(course: Course, tmp_path: Path, tier: str) -> None:
+    said = feedback(tmp_path, course, in_tier(tier), "bob", ada=TELLS, bob=TELLS, cyn=ANSWERS["double"])
+    for word in ("of a cell", "printed", "of an exception", "of a key", "returned"):
+        assert f"telltale {word}" in said
+    for words in ("TelltaleClass", "double(", "Call", "Got", "Expected"):
+        assert words in said
+    for words in ("isolation", "protect", "Details are left out", "not shown"):
+        assert words not in said
+
+
+def test_all_visible_checks_of_a_file_run_before_its_first_hidden_one(tmp_path: Path) -> None:
+    write_course(tmp_path)
+    for room in ("exercises", "solutions"):
+        text = (tmp_path / room / "small_numbers.py").read_text()
+        other = re.sub(r"\b(?=(double|triple|quadruple|quintuple|slope|pair)(\b|s_|_))", "other_", text)
+        (tmp_path / room / "small_other.py").write_text(other)
+    course = load_course(tmp_path)
+    names = "double", "other_double"
+    clock = "    import time\n    print('ns', time.monotonic_ns())\n"
+    (tmp_path / "ada.py").write_text("\n\n".join(f"def {name}(x):\n{clock}    return 2 * x\n" for name in names))
+    results = {one.name: one for one in Grader(course, GradeSettings()).grade(tmp_path / "ada.py").results}
+    visible = [int(ns) for name in names for ns in re.findall(r"ns (\d+)", results[name].printed)]
+    hidden = [int(ns) for name in names for ns in re.findall(r"ns (\d+)", results[name].hidden_printed)]
+    assert visible
+    assert hidden
+    assert max(visible) < min(hidden)
+
+
+def test_marks_have_two_decimals_at_most() -> None:
+    checks = [
+        check("value", Verdict.PASSED),
+        check("jit", Verdict.PASSED),
+        check("cost", Verdict.FAILED, kind=Kind.OBSERVED),
+    ]
+    assert [score(points, checks) for points in (1, 2, 10)] == [0.67, 1.33, 6.67]
