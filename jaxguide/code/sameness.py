@@ -21,13 +21,13 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from jaxguide.code.as_ipython import UNREADABLE, as_ipython
 from jaxguide.code.slices import Statement, bound_names, global_names, statements
 
 # The prefix of ids of answers without source, which can only be compared with each other.
 WITHOUT_SOURCE = "code-"
 _TIMED = "<timed exec>"  # IPython's name for the code below `%%time`, whose source it does not keep
 _REGISTERS = ("def", "register")  # prefixes of methods and functions that register: `f.defjvps(...)`
-_UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
 class HasStarter(Protocol):
@@ -216,7 +216,7 @@ def cell_statements(source: str) -> Sequence[Statement]:
     """Return the statements of a cell; empty if it is not valid Python."""
     try:
         return statements(source)
-    except _UNREADABLE:  # also errors that only the compiler finds, such as `return` outside a function
+    except UNREADABLE:  # also errors that only the compiler finds, such as `return` outside a function
         return []
 
 
@@ -228,7 +228,7 @@ def meaning(source: str) -> str:
     """
     try:
         return canonical(ast.parse(source).body, words=False)
-    except _UNREADABLE:
+    except UNREADABLE:
         return source.strip()
 
 
@@ -378,7 +378,7 @@ def _pool_run(names: Mapping[str, Any]) -> StatementPool:
     """Return the statements that a notebook has run, or those of a script's file."""
     inputs, file = names.get("In"), names.get("__file__")
     if isinstance(inputs, list):
-        sources = [_below_magic(source).strip("\n") for source in inputs if isinstance(source, str)]
+        sources = [as_ipython(source).python.strip("\n") for source in inputs if isinstance(source, str)]
         return StatementPool(zip(sources, sources, strict=True))
     text = _source_of_file(file) if isinstance(file, str) else ""
     return StatementPool([(text, text)])
@@ -401,18 +401,6 @@ def _source_of(code: types.CodeType | None) -> str:
 def _source_of_file(filename: str) -> str:
     linecache.checkcache(filename)
     return "".join(linecache.getlines(filename)).strip("\n")
-
-
-def _below_magic(source: str) -> str:
-    """Return the Python code below a cell magic such as `%%time`, which IPython turns into a call; else the source."""
-    if not source.startswith("get_ipython().run_cell_magic("):
-        return source
-    try:
-        (node,) = ast.parse(source).body
-        body = ast.literal_eval(node.value.args[2])  # type: ignore[attr-defined]
-    except (*_UNREADABLE, AttributeError, IndexError):
-        return source
-    return str(body)
 
 
 # Functions without source: in a plain shell before Python 3.13, or from `exec`

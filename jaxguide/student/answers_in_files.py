@@ -180,7 +180,8 @@ class _File:
 def _may_have(content: bytes, names: Collection[str]) -> bool:
     """Return whether a file may contain one of these exercises; parsing its cells would take 20 times as long."""
     is_plain = all(map(str.isascii, names))  # JSON may write other letters as escapes
-    return not is_plain or not set(names).isdisjoint(_WORD.findall(content.decode("ascii", "replace")))
+    text = content.replace(b"\0", b"").decode("ascii", "replace")  # UTF-16 has them beside ASCII letters
+    return not is_plain or not set(names).isdisjoint(_WORD.findall(text))
 
 
 def home_of(exercise: Task, files: list[FileAnswers]) -> list[FileAnswers]:

@@ -10,12 +10,13 @@ from typing import Any
 
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
+from jaxguide.code.as_ipython import UNREADABLE, as_ipython
 from jaxguide.code.slices import bound_names, first_line_of
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.printer import printable_source
 from jaxguide.course.exercise import Task
-from jaxguide.grading.intake.submission import is_notebook
+from jaxguide.grading.intake.submission import UnreadableSubmission, decoded, is_notebook
 
 BACKUP_FOLDER = "old_answers"
 
@@ -44,7 +45,10 @@ def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Re
         OSError: a file cannot be read or written.
         ValueError: the file is not a notebook, or does not define the exercise.
     """
-    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    try:
+        text, encoding = decoded(path, path.read_bytes())
+    except UnreadableSubmission as problem:
+        raise ValueError(str(problem)) from None
     if is_notebook(path):
         changed, old = _in_notebook(json.loads(text), exercise, book)
     else:
@@ -52,7 +56,8 @@ def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Re
     if not old:
         raise ValueError(_("{file} does not define `{name}`.").format(file=path.name, name=exercise.name))
     backup = _keep(old, exercise, path, folder)
-    write_whole(path, changed)
+    # A stub that an old encoding cannot express still becomes Python.
+    write_whole(path, changed.encode(encoding, "backslashreplace"))
     return Reset(path, backup)
 
 
@@ -132,8 +137,8 @@ def _spans(source: str, name: str) -> list[tuple[int, int]]:
     If Python cannot parse the source, statements are recognized by how their lines begin.
     """
     try:
-        nodes = [node for node in ast.parse(source).body if name in bound_names(node)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        nodes = [node for node in ast.parse(as_ipython(source).python).body if name in bound_names(node)]
+    except UNREADABLE:
         return _spans_by_look(source.split("\n"), name)
     starts = [first_line_of(node) for node in nodes]
     return [(start - 1, node.end_lineno or start) for start, node in zip(starts, nodes, strict=True)]

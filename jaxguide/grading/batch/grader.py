@@ -147,8 +147,11 @@ def open_grader(
 
 def _no_exercise(submission: ReadSubmission) -> str:
     said = _("The file does not answer any exercise of this course.")
-    if submission.close:
-        other, name = submission.close
+    if submission.elsewhere:
+        return f"{said} {next(iter(submission.elsewhere.values()))}"
+    alike = [[other, name] for name, other in submission.alike.items()]
+    if submission.close or len(alike) == 1:
+        other, name = submission.close or alike[0]
         message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
         said = message.format(said=said, other=other, name=name)
     broken = next((cell for cell in submission.cells if cell.error is not None or cell.rejected), None)

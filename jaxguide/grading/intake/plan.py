@@ -28,17 +28,22 @@ class Plan:
         cells: the cells that run next, in the file's order.
         broken: exercise -> the error, for exercises whose definition is not valid Python, was rejected or is missing.
         repairs: what was left out or repaired, a sentence each, for the report.
+        may_await: whether cells may await outside of functions.
     """
 
     setup: str
     cells: list[PlannedCell]
     broken: dict[str, StudentError | AnswerGone]
     repairs: list[str]
+    may_await: bool = False
 
 
 def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
     """Plan how to run a submission for one lesson."""
-    plan = Plan("", [], {}, [])
+    plan = Plan("", [], {}, [], submission.may_await)
+    if submission.other_course:
+        message = _("The file was started for another course, `{course}`; what it answers of this one is graded.")
+        plan.repairs.append(message.format(course=submission.other_course))
     reads: set[str] = set()
     for cell in submission.cells:
         for magic in cell.magics:
@@ -68,7 +73,7 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
 
 
 def _missing(submission: ReadSubmission, book: "Book") -> dict[str, str]:
-    """Return a sentence for each exercise whose function is missing because it was renamed or its cell deleted.
+    """Return a sentence for each exercise whose function is missing because it is elsewhere, renamed or deleted.
 
     In a file that is not the lesson's own, the other exercises were not attempted.
     """
@@ -76,9 +81,14 @@ def _missing(submission: ReadSubmission, book: "Book") -> dict[str, str]:
     is_lesson = book.topic in submission.topics
     for name in sorted(book.exercise_names - submission.defined):
         other = submission.misspelled.get(name)
-        if other is not None:
+        if name in submission.elsewhere:
+            missing[name] = submission.elsewhere[name]
+        elif other is not None:
             message = _("Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name.")
             missing[name] = message.format(name=name, other=other)
+        elif is_lesson and name in submission.alike:
+            message = _("Your file has no function `{name}`, but `{other}` has its parameters. Was it renamed?")
+            missing[name] = message.format(name=name, other=submission.alike[name])
         elif is_lesson:
             message = _("Your file has no function `{name}`. Was its cell deleted, or the function renamed?")
             missing[name] = message.format(name=name)

@@ -17,14 +17,22 @@ from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.intake.answer_runs import answer_runs
+from jaxguide.grading.intake.elsewhere import alike, elsewhere
 from jaxguide.grading.intake.late_settings import late_settings
-from jaxguide.grading.intake.submission import Submission, SubmittedCell, UnreadableSubmission, parse_submission
+from jaxguide.grading.intake.submission import (
+    CODE_LIMIT,
+    Submission,
+    SubmittedCell,
+    UnreadableSubmission,
+    is_notebook,
+    parse_submission,
+    too_much_code,
+)
 
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.books.library import Course
 
 CLOSE = 0.8
-CODE_LIMIT = 1_000_000
 _MAGICS_LIMIT, _MAGIC_LIMIT = 1_000, 300
 # Names longer than this are not misspelled names of exercises.
 _NAME_LIMIT, _NAMES_LIMIT = 100, 200
@@ -46,11 +54,13 @@ class CourseText:
         stubs: lesson -> its exercises.
         given: lesson -> the names that its book defines for answers.
         printed: a digest of each code cell of the printed lessons.
+        identity: the course's identity, by which its notebooks start it.
     """
 
     stubs: Mapping[str, tuple[Stub, ...]]
     given: Mapping[str, frozenset[str]]
     printed: frozenset[str]
+    identity: str = ""
 
     @classmethod
     def of(cls, course: "Course") -> "CourseText":
@@ -63,6 +73,7 @@ class CourseText:
             },
             {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
             frozenset(printed_digest(cell.source) for cell in cells),
+            course.identity,
         )
 
     @property
@@ -76,6 +87,7 @@ class CourseText:
             "stubs": {topic: [[s.name, s.starter_source] for s in stubs] for topic, stubs in self.stubs.items()},
             "given": {topic: sorted(names) for topic, names in self.given.items()},
             "printed": sorted(self.printed),
+            "identity": self.identity,
         }
 
     @classmethod
@@ -85,6 +97,7 @@ class CourseText:
             {topic: tuple(Stub(*stub) for stub in stubs) for topic, stubs in plain["stubs"].items()},
             {topic: frozenset(names) for topic, names in plain["given"].items()},
             frozenset(plain["printed"]),
+            plain["identity"],
         )
 
 
@@ -104,8 +117,8 @@ class ReadCell:
     Args:
         number: its number among the file's code cells, from 1.
         label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
-        source: its Python, without magics; '' if it does not run.
-        magics: the lines removed.
+        source: its Python, in which shell lines and magics do nothing; '' if it does not run.
+        magics: the shell lines and magics.
         error: the syntax error, if there is one.
         rejected: a sentence that says why Python cannot even parse it, '' if it can.
         is_empty: whether it contains no statement.
@@ -146,6 +159,10 @@ class ReadSubmission:
         misspelled: exercise -> a name that the file defines instead, for exercises that it does not define.
         close: a name that the file defines and that is close to an exercise's, with that exercise, or nothing.
         runs: exercise -> the hashes that identify its answer, see `answer_runs`.
+        elsewhere: exercise -> a sentence that says where its function is although the file does not define it.
+        alike: exercise -> a function with the same parameters, for exercises that the file does not define.
+        other_course: the identity of the course that it was started for, '' if that is this one or not known.
+        may_await: whether its cells may await outside of functions.
     """
 
     cells: list[ReadCell]
@@ -154,6 +171,10 @@ class ReadSubmission:
     misspelled: dict[str, str]
     close: list[str]
     runs: dict[str, list[int]]
+    elsewhere: dict[str, str]
+    alike: dict[str, str]
+    other_course: str
+    may_await: bool
 
     @property
     def defined(self) -> frozenset[str]:
@@ -188,8 +209,7 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     """
     submission = parse_submission(Path(name), content)
     if sum(len(cell.source.lstrip("\n")) for cell in submission.cells) > CODE_LIMIT:
-        message = _("The file contains more than {count} characters of code.")
-        raise UnreadableSubmission(message.format(count=CODE_LIMIT))
+        raise UnreadableSubmission(too_much_code())
     lessons = lessons_of(submission, course.names)
     stubs = {stub.name: stub for lesson in course.stubs.values() for stub in lesson}
     given = frozenset[str]().union(*course.given.values())
@@ -199,14 +219,27 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     others = sorted(one for one in defined - stubs.keys() if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
     asked = [stub for topic in lessons for stub in course.stubs[topic]]
+    absent = [stub for stub in asked or stubs.values() if stub.name not in defined]
+    own = dataclasses.replace(
+        submission, cells=[one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
+    )
     return ReadSubmission(
         cells,
         lessons,
         [topic for topic in dict.fromkeys(submission.topics()) if topic in course.stubs],
-        _misspelled([stub.name for stub in asked if stub.name not in defined], others),
+        _misspelled([stub.name for stub in absent if lessons], others),
         [] if lessons else _close(others, list(stubs)),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
+        elsewhere(own, absent),
+        alike(own, absent, set(stubs) | given),
+        _other_course(submission, course.identity),
+        is_notebook(Path(name)),
     )
+
+
+def _other_course(submission: Submission, identity: str) -> str:
+    named = [course for _topic, course in submission.starts() if course]
+    return "" if identity in named else "".join(named[:1])[:_NAME_LIMIT]
 
 
 def lessons_of(submission: Submission, names: Mapping[str, Collection[str]]) -> list[str]:

@@ -1,66 +1,35 @@
 """Read a submission, a notebook or a Python file, as code cells, without running them."""
 
 import ast
+import codecs
 import dataclasses
+import io
+import itertools
 import json
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.code.as_ipython import (
+    LINE_LIMIT,
+    MAGICS_LIMIT,
+    UNREADABLE,
+    CellCode,
+    as_ipython,
+    is_python,
+    logical_lines,
+)
 from jaxguide.code.slices import bound_names, first_line_of
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.verdict import ErrorInfo
 
-# Cell magics whose cell contains Python, unlike `%%bash` or `%%html`.
-_PYTHON_BELOW = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "mprun", "memit"})
-# The cell is parsed again for each line removed; without a limit, thousands of magics would keep the grader busy.
-_MOST = 300
-_LINE = re.compile(r"^\s*(%|!|\?)|\?\s*$|^[\w\s,.\[\]]+=\s*(!|%\w)")
-
-
-def without_magics(source: str) -> tuple[str, list[str]]:
-    """Return the cell's Python with each magic line replaced by `pass`, and the lines removed.
-
-    A cell that is valid Python is left alone, even if a string in it contains a line that looks like a magic.
-
-    >>> without_magics("%matplotlib inline\\nx = 1")
-    ('pass\\nx = 1', ['%matplotlib inline'])
-    >>> without_magics("%%bash\\nls")
-    ('', ['%%bash'])
-    """
-    lines = source.split("\n")
-    removed: list[str] = []
-    first = next((i for i, line in enumerate(lines) if line.strip()), None)
-    if first is not None and lines[first].startswith("%%"):
-        removed.append(lines[first].strip())
-        words = lines[first][2:].split()
-        if not words or words[0] not in _PYTHON_BELOW:
-            return "", removed
-        lines[first] = ""
-    while len(removed) < _MOST and (number := _wrong_line(lines)) is not None:
-        line = lines[number]
-        if not _LINE.search(line):
-            break
-        lines[number] = line[: len(line) - len(line.lstrip())] + "pass"
-        removed.append(line.strip())
-    return "\n".join(lines), removed
-
-
-def _wrong_line(lines: list[str]) -> int | None:
-    """Return the index of the line at which Python fails to parse the code, or None."""
-    try:
-        ast.parse("\n".join(lines))
-    except SyntaxError as error:
-        return min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
-    except (ValueError, MemoryError, RecursionError):
-        return None
-    return None
-
-
 FILE_LIMIT_BYTES = 50 * 2**20
 CELL_LIMIT = 200_000
 CELLS_LIMIT = 3_000
+CODE_LIMIT = 1_000_000
 SUFFIXES = (".ipynb", ".py")
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
@@ -93,12 +62,13 @@ class SubmittedCell:
     Args:
         number: its number among the file's code cells, from 1.
         label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
-        source: its Python, without magics; empty lines in front make its line numbers those of a Python file.
-        magics: the lines removed.
+        source: its Python, see `as_ipython`; empty lines in front make its line numbers those of a Python file.
+        magics: the shell lines and magics, which do nothing.
         tree: its syntax tree, None if it is not valid Python.
         error: the syntax error, if there is one.
         rejected: a sentence that says why Python cannot even parse it, '' if it can.
         defines: the names that its statements bind, as far as they are known.
+        not_python: the magic and the text of each part that is not Python, as below `%%bash`.
     """
 
     number: int
@@ -109,14 +79,16 @@ class SubmittedCell:
     error: ErrorInfo | None
     defines: frozenset[str]
     rejected: str = ""
+    not_python: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Submission:
-    """The code cells of one file."""
+    """The code cells of one file, and the kind and the text of each other cell of a notebook."""
 
     path: Path
     cells: list[SubmittedCell]
+    other_cells: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
     def topics(self) -> list[str]:
         """Return the lessons that the file names with `start("topic")`."""
@@ -154,15 +126,22 @@ def parse_submission(path: Path, content: bytes) -> Submission:
     Raises:
         UnreadableSubmission: the file is not a notebook, is not text, or contains no code.
     """
-    text = _decode(content)
-    sources = _notebook_cells(text) if is_notebook(path) else _script_cells(text)
-    if not any(source.strip() for _label, source in sources):
+    text = decoded(path, content)[0]
+    others: list[tuple[str, str]] = []
+    if is_notebook(path):
+        cells = [(kind, _source(cell)) for kind, cell in _notebook_cells(text)]
+        sources = [source for kind, source in cells if kind == "code"]
+        labelled = [(_("code cell {number}").format(number=n), source) for n, source in enumerate(sources, 1)]
+        others = [(kind, source) for kind, source in cells if kind != "code"]
+    else:
+        labelled = list(_script_cells(path.name, text))
+    if not any(source.strip() for _label, source in labelled):
         raise UnreadableSubmission(_("The file contains no code."))
-    if len(sources) > CELLS_LIMIT:
-        raise UnreadableSubmission(_("The file contains {count} code cells.").format(count=len(sources)))
-    if any(len(source) > CELL_LIMIT for _label, source in sources):
+    if len(labelled) > CELLS_LIMIT:
+        raise UnreadableSubmission(_("The file contains {count} code cells.").format(count=len(labelled)))
+    if any(len(source) > CELL_LIMIT for _label, source in labelled):
         raise UnreadableSubmission(_("A cell contains more than {count} characters.").format(count=CELL_LIMIT))
-    return Submission(path, [_cell(number, *parts) for number, parts in enumerate(sources, 1)])
+    return Submission(path, [_cell(number, *parts) for number, parts in enumerate(labelled, 1)], others)
 
 
 def _read(path: Path) -> bytes:
@@ -175,17 +154,54 @@ def _read(path: Path) -> bytes:
         raise UnreadableSubmission(_("The file cannot be read: {error}.").format(error=error.strerror)) from None
 
 
-def _decode(content: bytes) -> str:
+def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
+    """Return a file's text, with `\\n` as line ends, and its encoding: that of its byte order mark or declaration.
+
+    >>> decoded(PurePath("hw.py"), "x = 1".encode("utf-16"))
+    ('x = 1', 'utf-16')
+
+    Raises:
+        UnreadableSubmission: the file is empty or not text.
+    """
     if not content.strip():
         raise UnreadableSubmission(_("The file is empty."))
+    encoding = _encoding(path, content)
     try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n"), encoding
     except UnicodeDecodeError as error:
-        message = _("The file is not text: its byte {place} is not UTF-8.").format(place=error.start)
-        raise UnreadableSubmission(message) from None
+        message = _("The file is not text: its byte {place} is not {encoding}.")
+        message = message.format(place=error.start, encoding=encoding.removesuffix("-sig").upper())
+    except (LookupError, UnicodeError):
+        message = _("The file's encoding, `{encoding}`, is not known. Save the file as UTF-8.").format(
+            encoding=encoding
+        )
+    raise UnreadableSubmission(message)
 
 
-def _notebook_cells(text: str) -> list[tuple[str, str]]:
+def _encoding(path: PurePath, content: bytes) -> str:
+    # The mark of UTF-32 begins with that of UTF-16.
+    for mark, encoding in ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")):
+        if content.startswith(mark):
+            return encoding
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if content.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if is_notebook(path):
+        return json.detect_encoding(content[:4])
+    try:
+        return tokenize.detect_encoding(io.BytesIO(content).readline)[0]
+    except SyntaxError:
+        declared = _DECLARED.match(content)
+        return declared[1].decode() if declared else "utf-8"
+
+
+# As PEP 263 has it, in the first or second line.
+_DECLARED = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
+
+
+def _notebook_cells(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the cells of a notebook with their kinds."""
     try:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
@@ -202,8 +218,7 @@ def _notebook_cells(text: str) -> list[tuple[str, str]]:
     cells = _cells(notebook)
     if cells is None:
         raise UnreadableSubmission(_("The file is not a notebook: it has no list of cells."))
-    sources = [_source(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
-    return [(_("code cell {number}").format(number=n), source) for n, source in enumerate(sources, 1)]
+    return [(str(cell.get("cell_type")), cell) for cell in cells if isinstance(cell, dict)]
 
 
 def _cells(notebook: Any) -> list[Any] | None:
@@ -224,55 +239,129 @@ def _source(cell: dict[str, Any]) -> str:
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
-def _script_cells(text: str) -> list[tuple[str, str]]:
-    cells = split_cells(text)
-    if len(cells) == 1 and cells[0][2] == 0:
-        parts = _chunks(text)
-    else:
-        lines = text.split("\n")
-        bounds = [*(line for _title, _source, line in cells), len(lines) + 1]
-        parts = [
-            (start + 1, "\n".join(lines[start : end - 1]))
-            for (_title, source, start), end in zip(cells, bounds[1:], strict=True)
-            # Prose in a file is comments; keep a prose cell if there is code in it, since Python would run that too.
-            if any(line.strip() and not line.startswith("#") for line in source.split("\n"))
-        ]
-    return [(_("line {number}").format(number=_first_code(n, s)), "\n" * (n - 1) + s) for n, s in parts if s.strip()]
+_MARIMO = re.compile(
+    r"^import marimo\b.*^app = marimo\.App\(.*^@app\.(?:cell|function|class_definition)\b", re.M | re.S
+)
 
 
-def _first_code(number: int, source: str) -> int:
-    return number + next(i for i, line in enumerate(source.split("\n")) if line.strip())
+def _script_cells(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the label and the code of each part of a Python file that runs on its own, below empty lines.
 
-
-def _chunks(text: str) -> list[tuple[int, str]]:
-    """Split a plain script before each unindented statement that follows an empty line, so that a part with a syntax
-    error does not break the others."""
+    Parts begin at markers such as `# %%`, or else after empty lines. A part that Python cannot run is split into its
+    statements, so that an error in one does not break the others.
+    """
+    if len(text) > CODE_LIMIT:
+        raise UnreadableSubmission(too_much_code())
+    if _MARIMO.search(text):
+        message = _(
+            "The file is a marimo notebook, which the grader cannot run. Hand in the notebook that "
+            "`marimo export ipynb {file} -o answers.ipynb` writes."
+        )
+        raise UnreadableSubmission(message.format(file=name))
     lines = text.split("\n")
+    inside = _inside(text)
+    marks = [line for _title, _source, line in split_cells(text) if line and line not in inside]
+    starts = [i for i, line in enumerate(lines, 1) if line[:1].strip() and i not in inside]
+    if marks:
+        spans = list(zip([1, *(mark + 1 for mark in marks)], [*marks, len(lines) + 1], strict=True))
+        # Prose in a file is comments; keep a prose cell if there is code in it, since Python would run that too.
+        is_code = [bool(line.strip()) and not line.startswith("#") for line in lines]
+        spans = [(start, end) for start, end in spans if any(is_code[start - 1 : end - 1])]
+    else:
+        bounds = [1, *(i for i in starts if i > 1 and not lines[i - 2].strip()), len(lines) + 1]
+        spans = list(itertools.pairwise(bounds))
+    for start, end in spans:
+        for first, source in _runnable(start, lines[start - 1 : end - 1], [i for i in starts if start <= i < end]):
+            if source.strip():
+                number = first + next(i for i, line in enumerate(source.split("\n")) if line.strip())
+                yield _("line {number}").format(number=number), "\n" * (first - 1) + source
+
+
+def _inside(text: str) -> set[int]:
+    """Return the lines of a Python file that belong to a statement which began on an earlier one.
+
+    If Python cannot parse the file, lines that are indented are not among them.
+    """
     try:
         spans = [(first_line_of(node), node.end_lineno or 0) for node in ast.parse(text).body]
-        inside = {number for first, last in spans for number in range(first + 1, last + 1)}
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        inside = set()
-    starts = [1]
-    for number, line in enumerate(lines[1:], 2):
-        if line[:1].strip() and line[0] not in ")]}" and not lines[number - 2].strip() and number not in inside:
-            starts.append(number)
-    ends = [*starts[1:], len(lines) + 1]
-    return [(start, "\n".join(lines[start - 1 : end - 1])) for start, end in zip(starts, ends, strict=True)]
+        return {number for first, last in spans for number in range(first + 1, last + 1)}
+    except UNREADABLE:
+        pass
+    inside: set[int] = set()
+    number, is_decorated = 1, False
+    for part in logical_lines([f"{line}\n" for line in text.split("\n")]):
+        if is_decorated or _GOES_ON.match(part[0]):
+            inside.add(number)
+        if part[0].strip() and not part[0].startswith("#"):
+            is_decorated = part[0].startswith("@")
+        inside.update(range(number + 1, number + len(part)))
+        number += len(part)
+    return inside
 
 
+_GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
+
+
+def _runnable(start: int, lines: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
+    """Yield a part, or if Python cannot run it, each statement that it cannot run and what is between them.
+
+    Args:
+        start: the number of the part's first line.
+        lines: its lines.
+        starts: the lines at which its statements begin.
+    """
+    source = "\n".join(lines)
+    if _can_run(as_ipython(source)):
+        yield start, source
+        return
+    together = [start]
+    for first, last in itertools.pairwise([start, *(i for i in starts if i > start), start + len(lines)]):
+        code = CellCode("\n".join(lines[first - start : last - start]))
+        if not is_python(code.python) or not _can_run(code):
+            together += [first, last]
+    for first, last in itertools.pairwise([*dict.fromkeys(together), start + len(lines)]):
+        yield first, "\n".join(lines[first - start : last - start])
+
+
+def _can_run(code: CellCode) -> bool:
+    """Return whether Python can run code outside of a function."""
+    try:
+        waiting: list[ast.AST] = [ast.parse(code.python)]
+    except SyntaxError:
+        return False
+    except UNREADABLE:  # splitting it would not help
+        return True
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _IN_FUNCTIONS) or (isinstance(node, ast.comprehension) and node.is_async):
+            return False
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return True
+
+
+_IN_FUNCTIONS = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Return, ast.Yield, ast.YieldFrom)
 _DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.MULTILINE)
 
 
+def seen_definitions(text: str) -> frozenset[str]:
+    """Return the names that code defines, as far as the beginnings of its lines tell.
+
+    >>> sorted(seen_definitions("def f(x:\\n  return x\\ng = f"))
+    ['f', 'g']
+    """
+    return frozenset(a or b for a, b in _DEFINITION.findall(text))
+
+
 def _cell(number: int, label: str, source: str) -> SubmittedCell:
-    code, magics = without_magics(source)
+    code = as_ipython(source)
     tree, error, rejected = None, None, ""
     defines: frozenset[str] = frozenset()
     try:
-        if "\0" in code:
+        if "\0" in source:
             # Since Python 3.12 this is an ordinary SyntaxError, but no one types a null character by accident.
             raise ValueError
-        tree = ast.parse(code)
+        tree = ast.parse(code.python)
         defines = frozenset().union(*(bound_names(node) for node in tree.body))
     except SyntaxError as wrong:
         error = ErrorInfo("SyntaxError", wrong.msg, wrong.lineno, (wrong.text or "").strip()[:300])
@@ -280,6 +369,14 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
         rejected = _("It contains characters that are not allowed in Python.")
     except (MemoryError, RecursionError):
         rejected = _("It is too large or nested too deeply for Python to read.")
+    if code.is_too_much:
+        message = _("It contains {count} magics and shell lines or more, or one with more than {size} characters.")
+        error, rejected = None, message.format(count=MAGICS_LIMIT, size=LINE_LIMIT)
     if error is not None or rejected:
-        tree, defines = None, frozenset(a or b for a, b in _DEFINITION.findall(code))
-    return SubmittedCell(number, label, code, tuple(magics), tree, error, defines, rejected)
+        tree, defines = None, seen_definitions(code.python)
+    return SubmittedCell(number, label, code.python, code.magics, tree, error, defines, rejected, code.not_python)
+
+
+def too_much_code() -> str:
+    """Return the sentence about a file with more code than is read."""
+    return _("The file contains more than {count} characters of code.").format(count=CODE_LIMIT)

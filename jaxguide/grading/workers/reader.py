@@ -236,10 +236,16 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
         and course.stubs.keys() >= {*found.lessons, *found.topics}
         and names.issuperset(found.misspelled)
         and len(found.close) in (0, 2)
-        and all(len(name) <= _TEXT_LIMIT for name in (*found.misspelled.values(), *found.close))
+        and names.issuperset([*found.elsewhere, *found.alike])
+        and all(len(text) <= _TEXT_LIMIT for text in _texts_about(found))
         and names.issuperset(found.runs)
         and all(len(runs) <= MOST_RUNS and all(0 <= run < 2**48 for run in runs) for runs in found.runs.values())
     )
+
+
+def _texts_about(found: ReadSubmission) -> list[str]:
+    said = (found.misspelled, found.elsewhere, found.alike)
+    return [found.other_course, *found.close, *(text for texts in said for text in texts.values())]
 
 
 def _texts(cell: ReadCell) -> list[str]:

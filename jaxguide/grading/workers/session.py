@@ -268,7 +268,8 @@ class Session:
         cell = planned.cell
         worker.start_exercise()
         fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
-        reply = self._request(worker, "define", starters=sorted(planned.starters), **fields)
+        fields |= {"starters": sorted(planned.starters), "may_await": self.plan.may_await}
+        reply = self._request(worker, "define", **fields)
         found = defined_by(reply, self.names)
         if found.failed is not None:
             self.raised[cell.number] = found.failed

@@ -4,8 +4,10 @@ The grader starts it and does not import it. This process does not decide about 
 a check or another submission.
 """
 
+import ast
 import builtins
 import contextlib
+import inspect
 import io
 import json
 import linecache
@@ -214,13 +216,15 @@ class StudentNamespace:
 
     def __init__(self) -> None:
         _make_lesson_inert()
+        _make_shell_inert()
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.names: dict[str, Any] = vars(module)
-        self.names.update(__builtins__=builtins, display=_do_nothing, get_ipython=_Inert)
+        self.names.update(__builtins__=builtins, display=_do_nothing, get_ipython=_get_ipython)
         self.names.update(dict.fromkeys(("check", "hint", "solution", "start"), _do_nothing))
         self.given: dict[str, Any] = {}
         self.answers: dict[str, Any] = {}
+        self._loop: Any = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request from the grader: 'setup', 'define' or 'ask'."""
@@ -230,12 +234,15 @@ class StudentNamespace:
             self.given = dict(self.names)
             return reply
         if operation == "define":
-            return self.define(request["cell"], request["source"], request["exercises"], request["starters"])
+            fields = {key: value for key, value in request.items() if key not in ("id", "op")}
+            return self.define(**fields)
         from jaxguide.course.judging.evaluate import evaluate
 
         return evaluate(self.answers[request["name"]], request["request"], self.given)
 
-    def define(self, cell: int, source: str, exercises: list[str], starters: list[str]) -> dict[str, Any]:
+    def define(
+        self, cell: int, source: str, exercises: list[str], starters: list[str], may_await: bool = False
+    ) -> dict[str, Any]:
         """Run one cell and report which exercises' names it bound to new functions or other values.
 
         Args:
@@ -243,10 +250,11 @@ class StudentNamespace:
             source: the cell's code.
             exercises: the names of the exercises.
             starters: the names that this cell defines as in the printed starter, which does not replace an answer.
+            may_await: whether code may await outside of functions, as in a notebook.
         """
         missing = object()
         before = {name: self.names.get(name, missing) for name in exercises}
-        reply = self.run(f"<submission cell {cell}>", source)
+        reply = self.run(f"<submission cell {cell}>", source, may_await)
         bound, values = [], []
         for name in exercises:
             value = self.names.get(name, missing)
@@ -262,19 +270,32 @@ class StudentNamespace:
                 self.names[name] = self.answers[name] if name in starters else value
         return {**reply, "bound": bound, "values": values}
 
-    def run(self, filename: str, source: str) -> dict[str, Any]:
+    def run(self, filename: str, source: str, may_await: bool = False) -> dict[str, Any]:
         """Run source in the namespace; return an exception as data."""
         from jaxguide.course.judging.evaluate import Printed, describe_error
         from jaxguide.course.judging.unattended import unattended
 
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         out, error = Printed(), None
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if may_await else 0
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), unattended():
             try:
-                exec(compile(source, filename, "exec", dont_inherit=True), self.names)
+                code = compile(source, filename, "exec", flags, dont_inherit=True)
+                awaited = eval(code, self.names)
+                if code.co_flags & inspect.CO_COROUTINE:
+                    self._event_loop().run_until_complete(awaited)
             except BaseException as raised:  # also a sys.exit() in the cell
                 error = describe_error(raised).to_plain()
         return {"failed": error}
+
+    def _event_loop(self) -> Any:
+        """Return the loop of all cells: like in a notebook, what one has created can be awaited in another."""
+        import asyncio
+
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+        return self._loop
 
 
 class FileReader:
@@ -362,11 +383,34 @@ def _do_nothing(*args: Any, **kwargs: Any) -> None:
     """Replace `check`, `hint` and similar functions, which do nothing during grading."""
 
 
-class _Inert:
-    """Replace IPython's shell: every method does nothing."""
+class _Inert(list[Any]):
+    """Replace IPython's shell, and all that is got from it: empty, as the output of a command that did not run."""
 
     def __getattr__(self, name: str) -> Any:
-        return _do_nothing
+        _inert_attribute(name)
+        return _Inert()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _Inert()
+
+    __getitem__ = __call__
+
+    def __setitem__(self, *unused: Any) -> None: ...
+
+    def __delitem__(self, *unused: Any) -> None: ...
+
+
+def _get_ipython() -> Any:
+    return _Inert()
+
+
+def _make_shell_inert() -> None:
+    """Let `from IPython import get_ipython` import the same as a notebook's name; IPython itself takes 0.3 s."""
+    module = types.ModuleType("IPython.core.getipython", "Replace IPython's shell.")
+    module.__dict__["get_ipython"] = _get_ipython
+    sys.modules[module.__name__] = module
+    if "IPython" in sys.modules:
+        sys.modules["IPython"].__dict__["get_ipython"] = _get_ipython
 
 
 def _make_lesson_inert() -> None:

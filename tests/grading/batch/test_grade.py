@@ -168,7 +168,7 @@ def test_magics_are_taken_out_and_reported(course: Course, notebook: Notebook) -
             "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(jax.numpy.ones(2))\n",
         ),
     )
-    expected = {"double": "passed", "triple": "not attempted", "quadruple": "passed", "quintuple": "passed"}
+    expected = {"double": "passed", "triple": "no such function", "quadruple": "passed", "quintuple": "passed"}
     assert verdicts(result) == {**expected, "slope": "not attempted", "pair": "not attempted"}
     magics = ["%matplotlib inline", "!touch /tmp/must_not_appear", "%%time", "%%bash", "double?", "files = !ls"]
     assert [any(f"`{magic}`" in repair for repair in result.repairs) for magic in magics] == [True] * 6
@@ -210,7 +210,10 @@ def test_errors_show_the_line_of_the_students_file(course: Course, tmp_path: Pat
         ("deep.ipynb", "[" * 100_000, "damaged|cut off"),
         ("empty.ipynb", "", "empty"),
         ("empty.py", " \n", "empty"),
-        ("binary.py", b"\xff\xfe\x00", "UTF-8"),
+        ("binary.py", b"\x80\x00", "UTF-8"),
+        ("half.py", b"\xff\xfe\x00", "UTF-16"),
+        ("coding.py", "# coding: klingon\nx = 1\n", "`klingon`"),
+        ("bytes.py", "# coding: hex\nx = 1\n", "`hex`"),
         ("other.py", "x = 1\n", "not answer any exercise of this course"),
         ("notes.txt", "hello", "neither a notebook"),
         ("long.py", "def double(x): return " + "(" * 300_000, "more than"),
