@@ -17,6 +17,7 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
+from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.debug.nan_report import BadValue, NanReport
 from jaxguide.debug.nan_watch import NanWatch, is_bad
@@ -110,6 +111,7 @@ def _exists(path: str) -> bool:
     return owner is not None
 
 
+@flags_off(*CHECKS)
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """Find the first equation that produces a NaN or infinity when `fn`, or its gradient, is evaluated.
 
