@@ -9,6 +9,7 @@ import jax
 from jaxguide.base.render.theme import FOREGROUND, LINE
 from jaxguide.base.text import _, plural
 from jaxguide.callbacks.capabilities import Cell, kinds, measure, situations
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +92,7 @@ class CallbackTable:
         return notes + [f"✗ {'; '.join(places)}:\n    {error}" for error, places in errors.items()]
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def callback_table() -> CallbackTable:
     """Measure what each kind of host callback supports on the installed JAX, and how often it runs.
 
@@ -111,7 +113,8 @@ def callback_table() -> CallbackTable:
 
     See https://docs.jax.dev/en/latest/external-callbacks.html for the guide.
     """
-    rows = {situation.name: {kind: measure(kind, situation) for kind in kinds()} for situation in situations()}
+    with jax.enable_x64(False):  # its host functions compute in float32
+        rows = {situation.name: {kind: measure(kind, situation) for kind in kinds()} for situation in situations()}
     return CallbackTable(rows, jax.__version__, jax.default_backend())
 
 

@@ -14,6 +14,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.result_spec import describe_out
+from jaxguide.compat.debug_flags import PROMOTION, flags_off
 from jaxguide.jaxpr.arguments import is_array_like
 from jaxguide.jaxpr.mesh_places import typed_like
 from jaxguide.jaxpr.value_words import array_type, describe
@@ -90,7 +91,8 @@ class Derivatives:
                     )
                 )
         if self.elementwise:
-            values = [x if not _has_tangent(leaf) else tangent * x for x, leaf in zip(values, leaves, strict=True)]
+            with flags_off(*PROMOTION):
+                values = [x if not _has_tangent(leaf) else tangent * x for x, leaf in zip(values, leaves, strict=True)]
         return [_fitted(where, x, leaf, self.elementwise) for x, leaf in zip(values, leaves, strict=True)]
 
     def _none(self, argument: str) -> str:

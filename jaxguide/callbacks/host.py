@@ -14,6 +14,7 @@ from jaxguide.callbacks.derivative import derivatives
 from jaxguide.callbacks.errors import host_errors
 from jaxguide.callbacks.finite_differences import Verification, verify_derivative
 from jaxguide.callbacks.host_call import HostCall
+from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.jaxpr.value_words import describe
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
@@ -136,6 +137,7 @@ class HostFunction:
         with host_errors():
             return self._call(*arguments)
 
+    @flags_off(*CHECKS)
     def verify(self, /, *args: Any, rtol: float | None = None, **kwargs: Any) -> Verification:
         """Compare the derivative with finite differences in float64, for these arguments.
 

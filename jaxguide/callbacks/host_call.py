@@ -11,6 +11,7 @@ from jaxguide.callbacks.checked import Checked
 from jaxguide.callbacks.parameters import parameters_of
 from jaxguide.callbacks.result_spec import describe_out, promised
 from jaxguide.code.lines import function_name
+from jaxguide.compat.debug_flags import TRANSFERS, flags_off
 from jaxguide.jaxpr.arguments import require_array, require_function
 from jaxguide.jaxpr.mesh_places import placed_like, require_host_calls, varying_like
 
@@ -74,6 +75,7 @@ class HostCall:
             self._checked[key] = Checked(self._fn, self.name, out, ranks, self.elementwise, self._out is None)
         return self._checked[key], out
 
+    @flags_off(*TRANSFERS)
     def on_host(self, callback: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Run the function on the host through `callback`, one of JAX's callback functions.
 

@@ -16,7 +16,7 @@ from jaxguide.callbacks.host_call import HostCall, require_host_array
 from jaxguide.code.lines import function_name
 from jaxguide.compat import error_texts
 from jaxguide.compat.ordered_callback import ordered_callback
-from jaxguide.jaxpr.arguments import require_function
+from jaxguide.jaxpr.arguments import require_function, require_token
 from jaxguide.jaxpr.mesh_places import mapped_in_part, require_debug_callbacks
 
 
@@ -112,6 +112,8 @@ class IOFunction:
         return _("<IO function {name}>").format(name=self._host.name)
 
     def _call(self, *args: Any) -> Any:
+        if self._ordered:
+            require_token(self._host.name)
         return self._host.on_host(functools.partial(io_callback, ordered=self._ordered), args)
 
 
@@ -171,6 +173,8 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
             call_on_host(fn, name, [jax.tree.map(np.asarray, value)])
 
     require_debug_callbacks("watch_value")
+    if ordered:
+        require_token("watch_value")
     if ordered and mapped_in_part():
         raise NotImplementedError(
             _(

@@ -19,6 +19,7 @@ from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _, plural
 from jaxguide.callbacks.checked import Checked
 from jaxguide.code.lines import function_name
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.compat.primitives import DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK
 from jaxguide.jaxpr.arguments import require_function
 from jaxguide.jaxpr.stage import stage
@@ -94,6 +95,7 @@ class Timeline:
         return self.picture()._repr_mimebundle_()
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Timeline:
     """Run a function once as a jitted program, and show which host calls it makes, in which order and when.
 

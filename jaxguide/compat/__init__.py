@@ -421,10 +421,10 @@ def float64() -> Iterator[None]:
     float64
     """
     import jax
+    from jax._src import config
 
-    config: Any = jax.config  # mypy finds no settings on the type of JAX 0.10
-    before = config.jax_enable_x64
     widen = jax.__version_info__ < (0, 11)
+    before = config.enable_x64.get_global()  # `jax.config` has this thread's
     if widen:
         jax.config.update("jax_enable_x64", True)
     try:

@@ -29,6 +29,9 @@ DEBUG_CALLBACK, DEBUG_PRINT = "debug_callback", "debug_print"
 MATMUL, CONVOLUTION = "dot_general", "conv_general_dilated"
 
 LINEAR_SOLVE = "custom_linear_solve"
+# Those of a `jax.Ref`; all but the first get it as their first input, and what they write as the second.
+NEW_REF, GET, SWAP, ADD_UPDATE, FREEZE = "new_ref", "get", "swap", "addupdate", "freeze"
+
 EQUAL, SELECT, STOP_GRADIENT = "eq", "select_n", "stop_gradient"
 BROADCAST_IN_DIM, CONVERT = "broadcast_in_dim", "convert_element_type"
 
@@ -60,7 +63,7 @@ KEY_USES = {
 # Primitives that `jax.extend.core.primitives` does not list.
 UNLISTED = frozenset(
     {
-        *(DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK, "new_ref", "optimization_barrier", "pallas_call"),
+        *(DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK, NEW_REF, "optimization_barrier", "pallas_call"),
         *("random_unwrap", "random_wrap", "shard_map", "split", "tile"),
     }
 )

@@ -21,6 +21,7 @@ from jaxguide import compat
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
@@ -208,6 +209,7 @@ def _unused_gpu(used: str) -> Trouble | None:
     )
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def _print_fails() -> Trouble | None:
     if not _fails_to_compile():
         return None
@@ -250,6 +252,7 @@ def _fails_to_compile() -> bool:
     return False
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def _prints_out_of_order() -> Trouble | None:
     order: list[str] = []
 

@@ -87,7 +87,8 @@ class BadValue:
         index: the index of that element in the equation's result.
         operands: each operand's element at that index as text; for an operand of another shape, its type, such as
             'float32[3,4]'.
-        kind: 'made' by the equation, 'written' in the code as a constant, or 'outside' if it came from outside JAX.
+        kind: 'made' by the equation, 'written' in the code as a constant, 'held' by a `jax.Ref` before, or 'outside' if
+            it came from outside JAX.
         masked_at: the line at which it was masked, if it was and the line is known.
         masked_by: the primitive that masked it.
         masked: it does not reach the result.
@@ -145,6 +146,8 @@ class BadValue:
         where = str(self.line) if self.line else _("a line in library code")
         if self.kind == "written":
             first = _("{made} came in at {where}, as a constant in the code")
+        elif self.kind == "held":
+            first = _("{made} came in at {where}, from a `jax.Ref` that held it before")
         elif self.kind == "outside":
             first = _("{made} came in at {where}, not computed by JAX")
         else:

@@ -17,7 +17,9 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
+from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.compat.rule_lines import lines_of_rules
+from jaxguide.debug.nan_refs import is_ref
 from jaxguide.debug.nan_report import BadValue, NanReport
 from jaxguide.debug.nan_watch import NanWatch, is_bad
 from jaxguide.jaxpr import interpret
@@ -110,6 +112,7 @@ def _exists(path: str) -> bool:
     return owner is not None
 
 
+@flags_off(*CHECKS)
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """Find the first equation that produces a NaN or infinity when `fn`, or its gradient, is evaluated.
 
@@ -148,7 +151,7 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     require_call("find_nan", fn, args, kwargs)
     require_values("find_nan", args, kwargs, of=_("arrays"), such_as=_("such as those that led to the NaN"))
     given = _arguments(fn, args, kwargs)
-    bad = [name for name, value in given if is_bad(value)]
+    bad = [name for name, value in given if is_bad(value[...] if is_ref(value) else value)]
     forward = NanWatch()
     result, untraced = _run(fn, args, kwargs, forward)
     found = forward.reached + forward.masked
@@ -182,7 +185,7 @@ def _run(
         watch.finish(jax.tree.leaves(result))
         return result, error
     values = [jnp.asarray(value) for value in staged.arguments]
-    watch.given(values)
+    watch.given([*values, *filter(is_ref, jax.tree.leaves((args, kwargs)))])
     outputs = interpret.run(staged.jaxpr, values, watch)
     watch.finish(outputs)
     return outputs, None

@@ -12,10 +12,11 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.code.lines import Line, lines_of_equation
 from jaxguide.compat import collectives
-from jaxguide.compat.primitives import ELEMENTWISE, SCAN, WHILE
+from jaxguide.compat.primitives import ADD_UPDATE, ELEMENTWISE, NEW_REF, SCAN, SWAP, WHILE
 from jaxguide.debug.nan_advice import advice
 from jaxguide.debug.nan_case import NanCase, makers_of_zero
 from jaxguide.debug.nan_flow import ValueFlow, carried_floats
+from jaxguide.debug.nan_refs import READS, RefOrigins, is_ref
 from jaxguide.debug.nan_report import BadValue, Loop
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import active_rows
@@ -46,11 +47,14 @@ class NanWatch(interpret.Observer):
         self._kept: dict[int, Any] = {}
         self._places: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._carried: dict[int, tuple[Any, list[tuple[float, ...]]]] = {}
+        self._refs = RefOrigins()
+        self._arguments: list[Any] = []  # those that are Refs
         self._undone: list[BadValue] = []  # kept alive, because values are known by their ids
 
     def given(self, values: Sequence[Any]) -> None:
         """Register the arguments: no equation made the bad values in them."""
         self._origins.update({id(value): (value, ()) for value in values if is_bad(value)})
+        self._arguments = list(filter(is_ref, values))
 
     def enters(self, step: interpret.BoundEquation) -> bool:
         """Look into every call and loop."""
@@ -65,6 +69,7 @@ class NanWatch(interpret.Observer):
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Record how many bad values there were when a call or loop began, and how large what a loop carries is."""
         self._measure(step)
+        self._refs.before(step)
         if interpret.can_enter(step.eqn) or step.eqn.primitive.name in collectives.SHARD_MAPS:
             self._entered[id(step)] = len(self._made)
         return None
@@ -73,13 +78,41 @@ class NanWatch(interpret.Observer):
         """Record the bad values that an equation made or masked."""
         bad_out = [value for value in outputs if self._wrong(step, value).any()]
         start = self._entered.pop(id(step), None)
-        if not bad_out:
-            if start is None and any(_is_float(value) for value in outputs):
-                self._end(step)
-            return
+        is_swap = step.eqn.primitive.name == SWAP  # it keeps the value
+        if not bad_out and start is None and not is_swap and any(_is_float(value) for value in outputs):
+            self._end(step)
         for value in bad_out:
             if id(value) not in self._origins:
                 self._origins[id(value)] = (value, self._origin(step, value, start))
+        self._write(step, outputs)
+
+    def _write(self, step: interpret.BoundEquation, outputs: Sequence[Any]) -> None:
+        """Record what a step wrote to a Ref."""
+        name = step.eqn.primitive.name
+        ref: Any = outputs[0] if name == NEW_REF else step.inputs[0] if name in (SWAP, ADD_UPDATE) else None
+        if not is_ref(ref):
+            return
+        value = step.inputs[name != NEW_REF]
+        wrong = self._wrong(step, value)
+        if name == ADD_UPDATE:
+            where = self._refs.added(step)
+        else:
+            where = wrong if name == NEW_REF or not wrong.any() else self._refs.elements(step)
+        if not where.any():
+            return
+        known = self._origins[id(value)][1] if id(value) in self._origins else self._passed_on(step, None)
+        if not wrong.any():  # the sum became too large
+            known, value, wrong = None, ref[...], where
+        self._refs.written(ref, (self._make(step, value, wrong),) if known is None else known, where)
+
+    def _read(self, step: interpret.BoundEquation, value: Any, wrong: np.ndarray) -> tuple[BadValue, ...]:
+        """Return what made the bad elements that were read from a Ref."""
+        ref, found = step.inputs[0], None
+        with contextlib.suppress(Exception):  # it reads the elements as something else
+            found = self._refs.origin(self._refs.labels(step)[wrong].tolist())
+        if found or (found == () and any(ref is other for other in self._arguments)):
+            return found
+        return (self._make(step, value, wrong),)
 
     def advised(self, bad: BadValue) -> BadValue:
         """Return a copy with advice, and without what was kept to find it."""
@@ -119,6 +152,8 @@ class NanWatch(interpret.Observer):
     def _origin(self, step: interpret.BoundEquation, value: Any, start: int | None) -> tuple[BadValue, ...]:
         """Return what made the bad elements of a value: this step, earlier ones, or both."""
         wrong = self._wrong(step, value)
+        if step.eqn.primitive.name in READS and is_ref(step.inputs[0]):
+            return self._read(step, value, wrong)
         passed_on = self._passed_on(step, start)
         if passed_on is None:
             return (self._make(step, value, wrong),)
@@ -187,6 +222,9 @@ class NanWatch(interpret.Observer):
             here = [bad for bad in inside if bad.device == self._device(step)]
             if inside:
                 return tuple(here or inside)
+            held = [bad for ref in filter(is_ref, step.inputs) for bad in self._refs.held(ref)]
+            if held:
+                return tuple(held)
         for outer in step.outward():
             # In a loop's body, the inputs are slices of the loop's inputs.
             values = _operands(outer)
@@ -220,6 +258,7 @@ class NanWatch(interpret.Observer):
         # The first step of each equation is kept for its advice; those of later iterations would only cost memory.
         keep = id(step.eqn) not in self._kept
         self._kept[id(step.eqn)] = step.eqn
+        kind = "made" if new or not any(is_bad(atom) for atom in _operands(step)) else "written"
         return BadValue(
             primitive=step.eqn.primitive.name,
             line=line,
@@ -227,7 +266,7 @@ class NanWatch(interpret.Observer):
             backward="transpose(" in stack,
             loops=tuple(self._loops(step)),
             **_element(step, data, index),
-            kind="made" if new or not any(is_bad(atom) for atom in _operands(step)) else "written",
+            kind="held" if kind == "made" and step.eqn.primitive.name in READS else kind,
             device=self._device(step),
             step=step if keep else None,
         )
@@ -327,6 +366,8 @@ def _element(step: interpret.BoundEquation, data: np.ndarray, index: tuple[int, 
 
 def _operand(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """Return an operand's element at the index of the bad one if the shapes broadcast, else its type."""
+    if is_ref(value):
+        return array_type(value)
     data = value
     with contextlib.suppress(TypeError, ValueError):
         if not interpret.is_literal(value):

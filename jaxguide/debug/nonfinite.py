@@ -59,29 +59,17 @@ def breakpoint_if_nonfinite(x: Any) -> None:
     if jax.sharding.get_abstract_mesh().manual_axes:
         _stop_in_shard(x)
         return
-    # The debugger gets every array among the locals of this frame, so keep only these two.
+    # The debugger gets every array among the locals of this frame, so keep only these two. Branches must be no locals:
+    # JAX keeps the program of a function, with these locals, while it lives, which `jax.checking_leaks` finds.
     is_finite = _is_finite(jax.lax.stop_gradient(x))
-
-    def true_fn(x: Any) -> None:
-        pass
-
-    def false_fn(x: Any) -> None:
-        jax.debug.breakpoint()
-
-    jax.lax.cond(is_finite, true_fn, false_fn, x)
+    jax.lax.cond(is_finite, lambda x: None, lambda x: jax.debug.breakpoint(), x)
 
 
 def _stop_in_shard(x: Any) -> None:
     axes, indices = shard_place()
     is_finite = _is_finite(jax.lax.stop_gradient(x))
-
-    def true_fn(x: Any, shard: Any) -> None:
-        pass
-
-    def false_fn(x: Any, shard: Any) -> None:
-        jax.debug.breakpoint()
-
-    jax.lax.cond(is_finite, true_fn, false_fn, x, dict(zip(axes, indices, strict=True)))
+    shard = dict(zip(axes, indices, strict=True))
+    jax.lax.cond(is_finite, lambda x, shard: None, lambda x, shard: jax.debug.breakpoint(), x, shard)
 
 
 @jax.custom_batching.custom_vmap
@@ -105,14 +93,8 @@ def _stop_at_rows(size: int, batched: Any, x: Any) -> tuple[jax.Array, bool]:
 
 def _stop_at_row(row: jax.Array, x: Any) -> None:
     is_finite = _is_finite(x)
-
-    def true_fn(row: jax.Array, x: Any) -> None:
-        pass
-
-    def false_fn(row: jax.Array, x: Any) -> None:
-        jax.debug.breakpoint(num_frames=1)  # outer frames have values of another trace
-
-    jax.lax.cond(is_finite, true_fn, false_fn, row, x)
+    # `num_frames`: outer frames have values of another trace.
+    jax.lax.cond(is_finite, lambda row, x: None, lambda row, x: jax.debug.breakpoint(num_frames=1), row, x)
 
 
 @jax.custom_batching.custom_vmap

@@ -15,7 +15,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _, plural
 from jaxguide.compat.ordered_callback import ordered_callback
 from jaxguide.debug.captured import flushed
-from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.arguments import is_array_like, require_token
 from jaxguide.jaxpr.mesh_places import mapped_in_part, require_debug_callbacks, shard_label, shard_place
 from jaxguide.jaxpr.value_words import array_type, describe
 
@@ -263,6 +263,7 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     leaves, structure = jax.tree.flatten((jax.tree.map(_plain, value), indices))
     receive = functools.partial(_receive, _context().value, name, structure, axes)
     if ordered and not mapped_in_part():  # where JAX keeps no order
+        require_token("record")
         ordered_callback(receive, *leaves)
     else:
         jax.debug.callback(functools.partial(receive, ordered=False), *leaves)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
+from jaxguide.compat.debug_flags import DISABLE_JIT, TRANSFERS, is_on
 from jaxguide.jaxpr.value_words import describe
 
 
@@ -116,4 +117,39 @@ def require_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any], 
                 "`{helper}` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
                 "{such_as}."
             ).format(helper=helper, such_as=such_as)
+        )
+
+
+def require_jit(helper: str) -> None:
+    """Raise RuntimeError if `jax.jit` is switched off, so that there are no traces to count.
+
+    >>> with jax.disable_jit():
+    ...     require_jit("trace_counts")
+    Traceback (most recent call last):
+    RuntimeError: `trace_counts` counts the traces that `jax.jit` makes, but it makes none while `jax_disable_jit` ...
+    """
+    if is_on(DISABLE_JIT):
+        raise RuntimeError(nothing_is_traced(helper))
+
+
+def nothing_is_traced(helper: str) -> str:
+    """Return a sentence that says why a helper has nothing to count while `jax.jit` is switched off."""
+    return _(
+        "`{helper}` counts the traces that `jax.jit` makes, but it makes none while `jax_disable_jit` is on: call it "
+        "in `with jax.disable_jit(False):`, or switch the flag off."
+    ).format(helper=helper)
+
+
+def require_token(helper: str) -> None:
+    """Raise RuntimeError if a trace gets an ordered call to the host that JAX will refuse to run.
+
+    JAX sends a program with such calls a token from the host, which a transfer guard stops (0.10.2 to 0.12.0.1).
+    """
+    if is_on(TRANSFERS[0]) and not compat.trace_state()[1]:
+        raise RuntimeError(
+            _(
+                "`{helper}` is in a traced program and keeps its calls in order, for which JAX transfers a token to "
+                "the device, but `jax_transfer_guard` disallows that: pass `ordered=False`, or call the program in "
+                '`with jax.transfer_guard("allow"):`.'
+            ).format(helper=helper)
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -147,7 +148,8 @@ def run(
         wanted: whether the outputs are needed; if not, a run with a lazy observer does only what it watches.
     """
     needed = None if wanted else (False,) * len(compat.jaxpr_parts(jaxpr)[0].outvars)
-    return _Runner(observer).run(jaxpr, [jnp.asarray(arg) for arg in args], needed, caller)
+    values = [arg if isinstance(arg, jax.Ref) else jnp.asarray(arg) for arg in args]
+    return _Runner(observer).run(jaxpr, values, needed, caller)
 
 
 def is_literal(atom: Any) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
+
 
 @dataclass(frozen=True)
 class Staged:
@@ -36,6 +38,7 @@ def is_traced_argument(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex)
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, concrete: bool = False) -> Staged:
     """Trace `fn` on the given arguments and return its jaxpr with the values to run it on.
 

@@ -25,7 +25,7 @@ class _DocumentedDraws(contextlib.ContextDecorator):
         return self._entered.pop().__exit__(kind, error, traceback)
 
 
-def documented_draws(*given: object) -> contextlib.ContextDecorator:
+def documented_draws(*given: object) -> _DocumentedDraws:
     """Reproduce the random numbers of documents written before JAX 0.5, in a `with` block or a decorated function.
 
     >>> import jax

@@ -1,16 +1,15 @@
 """Run a program and log every key that it consumes."""
 
-import contextlib
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-import jax
 import numpy as np
 
 from jaxguide import compat
 from jaxguide.compat.collectives import SHARD_MAPS
+from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
@@ -76,6 +75,7 @@ def key_use(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str]
     return KeyUse([event.use for event in events], problems, ignored=problems.ignored)
 
 
+@flags_off(*CHECKS)  # JAX's own checker would count the uses of this run, too
 def observe_keys(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
     """Run `fn` and log every use of its keys.
 
@@ -89,19 +89,16 @@ def observe_keys(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
         require_finished(fn, result)
         return result
 
-    config: Any = jax.config  # mypy finds no settings on the type of JAX 0.10
-    # JAX's own checker would count the uses of this run. If it is off already, leave it, so that JAX reuses its traces.
-    with jax.debug_key_reuse(False) if config.jax_debug_key_reuse else contextlib.nullcontext():
+    log = KeyLog()
+    try:
+        staged = stage(run, args, kwargs)
+        interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
+    except Exception:  # without tracing, the same call works or raises the student's own error
         log = KeyLog()
-        try:
-            staged = stage(run, args, kwargs)
-            interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
-        except Exception:  # without tracing, the same call works or raises the student's own error
-            log = KeyLog()
-        else:
-            return log
-        run_eagerly(run, args, kwargs, KeyObserver(log))
+    else:
         return log
+    run_eagerly(run, args, kwargs, KeyObserver(log))
+    return log
 
 
 class KeyObserver(interpret.Observer):

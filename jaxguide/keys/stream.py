@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.text import _
+from jaxguide.compat.debug_flags import TRANSFERS, flags_off, is_on
 from jaxguide.jaxpr.value_words import array_type, describe
 
 # Folded into the key that a stream starts from, so that the stream's keys differ from those that `split`, or small
@@ -80,6 +81,7 @@ class KeyStream:
     Based on `jax.random.fold_in` and `jax.random.split`: the n-th call folds in n, counting from 0.
     """
 
+    @flags_off(*TRANSFERS)  # seed and counts are on the host
     def __init__(self, seed_or_key: Any) -> None:
         self._set(jax.random.fold_in(_start_key(seed_or_key), START), np.uint32(0))
 
@@ -131,6 +133,7 @@ class KeyStream:
         count = _whole_number("fork", n)
         return _stream(jax.random.split(self._next("fork"), count), np.zeros(count, np.uint32))
 
+    @flags_off(*TRANSFERS)
     def _next(self, method: str) -> jax.Array:
         self._require_home(method)
         shape = _batch_shape(self._key)
@@ -146,6 +149,7 @@ class KeyStream:
             self._count = count + np.uint32(1)
         return jax.random.fold_in(self._key, count)
 
+    @flags_off(*TRANSFERS)
     def __iter__(self) -> "Iterator[KeyStream]":
         if not _batch_shape(self._key):
             raise TypeError(
@@ -180,7 +184,8 @@ class KeyStream:
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
         """Return the key and count, for `jax.tree_util`."""
         self._require_home("tree_flatten")
-        return (self._key, self._count), None
+        on_host = isinstance(self._count, np.generic) and is_on(TRANSFERS[0])  # `jax.jit` would not transfer it
+        return (self._key, jax.device_put(self._count) if on_host else self._count), None
 
     @classmethod
     def tree_unflatten(cls, _none: None, leaves: tuple[Any, Any]) -> "KeyStream":

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.own_lines import with_own_lines
 from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
 from jaxguide.jaxpr.value_words import describe
@@ -33,6 +34,7 @@ def _is_jax_type(value: Any) -> bool:
     return True
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
     """Trace a function, with concrete arguments if Python needs their values.
 

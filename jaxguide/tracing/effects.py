@@ -15,6 +15,7 @@ from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.compat import error_texts
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.code_events import Untraced
@@ -155,6 +156,7 @@ class SideEffects:
         return len(self.effects)
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEffects:
     """Trace a function twice and report its side effects, as advice that never affects a mark.
 

@@ -18,6 +18,7 @@ from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
 from jaxguide.base.text import _
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
+from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
@@ -48,6 +49,7 @@ class LineByLine(Picture):
     error: str | None = None
 
 
+@flags_off(*CHECKS, DISABLE_JIT)
 def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLine:
     """Show a function line by line: what is static, what is traced, and what goes into the program.
 

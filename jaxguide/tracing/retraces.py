@@ -17,6 +17,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line, function_name
 from jaxguide.compat.jit_calls import JitCall, is_differentiating_backward, jit_call
+from jaxguide.jaxpr.arguments import require_jit
 from jaxguide.tracing.functions import function_key, is_jitted
 from jaxguide.tracing.jit_events import JitTrace, Listener, frame_of_trace, hearing
 from jaxguide.tracing.signature_differences import Difference, closest_differences, closest_placements, differences
@@ -214,7 +215,11 @@ def watch_traces() -> Iterator[Traces]:
 
     Yields:
         The report, which is filled in while the block runs.
+
+    Raises:
+        RuntimeError: `jax_disable_jit` is on.
     """
+    require_jit("watch_traces")
     watch = _Watch()
     try:
         with hearing(watch):

@@ -9,7 +9,7 @@ import jax
 
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
-from jaxguide.jaxpr.arguments import require_function
+from jaxguide.jaxpr.arguments import require_function, require_jit
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import JitTrace, Listener, hearing
@@ -44,12 +44,14 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
 
     Raises:
         TypeError: if `fn` is not a function, or `calls` are not pairs of arguments.
+        RuntimeError: `jax_disable_jit` is on.
         Exception: whatever a call raises.
 
     Based on the events of `jax.monitoring`.
     """
     require_function("trace_counts", fn, "trace_counts(f, [((x,), {})])")
     _require_calls(calls)
+    require_jit("trace_counts")
     reached = list(jitted_functions(fn))
     clear_caches(fn)
     counts = []

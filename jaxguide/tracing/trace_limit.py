@@ -3,6 +3,7 @@
 import functools
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
@@ -13,6 +14,8 @@ import numpy as np
 from jaxguide.base.text import _, plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line
+from jaxguide.compat.debug_flags import DISABLE_JIT, is_on
+from jaxguide.jaxpr.arguments import nothing_is_traced
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.functions import function_key, is_jitted, name_of, written_function
 from jaxguide.tracing.jit_events import JitTrace, Listener, TraceProgress, frame_of_trace, hearing, traced_frame
@@ -76,6 +79,9 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     Raises:
         TooManyTracesError: when the function is traced more than `n` times.
         TypeError: if `n` is not a number, or the decorated object is not a function.
+
+    Warns:
+        UserWarning: at a call, if `jax_disable_jit` is on, so that nothing is traced.
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise TypeError(
@@ -189,6 +195,7 @@ class _Limited(Listener):
 
     def _watched(self, body: CodeType | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function, and raise what was found once it is done."""
+        _warn_without_jit(stacklevel=4)
         self._error, self._caller = None, sys._getframe(2)
         try:
             with hearing(self, body):
@@ -273,9 +280,15 @@ class _LimitedWrapper(_Limited):
             )
 
 
+def _warn_without_jit(stacklevel: int) -> None:
+    if is_on(DISABLE_JIT):  # the function still works, to be debugged
+        warnings.warn(nothing_is_traced("max_traces"), stacklevel=stacklevel)
+
+
 def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
     @functools.wraps(fn)
     def limited(*args: Any, **kwargs: Any) -> Any:
+        _warn_without_jit(stacklevel=3)
         whole = traced_frame(frame_of_trace(sys._getframe(1)))
         return fn(*args, **kwargs) if whole is None else _counted(limited, fn, limit, args, kwargs, whole)
 
