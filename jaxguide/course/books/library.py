@@ -56,13 +56,9 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
     from jaxguide.course.books.book import load_book
     from jaxguide.course.books.key import load_key
 
-    where = course_folders(folder)
-    settings, paths = _settings_and_books(where)
+    where, settings, paths = _opened(folder)
     need_requirements(settings, where.top)
     set_up(settings, where.top)
-    if settings.files:  # the block below leaves the current folder
-        where = course_folders(where.top.absolute())
-        paths = in_order(where, settings.lessons)
     with beside_files(settings.file_paths(where.exercises)), unlisted_files_told(where, settings):
         books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
         check_unique(books)
@@ -103,20 +99,22 @@ def read_outline(folder: Path | None = None) -> Outline:
     """
     from jaxguide.course.books import outline_cache
 
-    where = course_folders(folder)
-    settings, paths = _settings_and_books(where)
+    where, settings, paths = _opened(folder)
     books = outline_cache.read_lessons(paths)
     check_unique(books)
     return Outline(where, books, settings)
 
 
-def _settings_and_books(where: CourseFolders) -> tuple[CourseSettings, list[Path]]:
-    """Return a course's settings and the paths of its books in order, and enable its translations."""
+def _opened(folder: Path | None) -> tuple[CourseFolders, CourseSettings, list[Path]]:
+    """Return a course's folders, its settings and the paths of its books in order, and enable its translations."""
+    where = course_folders(folder)
     if not any(where.exercises.glob("*.py")):
         raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
     settings = read_settings(where.top)
+    if settings.files:  # books run in a folder of their own, see `beside_files`
+        where = course_folders(where.top.absolute())
     add_course(where.locale)
-    return settings, in_order(where, settings.lessons)
+    return where, settings, in_order(where, settings.lessons)
 
 
 @functools.cache

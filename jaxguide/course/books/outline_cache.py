@@ -64,7 +64,7 @@ def _read(path: Path) -> tuple[Lesson, bool]:
     settings = read_settings(course)
     set_up(settings, course)
     with beside_files(settings.file_paths(path.parent)):
-        book = load_book(path.absolute() if settings.files else path)
+        book = load_book(path)
     fields = [field.name for field in dataclasses.fields(Task)]
     tasks = [Task(**{name: getattr(exercise, name) for name in fields}) for exercise in book.exercises]
     return Lesson(book.topic, book.path, book.title, tasks), True

@@ -187,6 +187,24 @@ def test_a_book_in_which_something_is_computed_is_run_once(
     assert plain(read_outline(tiny)) == expected
 
 
+@pytest.mark.parametrize("what", UNPLAIN)
+def test_a_course_with_files_is_found_by_a_relative_path(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    edit(tiny, BOOK, *UNPLAIN[what])
+    edit(tiny, BOOK, "import numpy as np\n", 'import numpy as np\n\nNUMBERS = np.loadtxt("table.txt")\n')
+    edit(tiny, BOOK, "return x * x", "return x * NUMBERS")
+    edit(tiny, BOOK, "FACTOR * x)", "FACTOR * x + 0 * square(1.0))")
+    (tiny / "exercises" / "table.txt").write_text("2.5")
+    (tiny / "course.toml").write_text('files = ["table.txt"]')
+    expected = plain(load_course(tiny))
+    monkeypatch.chdir(tiny.parent)
+    here = Path(tiny.name)
+    assert plain(read_outline(here)) == plain(load_course(here)) == expected
+    monkeypatch.setattr(book, "load_book", None)
+    assert plain(read_outline(here)) == expected, "read from the cache"
+
+
 def test_a_book_that_was_run_is_run_again_in_another_language(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = '__import__("os").environ["JAXGUIDE_LANG"]'
     edit(tiny, BOOK, COMPUTED[0], words)
