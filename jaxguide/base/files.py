@@ -68,15 +68,6 @@ def zip_bytes(files: Mapping[str, bytes], programs: Container[str] = ()) -> byte
     return out.getvalue()
 
 
-def free_name(path: Path, word: str) -> Path:
-    """Return a name beside a file that no file has: with the word 'old', results.old.json or results.old-2.json."""
-    number, place = 1, path.with_suffix(f".{word}{path.suffix}")
-    while os.path.lexists(place):
-        number += 1
-        place = path.with_suffix(f".{word}-{number}{path.suffix}")
-    return place
-
-
 def kept_place(kind: str, makers: Iterable[str], parts: Iterable[bytes]) -> Path | None:
     """Return the path of a cached JSON file; None if the cache cannot be used.
 

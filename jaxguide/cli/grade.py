@@ -23,9 +23,7 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from jaxguide.grading.batch.grade_class import ClassRun
     from jaxguide.grading.batch.grader import GradeSettings
-    from jaxguide.grading.batch.store import Store
     from jaxguide.grading.intake.roster import Roster
 
 # How many of the students who are not on the roster are named in the terminal; the report names all.
@@ -150,52 +148,6 @@ def _say_unknown(students: list[str]) -> None:
     click.echo(message)
 
 
-def _settle_lost_marks(run: "ClassRun", store: "Store", take: bool | None) -> None:
-    """If only results.json has some marks, take them or keep that file, as the instructor decides.
-
-    Args:
-        run, store: the grading run and its store.
-        take: whether to take the marks, or None to ask, or without a terminal to exit with a usage error.
-    """
-    from jaxguide.grading.reports.lost_marks import lost_marks
-
-    lost = lost_marks(run, store)
-    if lost is None:
-        return
-    if lost.count:
-        said = plural(
-            "`{document}` has the marks of {count} file that the store `{store}` does not have; {fitting} of them fit "
-            "these files, course, seed and settings.",
-            "`{document}` has the marks of {count} files that the store `{store}` does not have; {fitting} of them fit "
-            "these files, course, seed and settings.",
-            lost.count,
-            document=lost.document,
-            store=store.file.name,
-            fitting=len(lost.fitting),
-        )
-    else:
-        said = _("`{document}` may have marks that the store `{store}` does not have.")
-        said = said.format(document=lost.document, store=store.file.name)
-    said = f"{said} {lost.why_not}".rstrip()
-    if take is None and sys.stdin.isatty() and sys.stderr.isatty():
-        click.echo(said, err=True)
-        if lost.fitting:
-            take = click.confirm(_("Take those that fit? If not, all files are graded."), default=True, err=True)
-        elif click.confirm(_("Grade all files, and keep the earlier results under another name?"), err=True):
-            take = False
-        else:
-            raise KeyboardInterrupt
-    elif take is None or (take and not lost.fitting):
-        hint = _("Take those that fit with --take-marks. ") if lost.fitting else ""
-        hint += _("With --leave-marks, all files are graded, and the earlier results are kept under another name.")
-        raise click.UsageError(f"{said} {hint}")
-    if take:
-        lost.take(store)
-        click.echo(plural("{count} mark was taken.", "{count} marks were taken.", len(lost.fitting)), err=True)
-    if not take or len(lost.fitting) < lost.count:
-        click.echo(_("The earlier results are kept as {file}.").format(file=lost.keep_document()), err=True)
-
-
 @click.command(short_help="Grade notebooks, .py files and folders.")
 @click.argument("paths", nargs=-1, required=True, type=_SubmittedPath(), metavar="PATH...")
 @click.option(
@@ -215,6 +167,7 @@ def _settle_lost_marks(run: "ClassRun", store: "Store", take: bool | None) -> No
     metavar="NUMBER",
     help="The seed of every random input; `secret` creates a random seed and keeps it in OUT/seed.txt.",
 )
+@click.option("--lesson", "lessons", multiple=True, metavar="LESSON", help="Grade only this lesson; may be repeated.")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this exercise; may be repeated.")
 @click.option("--all-or-nothing", is_flag=True, help="Give no partial marks.")
 @click.option(
@@ -237,12 +190,6 @@ def _settle_lost_marks(run: "ClassRun", store: "Store", take: bool | None) -> No
     help="Points that you give by hand, in the columns student, exercise, points and comment; by default "
     "OUT/overrides.csv, if it exists.",
 )
-@click.option(
-    "--take-marks", is_flag=True, help="If the store of results was lost, take finished marks from OUT/results.json."
-)
-@click.option(
-    "--leave-marks", is_flag=True, help="If it was lost, grade all files, and keep OUT/results.json under another name."
-)
 @click.option("--reveal", is_flag=True, help="Show students the details of hidden checks, too.")
 @click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="Insist on this tier.")
 @click.option("--trust-submissions", is_flag=True, help="Grade even if submissions could read your files.")
@@ -258,14 +205,13 @@ def grade(
     jobs: int | None,
     limits_text: str | None,
     asked_seed: str,
+    lessons: tuple[str, ...],
     only: tuple[str, ...],
     all_or_nothing: bool,
     roster: Path | None,
     roster_column: str | None,
     student_from: str | None,
     overrides: Path | None,
-    take_marks: bool,
-    leave_marks: bool,
     reveal: bool,
     tier: str | None,
     trust_submissions: bool,
@@ -282,9 +228,7 @@ def grade(
     \b
     Example: jaxguide grade submissions/ --out results/
     """
-    if take_marks and leave_marks:
-        raise click.UsageError(_("Give `--take-marks` or `--leave-marks`, not both."))
-    need_names(folder, only, as_json=as_json)
+    need_names(folder, only, lessons, as_json=as_json)
     begin_with_zygote([*paths, *files_of(folder)])
     from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.batch.grade_class import ClassRun, Order
@@ -296,7 +240,7 @@ def grade(
     from jaxguide.grading.intake.file_owners import PatternError
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
-    from jaxguide.grading.reports import batch_to_plain, with_marks_elsewhere, write_reports
+    from jaxguide.grading.reports import batch_to_plain, marks_without_store, with_marks_elsewhere, write_reports
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -305,7 +249,7 @@ def grade(
             seed=seed_of(asked_seed, out),
             limits=parse_limits(limits_text or "", course.settings.limits),
             all_or_nothing=all_or_nothing,
-            only=frozenset(only) or None,
+            only=frozenset({*only, *(one.name for topic in lessons for one in course.books[topic].exercises)}) or None,
             tier=tier,
             trust_submissions=trust_submissions,
         )
@@ -317,10 +261,11 @@ def grade(
         raise Unusable(str(error)) from None
     if run.roster is not None and not as_json:
         _say_roster(run.roster)
+    if lost := marks_without_store(out):
+        raise click.UsageError(lost)
     status = None
     try:
         with Store(out) as store:
-            _settle_lost_marks(run, store, True if take_marks else False if leave_marks else None)
             try:
                 if scheduler is None:
                     _say_tier(settings)

@@ -226,7 +226,7 @@ class _Prover:
             answer,
             seed=seed,
             reference=reference,
-            course_digest=self.settings.course_digest,
+            course_digest=self.settings.digests.get(self.exercise.lesson, ""),
             until_failure=until_failure,
         )
 

@@ -74,6 +74,25 @@ def test_a_file_that_cannot_be_read_makes_the_status_1(command: Command, tmp_pat
     assert json.loads(done.stdout)["complete"] is False
 
 
+def test_marks_without_their_store_are_reported_and_never_overwritten(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT, bob=WRONG)
+    assert command().exit_code == 0
+    results = tmp_path / "results"
+    (results / "grading.sqlite").unlink()
+    before = {path: path.read_bytes() for path in results.rglob("*.*") if path.is_file()}
+    for text in (None, "damaged"):
+        if text is not None:
+            (results / "results.json").write_text(text)
+            before[results / "results.json"] = text.encode()
+        done = command()
+        assert done.exit_code == 2
+        assert "has marks, but the store `grading.sqlite` beside it is missing" in done.stderr
+        assert {path: path.read_bytes() for path in results.rglob("*.*") if path.is_file()} == before
+    assert CliRunner().invoke(main, ["report", str(results)]).exit_code == 2
+    (results / "results.json").unlink()
+    assert command().exit_code == 0
+
+
 def test_a_roster_lists_who_sent_nothing_and_the_status_stays_0(command: Command, tmp_path: Path) -> None:
     write(tmp_path, ada=RIGHT)
     (tmp_path / "roster.csv").write_text("student\nada\nzoe\n")

@@ -96,10 +96,7 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
 
 
 def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
-    submissions = [one for row in plain["rows"] for one in _rows(store, row, plain)]
-    submissions += [
-        SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
-    ]
+    submissions = _submissions(store, plain)
     ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
     return BatchResult(
         submissions,
@@ -113,11 +110,65 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
         layers=ran[0].layers if ran else [],
         versions=ran[0].versions if ran else {},
         all_or_nothing=plain["all_or_nothing"],
-        only=plain["only"],
+        only=_only(plain),
         unknown=plain["unknown"],
         passed_over=plain.get("passed_over", []),
         ids=plain.get("ids", {}),
         similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
+    )
+
+
+def _only(plain: dict[str, Any]) -> list[str] | None:
+    before = plain.get("before")
+    if plain["only"] is None or before is None:
+        return list(plain["only"]) if plain["only"] is not None else None
+    earlier = _only(before)
+    return None if earlier is None else sorted({*earlier, *plain["only"]})
+
+
+def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
+    """Return a batch's rows; if it has only some exercises, with the marks of the batch before for all others."""
+    found = [one for row in plain["rows"] for one in _rows(store, row, plain)]
+    found += [
+        SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
+    ]
+    if plain.get("before") is None:
+        return found
+    order = list(plain["points"])
+    anew = {(one.student, one.path): one for one in found}
+    students = {one.student for one in found}
+    merged = dict(anew)
+    for old in _submissions(store, plain["before"]):
+        key = old.student, old.path
+        if old.student not in students:
+            merged.setdefault(key, old)
+        elif old.state is not State.ABSENT:
+            old.results = [one for one in old.results if one.name not in plain["only"]]
+            if key in anew:
+                merged[key] = _together(old, anew[key], order)
+            elif old.results or old.state is not State.GRADED:
+                merged[key] = old
+            if old.results:
+                merged.pop((old.student, Path()), None)  # absent from these exercises alone
+    return list(merged.values())
+
+
+def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) -> SubmissionResult:
+    """Return the result of a file that was graded in two runs, each for other exercises."""
+    lessons = {one.lesson for one in new.results}
+    results = sorted([*old.results, *new.results], key=lambda one: order.index(one.name) if one.name in order else -1)
+    waiting = {name: why for name, why in old.not_graded.items() if any(one.name == name for one in old.results)}
+    return dataclasses.replace(
+        new,
+        lessons=list(dict.fromkeys([*old.lessons, *new.lessons])),
+        results=results,
+        score=round(sum(one.score for one in results), 2),
+        points=sum(one.points for one in results),
+        repairs=list(dict.fromkeys([*old.repairs, *new.repairs])),
+        cells=[*(cell for cell in old.cells if cell["lesson"] not in lessons), *new.cells],
+        fingerprints={**old.fingerprints, **new.fingerprints},
+        not_graded={**waiting, **new.not_graded},
+        habits={**old.habits, **new.habits},
     )
 
 
@@ -194,19 +245,3 @@ def _overridden(submissions: Sequence[SubmissionResult], student: str, lesson: s
     own = [one for one in submissions if name_key(one.student) == name_key(student)]
     own = [one for one in own if one.state is not State.SUPERSEDED]
     return next((one for one in own if lesson in one.lessons), own[0] if own else None)
-
-
-def undo_overrides(batch: BatchResult) -> list[SubmissionResult]:
-    """Restore the grader's points in a batch, in place, and return the rows that have marks of the grader for all."""
-    changed = set()
-    for override in batch.overrides:
-        for one in batch.submissions:
-            result = next((result for result in one.results if result.name == override.exercise), None)
-            if result is None or one is not _overridden(batch.submissions, override.student, result.lesson):
-                continue
-            if override.was is None:
-                changed.add(id(one))
-            else:
-                result.score = override.was
-                one.score = round(sum(result.score for result in one.results), 2)
-    return [one for one in batch.submissions if one.is_complete and id(one) not in changed]

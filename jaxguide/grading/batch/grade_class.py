@@ -4,7 +4,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.control import GraderBroken
+from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
@@ -95,10 +96,24 @@ class ClassRun:
             if not entries:
                 raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
             self.line: LineUp = line_up(
-                entries, course, read=readers.read, roots=order.paths, pattern=pattern, roster=roster
+                entries,
+                course,
+                read=readers.read,
+                roots=order.paths,
+                pattern=pattern,
+                roster=roster,
+                lessons=self._lessons(),
             )
+            if not self.line.files:
+                message = _("No file answers any of these lessons: {lessons}.")
+                raise NothingToGrade(message.format(lessons=", ".join(sorted(self._lessons() or course.books))))
         self._readers = readers
         self.overrides = self._read_overrides()
+
+    def _lessons(self) -> set[str] | None:
+        """Return the lessons of which some exercise is graded, None for all."""
+        only = self.order.settings.only
+        return None if only is None else {self.order.course.exercise(name).lesson for name in only}
 
     def _read_overrides(self) -> list[Override]:
         path = self.order.overrides
@@ -162,16 +177,17 @@ class ClassRun:
         """Return the result of the batch so far."""
         return load_batch(store, self.overrides)
 
-    def row_key(self, one: Submitted, digest: str, course_digest: str) -> RowKey:
+    def row_key(self, one: Submitted, digest: str) -> RowKey:
         """Return the key of a file's row in the store.
 
         Args:
             one: the file.
             digest: SHA-256 of its bytes, or '' if they cannot be read.
-            course_digest: see `course_state_digest`.
         """
         path = str(one.entry.path.absolute())
-        return RowKey(one.student, path, digest, course_digest, settings_digest(self.order.settings))
+        lessons = one.lessons.intersection(self._lessons() or self.order.course.books)
+        state = course_state_digest(self.order.course, lessons or None)
+        return RowKey(one.student, path, digest, state, settings_digest(self.order.settings))
 
     def _settings(self) -> GradeSettings:
         settings = self.order.settings
@@ -203,6 +219,7 @@ class _Records:
         ]
         self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files], self._course.identity)
         self._unconfirmed: list[tuple[int, str, int]] = []
+        self._before = _unlike(store.last_batch(), self._settings.only)
 
     def forget_unconfirmed(self) -> None:
         """Delete the results since the key's answers last passed."""
@@ -236,7 +253,7 @@ class _Records:
             yield place, key, ReadEntry(path, content)
 
     def _key(self, one: Submitted, digest: str) -> RowKey:
-        return self._run.row_key(one, digest, self._course_digest)
+        return self._run.row_key(one, digest)
 
     def _bare(self, one: Submitted, digest: str, state: State) -> SubmissionResult:
         return SubmissionResult(
@@ -311,9 +328,19 @@ class _Records:
             "limits": dataclasses.asdict(settings.limits),
             "all_or_nothing": settings.all_or_nothing,
             "only": None if settings.only is None else sorted(settings.only),
+            "before": self._before,
             "points": {name: (e.lesson, e.title, e.points) for name, e in self._course.exercises.items()},
         }
         self._store.keep_batch(plain)
+
+
+def _unlike(batch: dict[str, Any] | None, only: Collection[str] | None) -> dict[str, Any] | None:
+    """Return the last of a batch and those before it that has other marks than those of these exercises, or None."""
+    if only is None:
+        return None
+    while batch is not None and batch["only"] is not None and set(batch["only"]) <= set(only):
+        batch = batch.get("before")
+    return batch
 
 
 def _readers(order: Order) -> Readers:

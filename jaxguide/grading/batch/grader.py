@@ -233,7 +233,6 @@ class Grader:
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
         self.course_digest = course_state_digest(course) if settings.hidden else ""
-        self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
         tier = usable_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill, self._lent = fill, lent
@@ -391,11 +390,11 @@ class Grader:
         content = entry.read()
         result.digest = hashlib.sha256(content).hexdigest()
         submission = self.read(entry.path, content)
-        result.lessons = submission.lessons
-        if not result.lessons:
+        if not submission.lessons:
             raise UnreadableSubmission(_no_exercise(submission))
-        books = [self.course.books[topic] for topic in result.lessons]
-        books = [one for one in books if any(map(self._is_asked, one.exercises)) or len(books) == 1]
+        books = [self.course.books[topic] for topic in submission.lessons]
+        books = [book for book in books if any(map(self._is_asked, book.exercises))]
+        result.lessons = [book.topic for book in books]
         lessons: list[_Lesson] = []
         with contextlib.ExitStack() as stack:
             # Code that has seen a hidden input can reveal it in any later output, and students may read the output of
@@ -465,7 +464,7 @@ class Grader:
             seed=self.settings.seed,
             reference=reference,
             all_or_nothing=self.settings.all_or_nothing,
-            course_digest=self._inputs_digest,
+            course_digest=digest.course_digest(self.course, [exercise.lesson]) if self.settings.hidden else "",
             planted=self._planted,
         )
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import filelock
 
-from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -184,12 +183,6 @@ class Store:
             if found is None:
                 raise damaged(self.folder)
         return SubmissionResult.from_plain(json.loads(found[0]))
-
-    def graded_files(self) -> set[tuple[str, str, str, str]]:
-        """Return each file's student, digest, course digest and settings, as they are written in a `results.json`."""
-        with _explained(self.folder):
-            rows = self._connection.execute("SELECT student, digest, course_digest, settings FROM submissions")
-            return {(clean(row[0]), *row[1:]) for row in rows}
 
     def forget(self, rows: list[int]) -> None:
         """Delete results, so that their files are graded again."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.cards.shown import Shown
 from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
@@ -37,18 +36,11 @@ class State(enum.StrEnum):
         }[self]
 
 
-_AS_TEXT = "text:"  # no Base64 begins like this
-
-
 def _packed(data: Data) -> str:
-    if isinstance(data, Shown):  # taken from a `results.json`, which has only the text
-        return _AS_TEXT + data
     return base64.b64encode(wire.encode(data)).decode("ascii")
 
 
 def _unpacked(text: str) -> Data:
-    if text.startswith(_AS_TEXT):
-        return Shown(text.removeprefix(_AS_TEXT))
     return wire.decode(base64.b64decode(text))
 
 

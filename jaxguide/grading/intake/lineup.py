@@ -4,8 +4,9 @@ import collections
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.base.text import _
@@ -52,11 +53,13 @@ class Submitted:
         people: its students, more than one if a group handed it in.
         entry: the file.
         replaced: the names of those for whom a later file of theirs counts instead.
+        lessons: the lessons that it answers, as far as it can be read.
     """
 
     people: tuple[Person, ...]
     entry: Entry
     replaced: frozenset[str] = frozenset()
+    lessons: frozenset[str] = frozenset()
 
     @property
     def students(self) -> list[str]:
@@ -179,6 +182,7 @@ def line_up(
     roots: Sequence[Path] = (),
     pattern: StudentPattern | None = None,
     roster: ClassList | None = None,
+    lessons: Collection[str] | None = None,
 ) -> LineUp:
     """Find the students of each file; if a student sent several files for one lesson, the last counts.
 
@@ -189,14 +193,19 @@ def line_up(
     Args:
         entries: the files.
         course: the course.
-        read: reads a file's content; called for the files of students who sent more than one.
+        read: reads a file's content; called for the files of students who sent more than one, or for all if there are
+            several lessons.
         roots: the folders given on the command line.
         pattern: how paths contain the student's name.
         roster: the class list.
+        lessons: the lessons that are graded, by default all; files that answer only others are left out.
     """
     owners = _owners_of(entries, course, roots, pattern, roster or ClassList())
     contents = _Contents(read)
     entries, owners = _without_copies(entries, owners)
+    if lessons is not None:
+        kept = [not (found := contents.lessons(entry)) or not found.isdisjoint(lessons) for entry in entries]
+        entries, owners = list(itertools.compress(entries, kept)), list(itertools.compress(owners, kept))
     by_student: dict[str, list[Entry]] = {}
     for owner, entry in zip(owners, entries, strict=True):
         for person in owner.people:
@@ -215,7 +224,12 @@ def line_up(
     if len(passed_over) == len(entries):
         passed_over = set()
     files = [
-        Submitted(owner.people, entry, frozenset(replaced.get(id(entry), ())))
+        Submitted(
+            owner.people,
+            entry,
+            frozenset(replaced.get(id(entry), ())),
+            frozenset(contents.lessons(entry) if len(course.books) > 1 else course.books),
+        )
         for owner, entry in zip(owners, entries, strict=True)
         if id(entry) not in passed_over
     ]

@@ -11,10 +11,23 @@ from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import is_page
-from jaxguide.grading.reports.read_results import read_results, recorded_course, with_marks_elsewhere
+from jaxguide.grading.reports.read_results import (
+    marks_without_store,
+    read_results,
+    recorded_course,
+    with_marks_elsewhere,
+)
 from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, batch_to_plain, feedback_stems, to_text
 
-__all__ = ["NoResults", "batch_to_plain", "read_results", "recorded_course", "with_marks_elsewhere", "write_reports"]
+__all__ = [
+    "NoResults",
+    "batch_to_plain",
+    "marks_without_store",
+    "read_results",
+    "recorded_course",
+    "with_marks_elsewhere",
+    "write_reports",
+]
 
 
 def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:

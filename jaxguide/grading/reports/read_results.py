@@ -69,17 +69,31 @@ def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
     said, document = str(error), folder / RESULTS_FILE_NAME
     if not isinstance(error, store.DamagedStore):
         return said
-    try:
-        count = sum(one.is_complete for one in read_document(document).submissions)
-    except NoResults:
-        return said
+    count = _count_marks(document)
     message = plural(
-        "`{document}` still has the marks of {count} file: `jaxguide report {document}` writes the reports from it. To "
-        "go on from there, move `{store}` away and grade with --take-marks.",
-        "`{document}` still has the marks of {count} files: `jaxguide report {document}` writes the reports from it. "
-        "To go on from there, move `{store}` away and grade with --take-marks.",
-        count,
+        "`{document}` still has the marks of {count} file: `jaxguide report {document}` writes the reports from it.",
+        "`{document}` still has the marks of {count} files: `jaxguide report {document}` writes the reports from it.",
+        count or 0,
         document=document,
-        store=store.NAME,
     )
     return f"{said} {message}" if count else said
+
+
+def marks_without_store(folder: Path) -> str:
+    """Return why grading must not begin in a folder whose `results.json` has marks that no store has, or ''."""
+    document = folder / RESULTS_FILE_NAME
+    if (folder / store.NAME).exists() or not document.is_file() or _count_marks(document) == 0:
+        return ""
+    message = _(
+        "`{document}` has marks, but the store `{store}` beside it is missing. `jaxguide report {folder}` writes the "
+        "reports from these marks. To grade again, name another folder with --out, or move `{document}` away."
+    )
+    return message.format(document=document, store=store.NAME, folder=folder)
+
+
+def _count_marks(document: Path) -> int | None:
+    """Return how many files have marks in a `results.json`, None if it cannot be read."""
+    try:
+        return sum(one.is_complete for one in read_document(document).submissions)
+    except NoResults:
+        return None
