@@ -314,14 +314,17 @@ class Saves:
     def __init__(self, folder: Path, course: Outline, tell: Callable[[frozenset[Path]], None]):
         self._folder, self._course, self._tell = folder, course, tell
         self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._looks = _looks_of(find_files(folder, course))
 
     def __enter__(self) -> "Saves":
-        threading.Thread(target=self._run, daemon=True).start()
+        self._thread.start()
         return self
 
     def __exit__(self, *unused: object) -> None:
         self._is_over.set()
+        # If Python ends while the thread is in compiled code, the process may abort (watchfiles 1.0).
+        self._thread.join(_LOOKS_AFTER_S)
 
     def _run(self) -> None:
         try:

@@ -59,7 +59,8 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self.console.is_terminal:  # before rich 14.3, a bar that is disabled ends with an empty line
+            self._bar.stop()
 
     def watch(self, result: SubmissionResult, is_new: bool) -> None:
         """Count one result, and print why if it has no marks."""
