@@ -85,7 +85,7 @@ def is_ref(value: Any) -> bool:
 
 
 def _bad(ref: Any) -> np.ndarray:
-    return cast(np.ndarray, ~np.isfinite(np.asarray(ref[...])))
+    return ~np.isfinite(np.asarray(ref[...]))
 
 
 READS = frozenset({GET, SWAP, FREEZE})
