@@ -228,9 +228,25 @@ ORDERED_VMAP = _phrase(ValueError, r"Cannot `vmap` ordered IO callback")
 IO_JVP = _phrase(ValueError, r"IO callbacks do not support JVP")
 NO_TRANSPOSE = _phrase(ValueError, r"transpose")
 IO_VMAP_COND = _phrase(NotImplementedError, r"IO effect not supported in vmap-of-cond")
+IO_VMAP_WHILE = _phrase(Exception, r"[Oo]rdered IO effects not supported in (?:vmap|while_loop with batched predicate)")
 HOST_RESULT = _phrase(
     RuntimeError, r"Incorrect output (shape|dtype) for return value #\d+: Expected: (.+?), Actual: (.+?)\s*$"
 )
+
+# Of a `jax.Ref`. Where the function that returns it was traced, and which of its results it is.
+REF_RETURNED = _phrase(
+    ValueError,
+    r"function (\S+) at (.+?):(\d+) traced for [^\n]+? returned a mutable array reference of type [^\n]+?"
+    r"(?: at output tree path result(\S+))?, but mutable array references cannot be returned",
+)
+REF_TWICE = _phrase(ValueError, r"only one reference to a mutable array may be passed .* appeared at both ([^ ]+) and")
+REF_CLOSED_OVER = _phrase(ValueError, r"a mutable array reference .* was both closed over and passed as the argument")
+# In 0.10.2, in forward mode, and in 0.12.
+REF_DIFFERENTIATED = _phrase(
+    (TypeError, ValueError),
+    r"Expected cotangent type Ref\{|must be called on `Ref` types|cannot differentiate with respect to a Ref-typed",
+)
+REF_WRITE = _phrase(Exception, r"operation with (?:a )?(differentiated|vmapped) value on an? [\w-]+ array reference")
 
 # The message has the traceback of the host function, below that of the thread that runs the program.
 HOST_FAILURE = _phrase(Exception, r"Traceback \(most recent call last\):\n  File .*callback\.py")

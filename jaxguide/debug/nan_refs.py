@@ -1,7 +1,7 @@
 """Remember which NaNs and infinities were written to which elements of a `jax.Ref`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -40,11 +40,11 @@ class RefOrigins:
     def elements(self, step: interpret.BoundEquation) -> np.ndarray:
         """Return the elements of a Ref to which a `swap` or `addupdate` writes, as a mask."""
         _outputs, written = self._run(step, np.zeros(step.inputs[0].shape, np.int32))
-        return np.not_equal(written, 0)
+        return cast(np.ndarray, written != 0)
 
     def added(self, step: interpret.BoundEquation) -> np.ndarray:
         """Return the elements that became bad when an `addupdate` ran, as a mask."""
-        return np.logical_and(_bad(step.inputs[0]), ~self._before.pop(id(step)))
+        return cast(np.ndarray, _bad(step.inputs[0]) & ~self._before.pop(id(step)))
 
     def labels(self, step: interpret.BoundEquation) -> np.ndarray:
         """Return the labels of the elements that a `get`, `swap` or `freeze` gave, before a `swap` writes."""
@@ -85,7 +85,7 @@ def is_ref(value: Any) -> bool:
 
 
 def _bad(ref: Any) -> np.ndarray:
-    return np.logical_not(np.isfinite(np.asarray(ref[...])))
+    return ~np.isfinite(np.asarray(ref[...]))
 
 
 READS = frozenset({GET, SWAP, FREEZE})

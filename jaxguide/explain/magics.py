@@ -1,6 +1,7 @@
 """Provide the `%jaxguide` magic of IPython and notebooks, which draws a picture of a call."""
 
 import ast
+import contextlib
 import importlib
 import inspect
 import re
@@ -159,7 +160,8 @@ def _refused(error: BaseException) -> bool:
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        if file != "<%jaxguide>" and not file.startswith(_PACKAGE):
+        # The frame of `contextlib` is that of a helper's decorator.
+        if file not in ("<%jaxguide>", contextlib.__file__) and not file.startswith(_PACKAGE):
             return False
         step = step.tb_next
     return True

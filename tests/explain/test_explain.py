@@ -136,6 +136,7 @@ def test_every_way_of_filtering_tracebacks_gives_the_same_explanation(mode: str,
 UNKNOWN = {
     "a_plain_mistake": "1 / 0",
     "a_missing_name": "jnp.ones(3) + y",
+    "an_array_read_as_a_ref": "jax.ref.get(jnp.ones(3), 0)",
     "a_missing_key": "{}['a']",
     "a_wrong_call": "jnp.sin(1.0, 2.0, 3.0, 4.0)",
     "raised_by_the_student_with_the_words_of_jax": (

@@ -178,6 +178,29 @@ def ordered_batch(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+@explains(error_texts.IO_VMAP_WHILE)
+def batched_loop(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jax.vmap` of a `while_loop` that calls the host with effects."""
+    call = scene.call()
+    if call is None:
+        return None
+    return scene.explanation(
+        "io_callback_in_batched_loop",
+        title=_("An `io_callback` in a loop under `jax.vmap`"),
+        what=_("`{text}` calls the host in its body or condition.").format(text=scene.quote(call.func)),
+        variable=scene.quote(call.args[-1]) if call.args else None,
+        why=_(
+            "`jax.vmap` runs the loop until the last row is done, so the host would be called for rows that are done "
+            "already, and rows have no order."
+        ),
+        fixes=[
+            _as_map(scene),
+            scene.advice(_("If the host function has no side effects, call it with `jax.pure_callback`.")),
+        ],
+        link=_PAGE,
+    )
+
+
 @explains(error_texts.IO_VMAP_COND)
 def batched_branch(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.vmap` of a `cond` with an `io_callback` in a branch."""

@@ -1,6 +1,6 @@
 """Cases of callbacks under transformations."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code, no_edits
 
 CASES = [
     Case(
@@ -92,5 +92,32 @@ result = jax.vmap(f)(jnp.arange(3.0))
 """,
         result="result",
         after_fix=[[0.0, 1.0, 2.0]],
+    ),
+    Case(
+        name="io_vmap_while",
+        kind="io_callback_in_batched_loop",
+        variable="x",
+        source="""
+from jaxguide.callbacks import io_function
+read = io_function(lambda x: x, out=lambda x: x, ordered=False)
+def f(x):
+    return lax.while_loop(lambda c: c < 3, lambda c: c + read(c), x)  # <--
+result = jax.vmap(f)(jnp.arange(1.0, 3.0))
+""",
+        result="result",
+        after_fix=[[4.0, 4.0], no_code],
+    ),
+    Case(
+        name="io_vmap_ordered_while",
+        kind="io_callback_in_batched_loop",
+        variable="x",
+        source="""
+from jax.experimental import io_callback
+def f(x):
+    return lax.while_loop(lambda c: c < 3, lambda c: c + io_callback(lambda x: x, c, c, ordered=True), x)  # <--
+result = jax.vmap(f)(jnp.arange(1.0, 3.0))
+""",
+        result="result",
+        after_fix=[[4.0, 4.0], no_code],
     ),
 ]
