@@ -10,7 +10,7 @@ from collections.abc import Iterable
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BUILTINS = frozenset(dir(builtins))
 # Functions that change what they are given.
-_CHANGES_ARGUMENTS = re.compile(r"(register|shuffle|copyto|put|fill|heap|setattr|delattr)")
+_CHANGES_ARGUMENTS = re.compile(r"(register|update_wrapper|shuffle|copyto|put|fill|heap|setattr|delattr)")
 # Functions of modules that change how the rest of the program runs.
 _CONFIGURES = re.compile(r"(set_|setdefault|update|seed$|enable|disable|filterwarnings|simplefilter|use$)")
 
@@ -90,7 +90,9 @@ def changed_names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, _DEFINITIONS):
+        if isinstance(part, _DEFINITIONS):  # `@f.defjvp` changes f
+            calls = [one.func if isinstance(one, ast.Call) else one for one in part.decorator_list]
+            touched |= {_root(call) for call in calls if isinstance(call, ast.Attribute)} - {""}
             continue
         for target in _targets(part):
             if isinstance(target, ast.Attribute | ast.Subscript) and (root := _root(target)):
@@ -171,14 +173,16 @@ def statements(source: str, first_line: int = 1) -> list[Statement]:
     return found
 
 
-def needed(available: Iterable[Statement], names: Iterable[str]) -> list[Statement]:
+def needed(
+    available: Iterable[Statement], names: Iterable[str], elsewhere: frozenset[str] = frozenset()
+) -> list[Statement]:
     """Return the statements that define `names` and everything these need in turn, in order, and all star imports.
 
     A statement that binds none of these but changes one of their values, as `settings["rate"] = 0.5` or
-    `register_pytree_node(Point, ...)` do, is also returned, unless it reads a name that no statement binds. Changes of
-    modules are not: they would hold for all code in the process.
+    `register_pytree_node(Point, ...)` do, is also returned, unless it reads a name that no statement binds and that is
+    not bound `elsewhere`. Changes of modules are not: they would hold for all code in the process.
     """
-    return _slice(list(available), names)[0]
+    return _slice(list(available), names, elsewhere)[0]
 
 
 def left_out(available: Iterable[Statement], names: Iterable[str]) -> list[tuple[Statement, frozenset[str]]]:
@@ -202,15 +206,18 @@ def left_out(available: Iterable[Statement], names: Iterable[str]) -> list[tuple
     return found
 
 
-def _slice(pool: list[Statement], names: Iterable[str]) -> tuple[list[Statement], set[str]]:
+def _slice(
+    pool: list[Statement], names: Iterable[str], elsewhere: frozenset[str] = frozenset()
+) -> tuple[list[Statement], set[str]]:
     """Return the statements that `needed` returns, and all names that are needed."""
     bound, imported = _bound(pool)
+    known = bound | elsewhere | _BUILTINS
     wanted, kept = set(names), {i for i, s in enumerate(pool) if "*" in s.binds}
     growing = True
     while growing:
         growing = False
         for i, statement in enumerate(pool):
-            changes = statement.touches & wanted & (bound - imported) and statement.reads <= bound | _BUILTINS
+            changes = statement.touches & wanted & (bound - imported) and statement.reads <= known
             if i not in kept and (statement.binds & wanted or changes):
                 kept.add(i)
                 wanted |= statement.reads

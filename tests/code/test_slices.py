@@ -72,6 +72,12 @@ settings["answer"] = answer(3)
 jax.config.update("jax_enable_x64", True)
 jax.numpy.sum(jax.numpy.ones(3))
 del settings["a"]
+@jax.custom_jvp
+def square(x):
+    return x * x
+@square.defjvp
+def slope_of_square(x, dx):
+    return x[0] * x[0], 2 * x[0] * dx[0]
 """
 
 
@@ -92,6 +98,7 @@ def test_statements_that_bind_no_name_are_kept_where_what_they_change_is_needed(
     ]
     assert changes_kept("Point") == points
     assert changes_kept("cards") == ["import random", "cards = [3, 1]", "random.shuffle(cards)"]
+    assert changes_kept("square") == ["import jax", "@jax.custom_jvp", "@square.defjvp"]
 
 
 def test_changes_that_are_left_out_are_told_with_the_names_that_no_statement_binds() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.code.slices import Statement, bound_names, global_names, needed, statements
+from jaxguide.code.slices import Statement, bound_names, first_line_of, global_names, needed, statements
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, decorator_line, decorators, parse_cells
 from jaxguide.course.exercise import AuthorError, Planted, Task
@@ -374,19 +374,20 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
         AuthorError: there is not exactly one answer to the exercise, or two have the same name.
     """
     planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
-    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
+    found: list[tuple[str, str, ast.stmt, str]] = []
     for node in ast.parse(cell.source).body:
         if isinstance(node, ast.FunctionDef):
             roles = [role for role in decorators(node) if role in PLANTED_DECORATORS]
-            if roles:
-                source = _with_helpers(function_source(cell, node, cell.kind), helpers)
-                planted[roles[0]].append(Planted(node.name, source, decorator_line(node, cell), path))
+            found += [(role, node.name, node, function_source(cell, node, cell.kind)) for role in roles[:1]]
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
             assert isinstance(node.value, ast.Call)
-            source = f"{cell.kind} = {ast.get_source_segment(cell.source, node.value.args[1])}"
-            name = ast.literal_eval(node.value.args[0])
-            planted[role].append(Planted(name, _with_helpers(source, helpers), cell.line + node.lineno, path))
+            value = ast.get_source_segment(cell.source, node.value.args[1])
+            found.append((role, ast.literal_eval(node.value.args[0]), node, f"{cell.kind} = {value}"))
+    names = frozenset(name for _role, name, _node, _source in found)
+    for role, name, node, source in found:
+        whole = _with_its_cell(cell, name, source, first_line_of(node), names)
+        planted[role].append(Planted(name, whole, cell.line + first_line_of(node), path))
     _check_planted(path, cell, planted)
     return planted
 
@@ -405,9 +406,39 @@ def function_source(cell: PercentCell, node: ast.FunctionDef, name: str) -> str:
     return "\n".join([*other_decorators(node, lines), *body])
 
 
-def _with_helpers(source: str, helpers: list[Statement]) -> str:
-    used = [s.source for s in needed(helpers, global_names(source))]
-    return "\n\n\n".join([*used, source]) + "\n"
+def _with_its_cell(cell: PercentCell, name: str, source: str, line: int, planted: frozenset[str]) -> str:
+    """Return an answer with the statements of its cell that it needs or that change it, in the cell's order.
+
+    Args:
+        cell: the cell.
+        name: the answer's name in the cell; in its source, it bears the exercise's name.
+        source: the answer's own source.
+        line: its first line in the cell.
+        planted: the names of all answers in the cell.
+    """
+    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
+    if name != cell.kind:  # leave out what changes the key's answer
+        helpers = [s for s in helpers if cell.kind not in s.binds | s.touches]
+    above, below = (
+        [_renamed_statement(s, name, cell.kind) for s in helpers if (s.line < line) == is_above]
+        for is_above in (True, False)
+    )
+    pool = [*above, _renamed_statement(statements(source)[0], name, cell.kind), *below]
+    elsewhere = frozenset[str]().union(*(s.reads for s in pool)) - planted
+    return "\n\n\n".join(s.source for s in needed(pool, {cell.kind}, elsewhere)) + "\n"
+
+
+def _renamed_statement(statement: Statement, old: str, new: str) -> Statement:
+    """Return a statement that reads and changes the name `new` instead of `old`."""
+    if old == new or old not in statement.reads | statement.binds:
+        return statement
+    lines = statement.source.encode().split(b"\n")  # columns count bytes
+    nodes = [node for node in ast.walk(ast.parse(statement.source)) if isinstance(node, ast.Name) and node.id == old]
+    for node in sorted(nodes, key=lambda node: node.col_offset, reverse=True):
+        line, first, last = lines[node.lineno - 1], node.col_offset, node.end_col_offset
+        if line[first:last] == old.encode():  # before Python 3.12, places in f-strings are not exact
+            lines[node.lineno - 1] = line[:first] + new.encode() + line[last:]
+    return statements(b"\n".join(lines).decode())[0]
 
 
 def _is_authors(source: str) -> bool:

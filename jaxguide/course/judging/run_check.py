@@ -80,7 +80,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         result.message = _("What your function returned has another form than the contract asks for.")
         if seen.got == "None":
             result.message = _("Your function returned None. Is the `return` missing?")
-        result.trouble = _trouble(error)
+        result.trouble = _trouble(error, check)
         result.idea = check.idea
         return False
     result.verdict, result.on = Verdict.PASSED, ""
@@ -105,9 +105,10 @@ def _constants(function: Callable[..., None]) -> list[Any]:
     return found
 
 
-def _trouble(error: Exception) -> str:
-    """Describe an exception that the check itself raised, for its author."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
+def _trouble(error: Exception, check: Check) -> str:
+    """Describe an exception that the check itself raised, for its author, with the last line in the check's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = next((frame for frame in reversed(frames) if frame.filename == str(check.path)), frames[-1])
     return f"{type(error).__name__}: {str(error)[:_TROUBLE_LIMIT]} ({Path(where.filename).name}:{where.lineno})"
 
 

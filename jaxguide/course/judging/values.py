@@ -5,20 +5,55 @@ below, and tuple, list and dict of these, so none of the student's methods can r
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.jaxpr.value_words import describe_container, dtype_and_shape
 
 Data = Any  # one of the classes below, a Python scalar, str, np.dtype, or tuple/list/dict of Data
 
 
+class _Opaque:
+    """Data that a check compares as a whole: what else Python could do with it says what to write instead."""
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        message = _(
+            "{what} is not a number or an array; compare it by `expect_equal` or `expect_different`, see the words of "
+            "keys in `got.bits`, and call a returned function by `answer.then(...)`"
+        )
+        raise TypeError(message.format(what=describe_type(self)))
+
+    __hash__ = object.__hash__
+    __array_ufunc__ = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        message = _("{what} has no `{name}` in a check")
+        raise AttributeError(message.format(what=describe_type(self), name=name))
+
+
+for _operation in (
+    *("eq", "ne", "lt", "le", "gt", "ge", "bool", "call", "len", "iter", "getitem", "array", "float", "int"),
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "rmatmul", "pow", "neg", "abs"),
+):
+    setattr(_Opaque, f"__{_operation}__", _Opaque._refuse)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class ArrayData:
-    """An array or array scalar: its values, whether its type is weak, and its library ('jax' or 'numpy')."""
+class ArrayData(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array or array scalar: its values, whether its type is weak, and its library ('jax' or 'numpy').
+
+    It has the operators and attributes of a NumPy array, which give plain NumPy arrays.
+
+    >>> got = to_data(jax.numpy.arange(3.0))
+    >>> got != 1, float(2 - got.mean())
+    (array([ True, False,  True]), 1.0)
+    """
 
     values: np.ndarray
     weak_type: bool = False
@@ -32,28 +67,39 @@ class ArrayData:
     def dtype(self) -> np.dtype:
         return self.values.dtype
 
+    __hash__ = object.__hash__
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype, copy=copy)
 
-    def __len__(self) -> int:
-        return len(self.values)
+    def __jax_array__(self) -> jax.Array:
+        return jax.numpy.asarray(self.values)
 
-    def __getitem__(self, index: Any) -> np.ndarray:
-        picked: np.ndarray = self.values[index]
-        return picked
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(one is self for one in options.get("out", ())):  # `got += 1` makes a new array
+            del options["out"]
+        plain = (np.asarray(one) if isinstance(one, ArrayData | jax.Array) else one for one in inputs)
+        return getattr(ufunc, method)(*plain, **options)
 
-    def __float__(self) -> float:
-        return float(self.values)
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__") and hasattr(np.ndarray, name):
+            return getattr(self.values, name)
+        message = _(
+            "what an answer returns is like a NumPy array, which has no `{name}`; write `jnp.asarray(got).{name}`"
+        )
+        raise AttributeError(message.format(name=name))
 
-    def __int__(self) -> int:
-        return int(self.values)
 
-    def __bool__(self) -> bool:
-        return bool(self.values)
+def _forwarded(operation: str) -> Callable[..., Any]:
+    return lambda self, *args: getattr(self.values, operation)(*args)
+
+
+for _operation in ("len", "iter", "contains", "getitem", "float", "int", "index", "complex", "bool", "format"):
+    setattr(ArrayData, f"__{_operation}__", _forwarded(f"__{_operation}__"))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class KeyData:
+class KeyData(_Opaque):
     """An array of typed PRNG keys: its bits (uint32[..., n]) and the name of its implementation."""
 
     bits: np.ndarray
@@ -64,11 +110,18 @@ class KeyData:
         return self.bits.shape[:-1]
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return len(self.bits[..., 0])
+
+    def __getitem__(self, index: Any) -> "KeyData":
+        places = np.arange(self.bits[..., 0].size).reshape(self.shape)[index]
+        return KeyData(self.bits.reshape(-1, self.bits.shape[-1])[places], self.impl)
+
+    def __iter__(self) -> Iterator["KeyData"]:
+        return iter([self[place] for place in range(len(self))])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class NodeData:
+class NodeData(_Opaque):
     """A namedtuple or a registered pytree: the type's name, its named or numbered children, and its static part."""
 
     type_name: str
@@ -76,10 +129,14 @@ class NodeData:
     static: Data = None
 
     def __getattr__(self, name: str) -> Data:
-        try:
-            return self.__dict__["children"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+        children = self.__dict__.get("children", {})
+        return children[name] if name in children else super().__getattr__(name)
+
+    def __len__(self) -> int:
+        return len(self.children)
+
+    def __iter__(self) -> Iterator[Data]:
+        return iter(self.children.values())
 
     def __getitem__(self, index: int) -> Data:
         return list(self.children.values())[index]
@@ -109,11 +166,19 @@ class InputFunction:
 
 
 @dataclasses.dataclass(frozen=True)
-class Unsupported:
+class Unsupported(_Opaque):
     """A value that is not data: the name of its type and, optionally, a note about it."""
 
     type_name: str
     note: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Unsupported):
+            self._refuse()
+        return (self.type_name, self.note) == (other.type_name, other.note)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
 
 class NotData(TypeError):
@@ -180,7 +245,7 @@ def _node_to_data(value: Any, depth: int) -> Data:
     if callable(value):
         return Unsupported("function")
     try:
-        children, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda x: x is not value)
+        children, _form = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda x: x is not value)
     except Exception:  # a student's flatten rule may raise anything
         return Unsupported(kind.__name__)
     if len(children) == 1 and children[0][1] is value:
