@@ -117,7 +117,6 @@ class _Prover:
         assert exercise.key is not None
         self.book, self.exercise, self.key = book, exercise, exercise.key
         self.settings, self.proof, self.stuck = settings, proof, stuck
-        self.answers: dict[str, LimitedAnswer] = {}
         self.tapes = Tape(), Tape()
         self.at = self.key.answer
         self.watch = TimeLimit(settings.limits, self._tell_stuck if stuck else None)
@@ -231,15 +230,13 @@ class _Prover:
         )
 
     def _answer(self, planted: Planted) -> LimitedAnswer:
-        """Return a planted answer, run only once so that its compiled programs serve every seed."""
-        if planted.name not in self.answers:
-            self.at = planted
-            namespace = self._run(planted.source)
-            self.answers[planted.name] = self._limited(namespace[self.exercise.name], namespace)
-        return self.answers[planted.name]
+        """Run a planted answer, anew each time: what it and its traces have noted must not decide on later verdicts."""
+        self.at = planted
+        namespace = self._run(planted.source)
+        return self._limited(namespace[self.exercise.name], namespace)
 
     def _reference(self, planted: Planted) -> LocalAnswer:
-        """Return the key's answer, limited only until it is proven."""
+        """Run the key's answer, limited only until it is proven."""
         answer = self._answer(self.key.answer)
         return answer.apart() if planted is self.key.answer else LocalAnswer(answer.name, answer.function, answer.names)
 

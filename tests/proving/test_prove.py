@@ -47,6 +47,46 @@ def test_what_an_answer_sets_in_numpy_is_gone_after_its_exercise(tiny: Path) -> 
     assert np.get_printoptions() == before
 
 
+# Each of these is right or wrong by what it has noted since its module ran.
+NOTES = """
+_calls = []
+_traced = []
+_jitted = jax.jit(lambda x: (_traced.append(1), 2 * x)[1])
+
+
+@wrong(rejected_by="twice_the_input", says="It counts the traces of all calls.")
+def counts_traces(x):
+    y = _jitted(x)
+    return y + len(_traced) - 1
+
+
+@alternative
+def right_until_the_fifth_call(x):
+    _calls.append(x)
+    return 2 * x if len(_calls) < 5 else 3 * x
+
+"""
+
+
+def test_verdicts_do_not_depend_on_the_order_of_answers_and_seeds(tiny: Path) -> None:
+    edit(tiny, "solutions/tiny.py", "\n# %% guess_shape", f"{NOTES}\n# %% guess_shape")
+    key = "    _calls.append(x)\n    return 2 * x if len(_calls) < 5 else 3 * x\n"
+    edit(tiny, "solutions/tiny.py", "    return 2 * x\n", key)
+    course = load_course(tiny)
+    exercise = course.exercise("double")
+    assert exercise.key is not None
+    found = []
+    for seeds, turned in ((1, 0), (3, 1), (2, 2), (1, 2)):
+        wrong, right = ([*part[turned:], *part[:turned]] for part in (exercise.key.wrong, exercise.key.alternatives))
+        key_turned = dataclasses.replace(exercise.key, wrong=wrong, alternatives=right)
+        one = dataclasses.replace(exercise, key=key_turned)
+        proof = prover.prove_exercise(course.book_of(exercise), one, ProofSettings.of_course(course, seeds))
+        assert [str(problem) for problem in proof.problems] == []
+        found.append(proof.verdicts)
+    assert found == [found[0]] * 4
+    assert len(found[0]) == 8
+
+
 def test_a_course_is_proven_with_the_hidden_inputs_that_graders_use(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
