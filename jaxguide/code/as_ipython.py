@@ -41,6 +41,7 @@ _OPTIONS = re.compile(r"(?:--no-raise-error\s+|-[qr]+\s+|-[DTls]\s*\S+\s+)*")
 # IPython searches a line for `?` in time that grows with the square of its length.
 LINE_LIMIT = 10_000
 MAGICS_LIMIT = 500  # as in IPython, which runs no cell that has more
+_DEEPEST = 20  # cell magics, one below the other
 # How often code after a bracket that is never closed is read again.
 _RECOVERIES = 10
 UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
@@ -96,10 +97,10 @@ def _manager() -> Any:
 
 
 def _transformed(source: str) -> CellCode:
-    manager, lines = _manager(), _lines(source)
-    head: list[str] = []
+    manager, lines = _manager(), _lines(source.lstrip("\n"))
+    head = [""] * (len(source) - len(source.lstrip("\n")))
     magics: list[str] = []
-    while lines:
+    while lines and len(magics) < _DEEPEST:
         count = len(lines)
         for clean in manager.cleanup_transforms:
             lines = _lines("".join(clean(lines)).removesuffix("\n"))
@@ -119,7 +120,7 @@ def _transformed(source: str) -> CellCode:
     for part in logical_lines(lines):
         made, text = part, " ".join(line.strip().removesuffix("\\").strip() for line in part)
         if not set("!%?,;/").isdisjoint(text):
-            if len(magics) >= MAGICS_LIMIT or len(text) > LINE_LIMIT:
+            if len(magics) + 1 >= MAGICS_LIMIT or len(text) > LINE_LIMIT:
                 is_too_much = True
             else:
                 made = manager.do_token_transforms(part)
@@ -130,7 +131,7 @@ def _transformed(source: str) -> CellCode:
             if "get_ipython()" in made[0] or call is not None:
                 magics.append(text)
         code += made + ["\n"] * (len(part) - len(made))
-    python = "\n".join([*head, "".join(code).removesuffix("\n")])
+    python = "\n".join([*head, *(["".join(code).removesuffix("\n")] if lines else [])])
     if is_python(python):
         return CellCode(python, tuple(magics))
     word = python.split(maxsplit=1)[0]

@@ -167,7 +167,7 @@ def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
         raise UnreadableSubmission(_("The file is empty."))
     encoding = _encoding(path, content)
     try:
-        return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n"), encoding
+        return _with_line_feeds(content.decode(encoding)), encoding
     except UnicodeDecodeError as error:
         message = _("The file is not text: its byte {place} is not {encoding}.")
         message = message.format(place=error.start, encoding=encoding.removesuffix("-sig").upper())
@@ -236,7 +236,11 @@ def _source(cell: dict[str, Any]) -> str:
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
     # JSON can contain lone surrogates, which Python cannot compile and terminals cannot print.
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+    return _with_line_feeds(source.encode("utf-8", "replace").decode()) if isinstance(source, str) else ""
+
+
+def _with_line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 _MARIMO = re.compile(

@@ -4,6 +4,8 @@ The grader starts it and does not import it. This process does not decide about 
 a check or another submission.
 """
 
+import __future__
+
 import ast
 import builtins
 import contextlib
@@ -22,6 +24,7 @@ from typing import Any
 from jaxguide.base.held_folders import hold
 
 FIRST_PRIVATE_DESCRIPTOR = 200
+_FEATURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
 # However long the names of files, this many fit into a reply.
 _FILES_AT_A_TIME, _BYTES_AT_A_TIME = 100, 4 * 2**20
 
@@ -225,6 +228,7 @@ class StudentNamespace:
         self.given: dict[str, Any] = {}
         self.answers: dict[str, Any] = {}
         self._loop: Any = None
+        self._features = 0  # that `from __future__` switched on, for the cells below, too
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request from the grader: 'setup', 'define' or 'ask'."""
@@ -271,19 +275,22 @@ class StudentNamespace:
         return {**reply, "bound": bound, "values": values}
 
     def run(self, filename: str, source: str, may_await: bool = False) -> dict[str, Any]:
-        """Run source in the namespace; return an exception as data."""
+        """Run source in the namespace, one statement after the other as IPython does; return an exception as data."""
         from jaxguide.course.judging.evaluate import Printed, describe_error
         from jaxguide.course.judging.unattended import unattended
 
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         out, error = Printed(), None
-        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if may_await else 0
+        flags = self._features | (ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if may_await else 0)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), unattended():
             try:
-                code = compile(source, filename, "exec", flags, dont_inherit=True)
-                awaited = eval(code, self.names)
-                if code.co_flags & inspect.CO_COROUTINE:
-                    self._event_loop().run_until_complete(awaited)
+                for node in compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True).body:
+                    code = compile(ast.Module([node], []), filename, "exec", flags, dont_inherit=True)
+                    self._features |= code.co_flags & _FEATURES
+                    flags |= self._features
+                    awaited = eval(code, self.names)
+                    if code.co_flags & inspect.CO_COROUTINE:
+                        self._event_loop().run_until_complete(awaited)
             except BaseException as raised:  # also a sys.exit() in the cell
                 error = describe_error(raised).to_plain()
         return {"failed": error}
