@@ -34,6 +34,11 @@ def _item(default: str) -> Callable[[Any], Any]:
     return click.option("--item", default=default, show_default=True, help="The name of the item in the gradebook.")
 
 
+_lessons = click.option(
+    "--lesson", "lessons", multiple=True, metavar="LESSON", help="Export the total of this lesson; may be repeated."
+)
+
+
 def _out(default: str) -> Callable[[Any], Any]:
     kind = click.Path(dir_okay=False, path_type=Path)
     return click.option("--out", type=kind, default=Path(default), show_default=True, help="The file to write.")
@@ -42,9 +47,10 @@ def _out(default: str) -> Callable[[Any], Any]:
 @export.command()
 @_results
 @_item("Grade")
+@_lessons
 @click.option("--students-are", metavar="FIELD", help="The Moodle field that contains the names of your students.")
 @_out("moodle.csv")
-def moodle(results: Path, item: str, students_are: str | None, out: Path) -> None:
+def moodle(results: Path, item: str, lessons: tuple[str, ...], students_are: str | None, out: Path) -> None:
     """Write marks as a CSV file that Moodle imports. Students without a mark get an empty cell.
 
     Students are identified by what Moodle's files and the roster say: participant, username, ID number, mail address.
@@ -56,19 +62,20 @@ def moodle(results: Path, item: str, students_are: str | None, out: Path) -> Non
 
     where = _("Moodle: Grades, Export, or the grading worksheet of the assignment")
     ids = MOODLE_IDS if students_are is None else None
-    _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are), ids, where)
+    _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are), ids, where, lessons)
 
 
 @export.command()
 @_results
 @_item("jaxguide")
+@_lessons
 @click.option(
     "--students-are",
     type=click.Choice(["SIS Login ID", "SIS User ID", "ID"]),
     help="The Canvas column that contains the names of your students.",
 )
 @_out("canvas.csv")
-def canvas(results: Path, item: str, students_are: str | None, out: Path) -> None:
+def canvas(results: Path, item: str, lessons: tuple[str, ...], students_are: str | None, out: Path) -> None:
     """Write marks as a CSV file that Canvas imports. Students without a mark get an empty cell.
 
     Students are identified by the ids in the names of Canvas's files and in the roster.
@@ -79,13 +86,17 @@ def canvas(results: Path, item: str, students_are: str | None, out: Path) -> Non
     from jaxguide.grading.reports.csv_tables import CANVAS_IDS, canvas_csv
 
     ids = CANVAS_IDS if students_are is None else None
-    _write_gradebook(
-        results, out, lambda batch: canvas_csv(batch, item, students_are), ids, _("Canvas: Grades, Export")
-    )
+    where = _("Canvas: Grades, Export")
+    _write_gradebook(results, out, lambda batch: canvas_csv(batch, item, students_are), ids, where, lessons)
 
 
 def _write_gradebook(
-    results: Path, out: Path, make: "Callable[[BatchResult], str]", ids: Mapping[str, str] | None, where: str
+    results: Path,
+    out: Path,
+    make: "Callable[[BatchResult], str]",
+    ids: Mapping[str, str] | None,
+    where: str,
+    lessons: tuple[str, ...],
 ) -> None:
     """Write marks, and warn of students whom the platform will not match.
 
@@ -95,14 +106,20 @@ def _write_gradebook(
         make: makes its text.
         ids: the ids by which the platform matches students; None if the instructor says that names are such.
         where: where the platform exports a roster.
+        lessons: the lessons whose total is exported; all if it is empty.
     """
     from jaxguide.base.clean import clean
     from jaxguide.base.files import write_whole
     from jaxguide.grading.reports import NoResults, read_results
     from jaxguide.grading.reports.csv_tables import without_a_mark, without_id
+    from jaxguide.grading.reports.marks import of_lessons
 
     try:
         batch = read_results(results)
+        if missing := sorted(set(lessons) - set(batch.lessons)):
+            message = _("The results have no lesson `{lesson}`, only these: {lessons}.")
+            raise click.UsageError(message.format(lesson=missing[0], lessons=", ".join(batch.lessons)))
+        batch = of_lessons(batch, lessons) if lessons else batch
         unknown = without_id(batch, ids) if ids is not None else []
         if unknown:
             message = plural(
@@ -121,6 +138,9 @@ def _write_gradebook(
     except OSError as error:
         raise click.ClickException(str(error)) from None
     click.echo(_("Written: {file}").format(file=out))
+    if len(batch.lessons) > 1:
+        message = _("It has the total of these lessons: {lessons}. Choose with --lesson.")
+        click.echo(message.format(lessons=", ".join(batch.lessons)))
     empty = without_a_mark(batch)
     if empty:
         click.echo(plural("{count} student has no mark:", "{count} students have no mark:", len(empty)))
@@ -130,6 +150,7 @@ def _write_gradebook(
 
 @export.command()
 @click.option("--seed", type=int, help="The seed of every random input; by default a new one, stored in the zip.")
+@click.option("--lesson", "lessons", multiple=True, metavar="LESSON", help="Grade only this lesson; may be repeated.")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this exercise; may be repeated.")
 @click.option("--all-or-nothing", is_flag=True, help="Give no partial marks.")
 @click.option(
@@ -152,6 +173,7 @@ def _write_gradebook(
 @course_option
 def gradescope(
     seed: int | None,
+    lessons: tuple[str, ...],
     only: tuple[str, ...],
     all_or_nothing: bool,
     visibility: str,
@@ -166,7 +188,7 @@ def gradescope(
     \b
     Example: jaxguide export gradescope --course mycourse/ --out autograder.zip
     """
-    need_names(folder, only)
+    need_names(folder, only, lessons)
     from jaxguide.course.judging.draw import fresh_seed
     from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.exports.gradescope_harness import AutograderSettings
@@ -176,7 +198,7 @@ def gradescope(
     try:
         settings = AutograderSettings(
             seed=fresh_seed() if seed is None else seed,
-            only=only,
+            only=(*only, *(one.name for topic in lessons for one in course.books[topic].exercises)),
             all_or_nothing=all_or_nothing,
             visibility=visibility,
             trust_submissions=trust_submissions,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # How many of the students who are not on the roster are named in the terminal; the report names all.
 _SOME = 5
+_MOST_CHANGES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
 
@@ -131,6 +132,16 @@ def _say_passed_over(paths: list[str]) -> None:
         names=", ".join(paths[:_SOME]) + (", …" if len(paths) > _SOME else ""),
     )
     click.echo(message)
+
+
+def _say_changes(changes: list[str]) -> None:
+    from jaxguide.base.clean import clean
+
+    click.echo(_("Since the last run:"))
+    for line in changes[:_MOST_CHANGES]:
+        click.echo(f"  {clean(line, 300)}")
+    if len(changes) > _MOST_CHANGES:
+        click.echo("  " + _("… and {count} more").format(count=len(changes) - _MOST_CHANGES))
 
 
 def _say_unknown(students: list[str]) -> None:
@@ -240,7 +251,14 @@ def grade(
     from jaxguide.grading.intake.file_owners import PatternError
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
-    from jaxguide.grading.reports import batch_to_plain, marks_without_store, with_marks_elsewhere, write_reports
+    from jaxguide.grading.reports import (
+        batch_to_plain,
+        marks_without_store,
+        results_before,
+        with_marks_elsewhere,
+        write_reports,
+    )
+    from jaxguide.grading.reports.marks import changed_marks
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -263,6 +281,7 @@ def grade(
         _say_roster(run.roster)
     if lost := marks_without_store(out):
         raise click.UsageError(lost)
+    before = results_before(out)
     status = None
     try:
         with Store(out) as store:
@@ -303,6 +322,8 @@ def grade(
             _say_alike(run.line.alike)
         if batch.passed_over:
             _say_passed_over(batch.passed_over)
+        if before is not None and (changes := changed_marks(before, batch)):
+            _say_changes(changes)
         click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED

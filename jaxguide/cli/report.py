@@ -32,7 +32,8 @@ def report(
     Example: jaxguide report results/ --names
     """
     from jaxguide.grading.batch.grade_class import OVERRIDES_NAME
-    from jaxguide.grading.intake.instructor_tables import TableError, read_overrides
+    from jaxguide.grading.intake.instructor_tables import TableError, read_overrides, require_students
+    from jaxguide.grading.intake.student_names import ClassList, Person
     from jaxguide.grading.reports import NoResults, read_results, recorded_course, write_reports
 
     home = results if results.is_dir() else results.parent
@@ -43,7 +44,11 @@ def report(
         if overrides is not None:
             folder = folder or _recorded(recorded_course(results))
             given = read_overrides(overrides, read_course(folder, keys=False))
-        files = write_reports(read_results(results, given), out or home, reveal=reveal, names=names)
+        batch = read_results(results, given)
+        if given is not None and overrides is not None:
+            people = [Person(one.student, batch.ids.get(one.student, {})) for one in batch.submissions]
+            require_students(given, ClassList(tuple({one.name: one for one in people}.values())), overrides)
+        files = write_reports(batch, out or home, reveal=reveal, names=names)
     except (NoResults, TableError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:

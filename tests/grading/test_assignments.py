@@ -116,3 +116,71 @@ def test_only_what_changed_is_graded_again(run: Run, tmp_path: Path, two_lessons
     # The time that was measured tells whether it ran again.
     assert again["ada"] == rows["ada"]
     assert again["eve"] != rows["eve"]
+
+
+def test_every_page_and_table_says_its_lessons(run: Run, tmp_path: Path) -> None:
+    hand_in(tmp_path, ada=RIGHT, eve=f"{RIGHT}\n\n{OTHER}")
+    done = run()
+    assert "Lessons and their points: small_numbers (" in done.stdout
+    found = grades(tmp_path)
+    assert (found["ada"]["small_numbers: score"], found["ada"]["small_other: score"]) == ("1", "")
+    assert (found["eve"]["small_numbers: score"], found["eve"]["small_other: score"]) == ("1", "1")
+    text = (tmp_path / "results" / "feedback" / "ada.txt").read_text("utf-8")
+    assert "small_numbers: 1 of " in text
+    assert "small_other: no mark, of " in text
+    assert "lesson small_other" in (tmp_path / "results" / "report.html").read_text("utf-8")
+    assert document(tmp_path)["lessons"] == ["small_numbers", "small_other"]
+
+
+def test_the_total_of_one_lesson_is_exported(run: Run, tmp_path: Path) -> None:
+    hand_in(tmp_path, ada=RIGHT, eve=f"{RIGHT}\n\n{OTHER}")
+    assert run().exit_code == 0
+
+    def export(*more: str) -> tuple[str, dict[str, str]]:
+        out = tmp_path / "canvas.csv"
+        arguments = ["export", "canvas", str(tmp_path / "results"), "--students-are", "ID", "--out", str(out), *more]
+        done = CliRunner().invoke(main, arguments)
+        rows = csv.DictReader(out.read_text("utf-8").splitlines())
+        return done.output, {row["Student"].strip(): row["jaxguide"] for row in rows}
+
+    said, both = export()
+    assert "the total of these lessons: small_numbers, small_other. Choose with --lesson." in said
+    said, other = export("--lesson", "small_other")
+    assert "Choose" not in said
+    assert (both["eve"], other["eve"], other["ada"]) == ("2", "1", "")
+    assert float(other["Points Possible"]) < float(both["Points Possible"])
+    said, _rows = export("--lesson", "loops")
+    assert "The results have no lesson `loops`, only these: small_numbers, small_other." in said
+
+
+def test_what_changed_since_the_last_run_is_said(run: Run, tmp_path: Path) -> None:
+    hand_in(tmp_path, ada=WRONG, bob=RIGHT, eve=RIGHT)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points\nbob,double,0.5\n")
+    assert "Since the last run" not in run("--only", "double").stdout
+    assert "Since the last run" not in run("--only", "double").stdout
+    hand_in(tmp_path, ada=RIGHT, bob=WRONG)
+    (tmp_path / "class" / "eve.py").unlink()
+    said = run("--only", "double").stdout
+    assert "  ada: double 0 → 1\n" in said
+    assert "  bob: double keeps its points by hand, although the student's file has changed\n" in said
+    assert "  1 student of the last run is not in this one, and so not in the tables: eve\n" in said
+    assert run().exit_code == 0
+    said = run().stdout
+    assert "Since the last run" not in said
+
+
+def test_points_by_hand_are_checked_alike_when_reports_are_written_again(run: Run, tmp_path: Path) -> None:
+    hand_in(tmp_path, ada=RIGHT)
+    assert run("--only", "double").exit_code == 0
+    (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points\nadda,double,0.5\n")
+    refused = [run("--only", "double"), CliRunner().invoke(main, ["report", str(tmp_path / "results")])]
+    for done in refused:
+        assert done.exit_code == 2
+        assert "`adda`, who handed in nothing and is not on the roster. Did you mean `ada`?" in done.stderr
+
+
+def test_what_lessons_import_does_nothing(run: Run, tmp_path: Path) -> None:
+    hand_in(tmp_path, ada=f"progress()\ncheck\nhint()\nsolution()\n\n{RIGHT}")
+    assert run("--only", "double").exit_code == 0
+    assert grades(tmp_path)["ada"]["score"] == "1"

@@ -37,6 +37,7 @@ class BatchResult:
         all_or_nothing: whether partial marks were disabled.
         only: the names of the exercises that were graded, or None if all were.
         unknown: students who submitted but are not on the roster.
+        lessons: the lessons of which some exercise was graded, in the course's order.
         passed_over: the paths of the files that answer no exercise, beside others that do.
         ids: student -> kind of id -> the id by which a learning platform knows the student.
         similar: groups of near-identical answers, for information only.
@@ -56,6 +57,7 @@ class BatchResult:
     all_or_nothing: bool = False
     only: list[str] | None = None
     unknown: list[str] = dataclasses.field(default_factory=list)
+    lessons: list[str] = dataclasses.field(default_factory=list)
     passed_over: list[str] = dataclasses.field(default_factory=list)
     ids: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     similar: list[Any] = dataclasses.field(default_factory=list)
@@ -97,6 +99,7 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
 
 def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
     submissions = _submissions(store, plain)
+    graded = {result.lesson for one in submissions for result in one.results}
     ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
     return BatchResult(
         submissions,
@@ -112,6 +115,7 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
         all_or_nothing=plain["all_or_nothing"],
         only=_only(plain),
         unknown=plain["unknown"],
+        lessons=list(dict.fromkeys(lesson for lesson, *_rest in plain["points"].values() if lesson in graded)),
         passed_over=plain.get("passed_over", []),
         ids=plain.get("ids", {}),
         similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),

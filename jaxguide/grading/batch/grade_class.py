@@ -22,7 +22,7 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, unknown_student
+from jaxguide.grading.intake.instructor_tables import Override, read_overrides, require_students
 from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.roster import Roster, read_roster
@@ -122,11 +122,7 @@ class ClassRun:
             if not path.exists():
                 return []
         overrides = read_overrides(path, self.order.course)
-        students = ClassList(tuple(self.line.people))
-        for override in overrides:
-            if students.find(override.student) is None:
-                names = [person.name for person in students.people]
-                raise TableError(f"{path}: {unknown_student(override, names)}")
+        require_students(overrides, ClassList(tuple(self.line.people)), path)
         return overrides
 
     @property

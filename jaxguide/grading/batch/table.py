@@ -92,6 +92,11 @@ class GradeTable:
     def _totals(self) -> Iterator[str]:
         graded = len({result.path for result in self.results if result.state not in _WITHOUT_CODE})
         yield plural("{count} submission", "{count} submissions", graded)
+        points = {one.name: (one.lesson, one.points) for result in self.results for one in result.results}
+        lessons = {lesson: sum(own for of, own in points.values() if of == lesson) for lesson, _own in points.values()}
+        if lessons:
+            said = ", ".join(f"{clean(lesson, 60)} ({total:g})" for lesson, total in lessons.items())
+            yield plural("Lesson and its points: {said}.", "Lessons and their points: {said}.", len(lessons), said=said)
         tiers = sorted({result.tier for result in self.results if result.tier})
         if tiers:
             yield _("Isolation: {names}.").format(names=", ".join(tiers))

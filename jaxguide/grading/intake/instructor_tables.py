@@ -15,7 +15,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import UnknownName
-from jaxguide.grading.intake.student_names import name_key
+from jaxguide.grading.intake.student_names import ClassList, name_key
 
 _DELIMITERS = {",": "`,`", ";": "`;`", "\t": "a tab"}
 # The sum of a class's points must be a number, too.
@@ -82,11 +82,20 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
     return list(overrides.values())
 
 
-def unknown_student(override: Override, students: list[str]) -> str:
-    """Return a sentence that says that points were given to a student who is not in the class."""
-    message = _("Points for `{exercise}` are given to `{student}`, who handed in nothing and is not on the roster.")
-    said = message.format(exercise=override.exercise, student=override.student)
-    return said + did_you_mean(override.student, students)
+def require_students(overrides: Iterable[Override], students: ClassList, path: Path) -> None:
+    """Check that all points by hand are given to students of the class.
+
+    Raises:
+        TableError: one of them is not.
+    """
+    for one in overrides:
+        if students.find(one.student) is None:
+            message = _(
+                "{path}: Points for `{exercise}` are given to `{student}`, who handed in nothing and is not on the "
+                "roster."
+            )
+            said = message.format(path=path, exercise=one.exercise, student=one.student)
+            raise TableError(said + did_you_mean(one.student, [person.name for person in students.people]))
 
 
 def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:

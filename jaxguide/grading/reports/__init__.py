@@ -15,6 +15,7 @@ from jaxguide.grading.reports.read_results import (
     marks_without_store,
     read_results,
     recorded_course,
+    results_before,
     with_marks_elsewhere,
 )
 from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, batch_to_plain, feedback_stems, to_text
@@ -25,6 +26,7 @@ __all__ = [
     "marks_without_store",
     "read_results",
     "recorded_course",
+    "results_before",
     "with_marks_elsewhere",
     "write_reports",
 ]

@@ -9,7 +9,7 @@ from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.intake.student_names import ID_KINDS
-from jaxguide.grading.reports.marks import Row, columns_of, rows_of
+from jaxguide.grading.reports.marks import Row, columns_of, rows_of, totals_of
 
 # Spreadsheets run a cell that starts with one of these as a formula; the last four are East Asian full-width forms.
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -51,11 +51,14 @@ def grades_csv(batch: BatchResult) -> str:
     columns, students = columns_of(batch), rows_of(batch)
     kinds = [kind for kind in ID_KINDS if any(kind in row.ids for row in students)]
     head = ["student", *(ID_KINDS[kind] for kind in kinds), "state", "score", "points"]
+    lessons = batch.lessons if len(batch.lessons) > 1 else []
+    head += [_("{lesson}: score").format(lesson=lesson) for lesson in lessons]
     head += [column.name for column in columns]
     head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
     rows = []
     for row in students:
         marks = [row.marks[column.name] for column in columns]
+        totals = {total.lesson: total.score for total in totals_of(row)}
         overrides = [f"{m.column.name}: {m.override.comment}" for m in marks if m.override is not None]
         rows.append(
             [
@@ -64,6 +67,7 @@ def grades_csv(batch: BatchResult) -> str:
                 row.state.value,
                 points_cell(row.score),
                 points_cell(row.points),
+                *(points_cell(totals.get(lesson)) for lesson in lessons),
                 *(points_cell(mark.score) for mark in marks),
                 *(mark.said for mark in marks),
                 cell("; ".join(overrides)),

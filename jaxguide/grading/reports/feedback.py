@@ -13,7 +13,7 @@ from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.reports.csv_tables import file_names
-from jaxguide.grading.reports.marks import Mark, Row
+from jaxguide.grading.reports.marks import Mark, Row, totals_of
 from jaxguide.grading.reports.page import rendered
 
 _WIDTH = 100
@@ -69,6 +69,7 @@ def _summary(row: Row) -> Iterator[str]:
     """Yield the sentences about the submission as a whole."""
     if row.score is not None:
         yield points_of(row)
+    yield from (_line(total.said) for total in totals_of(row) if row.state is not State.ABSENT)
     given = any(mark.override is not None for mark in row.marks.values())
     for one in row.submissions:
         if one.members:

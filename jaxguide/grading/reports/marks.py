@@ -1,8 +1,9 @@
 """Tabulate the marks of a batch: one row per student, one column per exercise, and None for a missing mark."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -79,11 +80,82 @@ class Row:
 
 
 def columns_of(batch: BatchResult) -> list[Column]:
-    """Return the exercises that at least one file was graded on: by lesson, then in the lesson's order."""
+    """Return the exercises that at least one file was graded on, in the course's order."""
     found: dict[str, Column] = {}
     for one in (one for submission in batch.counted for one in submission.results):
         found.setdefault(one.name, Column(one.name, one.title, one.lesson, one.points))
-    return sorted(found.values(), key=lambda column: column.lesson)
+    order = {lesson: number for number, lesson in enumerate(batch.lessons)}
+    return sorted(found.values(), key=lambda column: (order.get(column.lesson, -1), column.lesson))
+
+
+@dataclasses.dataclass(frozen=True)
+class LessonTotal:
+    """A student's points for one lesson; None if there is no mark, as for a lesson that was not handed in."""
+
+    lesson: str
+    score: float | None
+    points: float
+
+    @property
+    def said(self) -> str:
+        """The total in words: 'rows: 8 of 10 points'."""
+        if self.score is None:
+            return _("{lesson}: no mark, of {points:g} points").format(lesson=self.lesson, points=self.points)
+        message = _("{lesson}: {score:g} of {points:g} points")
+        return message.format(lesson=self.lesson, score=self.score, points=self.points)
+
+
+def totals_of(row: Row) -> list[LessonTotal]:
+    """Return a student's points for each lesson of the batch."""
+    found = []
+    for lesson in dict.fromkeys(mark.column.lesson for mark in row.marks.values()):
+        marks = [mark for mark in row.marks.values() if mark.column.lesson == lesson]
+        given = [mark.score for mark in marks if mark.score is not None]
+        score = round(sum(given), 2) if given and not any(mark.is_missing for mark in marks) else None
+        found.append(LessonTotal(lesson, score, sum(mark.column.points for mark in marks)))
+    return found
+
+
+def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
+    """Return a line for each mark that differs from an earlier run, and for points by hand older than a file."""
+    earlier, now = ({row.student: row for row in rows_of(batch)} for batch in (before, after))
+    lines = []
+    for student, row, old in ((student, row, earlier[student]) for student, row in now.items() if student in earlier):
+        for name, mark in row.marks.items():
+            was = old.marks.get(name)
+            if was is not None and was.score is not None and was.score != mark.score:
+                score = _("no mark") if mark.score is None else f"{mark.score:g}"
+                message = _("{student}: {exercise} {was:g} → {score}")
+                lines.append(message.format(student=student, exercise=name, was=was.score, score=score))
+            files = [{one.digest for one in found.submissions} for found in (old, row)]
+            if mark.override is not None and was is not None and was.override is not None and files[0] != files[1]:
+                message = _("{student}: {exercise} keeps its points by hand, although the student's file has changed")
+                lines.append(message.format(student=student, exercise=name))
+    gone = [student for student, row in earlier.items() if student not in now and row.score is not None]
+    if gone:
+        message = plural(
+            "{count} student of the last run is not in this one, and so not in the tables: {names}",
+            "{count} students of the last run are not in this one, and so not in the tables: {names}",
+            len(gone),
+            names=", ".join(gone[:5]) + (", …" if len(gone) > 5 else ""),
+        )
+        lines.append(message)
+    return lines
+
+
+def of_lessons(batch: BatchResult, lessons: Collection[str]) -> BatchResult:
+    """Return a batch with the marks of these lessons alone."""
+    kept = []
+    for one in batch.submissions:
+        results = [result for result in one.results if result.lesson in lessons]
+        not_graded = {
+            name: why for name, why in one.not_graded.items() if not name or name in {r.name for r in results}
+        }
+        if results or not one.results:
+            kept.append(dataclasses.replace(one, results=results, not_graded=not_graded))
+        else:  # the student's marks are for other lessons
+            kept.append(dataclasses.replace(one, results=[], not_graded={}, state=State.ABSENT))
+    return dataclasses.replace(batch, submissions=kept, lessons=[one for one in batch.lessons if one in lessons])
 
 
 def rows_of(batch: BatchResult) -> list[Row]:

@@ -40,7 +40,7 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
         "title": _("Grading of {course}").format(course=batch.course_name)
         if batch.course_name
         else _("Grading of a class"),
-        "count": _count_line(rows),
+        "count": " · ".join([_count_line(rows), *(_("lesson {name}").format(name=one) for one in batch.lessons)]),
         "warnings": _warnings(batch),
         "weak_isolation": _("Weak isolation.") + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
         "tiles": _tiles(rows),

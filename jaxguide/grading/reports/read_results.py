@@ -79,6 +79,14 @@ def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
     return f"{said} {message}" if count else said
 
 
+def results_before(folder: Path) -> BatchResult | None:
+    """Return the results that a folder has before another run, None if there are none that can be read."""
+    try:
+        return read_document(folder / RESULTS_FILE_NAME)
+    except NoResults:
+        return None
+
+
 def marks_without_store(folder: Path) -> str:
     """Return why grading must not begin in a folder whose `results.json` has marks that no store has, or ''."""
     document = folder / RESULTS_FILE_NAME

@@ -24,6 +24,8 @@ from typing import Any
 from jaxguide.base.held_folders import hold
 
 FIRST_PRIVATE_DESCRIPTOR = 200
+# What notebooks import from `jaxguide.lesson`, which does nothing here.
+_OF_LESSONS = ("check", "hint", "progress", "solution", "start")
 _FEATURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
 # However long the names of files, this many fit into a reply.
 _FILES_AT_A_TIME, _BYTES_AT_A_TIME = 100, 4 * 2**20
@@ -224,7 +226,7 @@ class StudentNamespace:
         sys.modules["__main__"] = module
         self.names: dict[str, Any] = vars(module)
         self.names.update(__builtins__=builtins, display=_do_nothing, get_ipython=_get_ipython)
-        self.names.update(dict.fromkeys(("check", "hint", "solution", "start"), _do_nothing))
+        self.names.update(dict.fromkeys(_OF_LESSONS, _do_nothing))
         self.given: dict[str, Any] = {}
         self.answers: dict[str, Any] = {}
         self._loop: Any = None
@@ -422,11 +424,10 @@ def _make_shell_inert() -> None:
 
 def _make_lesson_inert() -> None:
     module = types.ModuleType("jaxguide.lesson", "Replace jaxguide.lesson by functions that do nothing.")
-    names = ("check", "hint", "progress", "solution", "start")
-    for name in names:
+    for name in _OF_LESSONS:
         setattr(module, name, _do_nothing)
     module.__dict__["__getattr__"] = _inert_attribute
-    module.__dict__["__all__"] = list(names)
+    module.__dict__["__all__"] = list(_OF_LESSONS)
     sys.modules["jaxguide.lesson"] = module
 
 
