@@ -1,6 +1,7 @@
 """Read code as IPython would: shell lines and magics do nothing, and the Python around and below them counts."""
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import keyword
@@ -123,7 +124,8 @@ def _transformed(source: str) -> CellCode:
             if len(magics) + 1 >= MAGICS_LIMIT or len(text) > LINE_LIMIT:
                 is_too_much = True
             else:
-                made = manager.do_token_transforms(part)
+                with contextlib.suppress(Exception):  # IPython 8.18 raises IndexError for `=%'''`
+                    made = manager.do_token_transforms(part)
         if made != part:
             call, run = _magic_call(made[0]), _timed(made[0])
             if call is not None and run is not None:
