@@ -6,11 +6,12 @@ below, and tuple, list and dict of these, so none of the student's methods can r
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.jaxpr.value_words import describe_container, dtype_and_shape
 
 Data = Any  # one of the classes below, a Python scalar, str, np.dtype, or tuple/list/dict of Data
@@ -114,6 +115,14 @@ class Unsupported:
 
     type_name: str
     note: str = ""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            message = _(
+                "`{kind}` is not data, so a check cannot read its `{name}`: let the answer return arrays or numbers"
+            )
+            raise AttributeError(message.format(kind=self.__dict__.get("type_name"), name=name))
 
 
 class NotData(TypeError):
@@ -222,7 +231,10 @@ def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
     if isinstance(data, NodeData):
         kind = (names or {}).get(data.type_name)
         if kind is None or not hasattr(kind, "_fields"):
-            raise NotData(f"`{data.type_name}` is not a namedtuple defined in the book")
+            message = (
+                "`{name}` is not a namedtuple defined in the book; let a function make it, and pass that with `given`"
+            )
+            raise NotData(message.format(name=data.type_name))
         return kind(**{name: from_data(child, names) for name, child in data.children.items()})
     if isinstance(data, Unsupported):
         raise NotData(f"a {data.type_name} cannot be an argument of an answer")
