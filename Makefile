@@ -41,7 +41,7 @@ test: $(VENV)/.dev
 	$(PYTEST) -m 'not long and not hours' $(ARGS)
 
 test-all: $(VENV)/.dev
-	$(PYTEST) -m 'not hours' --prove=all $(ARGS)
+	$(PYTEST) -m 'not hours' $(ARGS)
 
 lint: $(VENV)/.dev
 	$(IN_VENV) ruff check

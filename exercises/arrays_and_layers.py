@@ -1531,7 +1531,7 @@ def rows_are_convolved_and_thinned_out(answer, draw):
         expect_close(got, filtered(rows, kernel), message, rtol=1e-4, atol=1e-4)
 
 
-@visible(filter_rows, stage="jit")
+@visible(filter_rows, stage="jit", idea="Under `jax.jit` x is a tracer: JAX can convolve it, NumPy cannot.")
 def filters_the_same_under_jit(answer, draw):
     """Under `jax.jit` the result is the same."""
     rows, kernel = draw.floats(2, 5), draw.floats(3)

@@ -1832,7 +1832,7 @@ def values_from_minus_100_to_100(answer):
     expect_close(answer(LARGE), wanted, "The values should be log(1 + exp(x)).", atol=1e-6)
 
 
-@visible(soft_plus, stage="jit")
+@visible(soft_plus, stage="jit", idea="Under `jax.jit` Python cannot look at x; `jnp.where` can.")
 def soft_plus_can_be_compiled(answer):
     """Under `jax.jit` it gives the same."""
     expect_close(answer.jit(LARGE), answer(LARGE))

@@ -242,7 +242,7 @@ def _say_trouble(progress: "Progress") -> None:
 def _next_hint(exercise: "Exercise") -> str:
     from jaxguide.student.help import stuck
 
-    return stuck(exercise.name, "notebook")
+    return stuck(exercise, "notebook")
 
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:

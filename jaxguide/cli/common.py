@@ -119,16 +119,17 @@ def read_course_settings(folder: Path | None, *, as_json: bool = False) -> "Cour
 
 @contextlib.contextmanager
 def author_errors_told(as_json: bool = False) -> "Iterator[None]":
-    """If a course contains a mistake, report it and exit with status 3."""
+    """If a course contains mistakes, report them and exit with status 3."""
     from jaxguide.course.exercise import AuthorError
 
     try:
         yield
     except AuthorError as error:
+        found = [error, *error.others]
         if as_json:
-            print_json({"problems": [{"path": str(error.path), "line": error.line, "message": error.message}]})
+            print_json({"problems": [{"path": str(e.path), "line": e.line, "message": e.message} for e in found]})
         else:
-            click.echo(str(error), err=True)
+            click.echo("\n".join(map(str, found)), err=True)
         sys.exit(BROKEN_COURSE)
 
 

@@ -46,6 +46,7 @@ _WORTH_A_PROCESS = 4
 @click.option("--only", metavar="EXERCISE", help="Prove only this exercise.", shell_complete=complete_exercise)
 @click.option("--jobs", type=click.IntRange(1), help="Exercises to prove in parallel; by default one per core.")
 @click.option("--mutants", is_flag=True, help="Try the checks with right answers, changed as learners err, instead.")
+@click.option("--strict", is_flag=True, help="Treat what good teaching needs as problems, too, and not as notes.")
 @click.option("--workers/--no-workers", default=True, help="Grade the planted answers, too, as `grade` would, or not.")
 def verify(
     lessons: tuple[str, ...],
@@ -55,12 +56,16 @@ def verify(
     only: str | None,
     jobs: int | None,
     mutants: bool,
+    strict: bool,
     workers: bool,
 ) -> None:
     """Prove every exercise: right answers pass, and each wrong answer fails the check that it names.
 
     If you name lessons, only their exercises are proven. At the end, all planted answers are graded as `jaxguide grade`
     would grade them, in processes of their own and under limits, and must get the same verdicts.
+
+    Grading does not need hints, ideas and the like, but good teaching does. If they are missing, notes say so; with
+    --strict, that is a problem.
 
     With --mutants, the checks are tried with mutants of the right answers instead: a mutant that passes and that an
     input of the declared domain tells from the key shows a check that is missing. The exit status is 1 if there is one.
@@ -80,11 +85,10 @@ def verify(
     if workers:
         begin_with_zygote(files_of(folder))
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
-        from jaxguide.proving.course_problems import left_out_of_set_ups, unnamed_inputs
+        from jaxguide.proving.course_problems import left_out_of_set_ups
 
-        proof = _prove(course, lessons, only, seeds, jobs, as_json, programs)
-        asked = list(lessons or course.books) if only is None else []
-        left_out, unnamed = left_out_of_set_ups(course, asked), unnamed_inputs(course, asked)
+        proof = _prove(course, lessons, only, seeds, jobs, as_json, programs, strict)
+        left_out = left_out_of_set_ups(course, (lessons or course.books) if only is None else [])
         seconds = round(time.monotonic() - started, 1)
         by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json, programs) if workers else None
     worker_seconds = round(time.monotonic() - started - seconds, 1)
@@ -94,13 +98,10 @@ def verify(
             "cpu_s": round(by_workers.cpu_s, 3),
             "seconds": worker_seconds,
         }
-        plain = {
-            "left_out": [note.to_plain() for note in left_out],
-            "unnamed_inputs": [note.to_plain() for note in unnamed],
-        }
-        print_json({**proof.to_plain(), **plain, "seconds": seconds, "workers": graded})
+        plain = {"left_out": [note.to_plain() for note in left_out], "seconds": seconds, "workers": graded}
+        print_json({**proof.to_plain(), **plain})
     else:
-        for note in [*proof.notes, *left_out, *unnamed]:
+        for note in [*proof.notes, *proof.advice, *left_out]:
             click.echo(_("note: {note}").format(note=note))
         words = _(
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
@@ -188,6 +189,7 @@ def _prove(
     jobs: int | None,
     as_json: bool,
     programs: Path,
+    strict: bool,
 ) -> "Proof":
     """Prove the requested exercises, and show the progress and the problems."""
     from jaxguide.grading.batch.pools import cores
@@ -222,6 +224,9 @@ def _prove(
                 shown = len(proof.problems)
     except ProverDied as died:
         raise click.ClickException(str(died)) from None
+    if strict:
+        proof.problems += proof.advice
+        proof.advice = []
     if only is None:
         proof.problems += stale_problems(course, lessons or course.books)
     if only is None and not lessons:

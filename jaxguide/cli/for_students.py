@@ -74,7 +74,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
             not_started = result.verdict is Verdict.NOT_ATTEMPTED
             if exercises or not (not_started or result.verdict is Verdict.PASSED):
                 if result.first_failure:
-                    result.hint = stuck(result.name, "terminal")
+                    result.hint = stuck(course.exercise(result.name), "terminal")
                 console.print(Card(result))
                 console.print()
         for repair in found.repairs:
@@ -120,7 +120,7 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     from jaxguide.student.help import solution_text, stuck, why_closed
 
     how = f"`jaxguide solution {exercise} --sure`"
-    closed = why_closed(found, course, progress_of(course), sure, how, stuck(exercise, "terminal"))
+    closed = why_closed(found, course, progress_of(course), sure, how, stuck(found, "terminal"))
     click.echo(solution_text(found, course) if closed is None else closed)
 
 

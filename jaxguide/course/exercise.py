@@ -1,7 +1,8 @@
 """Define exercises: contract, starter, checks, hints and key."""
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,33 @@ from jaxguide.course.verdict import Kind
 
 
 class AuthorError(Exception):
-    """A mistake in a book or a key, described in one sentence with file and line."""
+    """A mistake in a book or a key, described in one sentence with file and line; `others` were found with it."""
 
     def __init__(self, path: Path | str, line: int, message: str):
         self.path, self.line, self.message = path, line, message
+        self.others: list[AuthorError] = []
         super().__init__(f"{path}:{line}: {message}")
+
+
+class Mistakes:
+    """Collect an author's mistakes, to report all of them at once."""
+
+    def __init__(self) -> None:
+        self._found: list[AuthorError] = []
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after the block if it raises an AuthorError."""
+        try:
+            yield
+        except AuthorError as error:
+            self._found += [error, *error.others]
+
+    def tell(self) -> None:
+        """Raise the first mistake, with the others, if there is one."""
+        if self._found:
+            first, *first.others = self._found
+            raise first
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is missing or wrong in a whole course: files not printed, points kept, and what students do not see."""
+"""What is missing or wrong in a whole course: files not printed, points kept, and statements left out."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,6 @@ from jaxguide.base.text import _
 from jaxguide.course.books.handout import beside_lessons, stale_beside
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.printer import stale_files
-from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.proving.proof import Problem, Proof
 
 MOST_KEPT = 0.1
@@ -58,19 +57,4 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
             source = " ".join(statement.source.split())
             shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
             notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
-    return notes
-
-
-def unnamed_inputs(course: Course, lessons: Iterable[str]) -> list[Problem]:
-    """Return a note for each exercise whose hidden checks do not say what kind of input they use.
-
-    Of a hidden check that fails, students see no values, so that kind is all that they have to go by.
-    """
-    notes = []
-    for exercise in (exercise for name in lessons for exercise in course.books[name].exercises):
-        hidden = [] if exercise.key is None else [c for c in exercise.key.hidden if not says_its_input(c)]
-        if hidden:
-            message = _('`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`')
-            checks = ", ".join(f"`{check.name}`" for check in hidden)
-            notes.append(Problem(hidden[0].path, hidden[0].line, message.format(name=exercise.name, checks=checks)))
     return notes

@@ -27,8 +27,12 @@ def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterato
         exercise: the exercise; its fourth hint, if it has one, is Python that runs.
         run, answer: how code runs.
     """
-    question, concept, skeleton, *siblings = exercise.hints
     name = exercise.name
+    if len(exercise.hints) < 3:
+        message = _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
+        yield message.format(name=name, count=len(exercise.hints))
+        return
+    question, concept, skeleton, *siblings = exercise.hints
     if "?" not in question:
         yield _("the first hint of `{name}` is not a question").format(name=name)
     if "https://" not in concept:

@@ -86,12 +86,14 @@ class ProofSettings:
 class Proof:
     """The proof of a course: the problems found, and how much was tried.
 
+    `advice` are notes on what good teaching needs, and `notes` the others.
     `verdicts` has those on each answer with the first seed, by the names of exercise and answer. `cpu_s` is the
     processor time of all judging, and `key_cpu_s` that of judging the key's answers once.
     """
 
     problems: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
+    advice: list[Problem] = dataclasses.field(default_factory=list)
     exercises: int = 0
     predictions: int = 0
     checks: int = 0
@@ -110,6 +112,7 @@ class Proof:
         """Add the proof of other exercises, made with as many seeds."""
         self.problems += other.problems
         self.notes += other.notes
+        self.advice += other.advice
         self.kept += other.kept
         self.reproduced |= other.reproduced
         self.verdicts |= other.verdicts
@@ -126,8 +129,7 @@ class Proof:
         del plain["verdicts"]
         return {
             **plain,
-            "problems": [problem.to_plain() for problem in self.problems],
-            "notes": [note.to_plain() for note in self.notes],
+            **{name: [one.to_plain() for one in getattr(self, name)] for name in ("problems", "notes", "advice")},
             "reproduced": sorted(self.reproduced),
             "kept": [dataclasses.asdict(one) for one in self.kept],
             "cpu_s": round(self.cpu_s, 3),

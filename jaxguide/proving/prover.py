@@ -21,6 +21,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
+from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
@@ -127,10 +128,9 @@ class _Prover:
 
     def _prove(self) -> None:
         self._count()
-        for message in ladder_problems(self.exercise, self._run, self._limited):
-            self._problem(message)
+        self._advise()
         self._prove_signature()
-        self._prove_misconceptions()
+        self._prove_names()
         if self.exercise.is_prediction:
             self._prove_prediction()
             return
@@ -147,12 +147,50 @@ class _Prover:
         for planted in self.key.alternatives:
             self._prove_right(planted)
         self._prove_starter()
-        self._prove_wrong()
+        for planted in self.key.wrong:
+            self._prove_wrong(planted)
         self.prove_documented()
 
     def _problem(self, message: str, where: Planted | Check | None = None, details: tuple[str, ...] = ()) -> None:
         path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
         self.proof.problems.append(Problem(path, line, message, details))
+
+    def _advise(self) -> None:
+        """Note what good teaching needs and grading does not."""
+        exercise, key = self.exercise, self.key
+        if not exercise.contract:
+            self._advice(_("`{name}` has no docstring; it is the contract that students read"))
+        for said in ladder_problems(exercise, self._run, self._limited):
+            self._advice("{said}", said=said)
+        # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.
+        about_idea = _("`{name}`: say the idea behind {checks} with `idea=`")
+        about_on = _('`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`')
+        without_idea = [c for c in exercise.all_checks() if not c.idea and c.stage not in ("shape", "dtype")]
+        without_on = [check for check in key.hidden if not says_its_input(check)]
+        for message, checks in ((about_idea, without_idea), (about_on, without_on)):
+            if checks:
+                self._advice(message, checks[0], checks=", ".join(f"`{check.name}`" for check in checks))
+        if exercise.keeps and not exercise.why_keeps:
+            self._advice(_("`{name}` has `keeps={keeps}`, but no reason; give it in `why_keeps`"), keeps=exercise.keeps)
+        elif exercise.keeps:
+            message = _("an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}")
+            words = message.format(name=exercise.name, share=exercise.keeps, why=exercise.why_keeps)
+            self.proof.notes.append(Problem(exercise.path, exercise.line, words))
+        if exercise.is_prediction:
+            return
+        if len(key.wrong) < MIN_WRONG:
+            message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
+            self._advice(message, key.answer, count=len(key.wrong), least=MIN_WRONG)
+        if not any(planted.misses_the_point for planted in key.wrong):
+            message = _(
+                "`{name}` has no planted wrong answer that misses the point; mark at least one with "
+                "`misses_the_point=True`"
+            )
+            self._advice(message, key.answer)
+
+    def _advice(self, message: str, where: Planted | Check | None = None, **words: object) -> None:
+        at = where or self.exercise
+        self.proof.advice.append(Problem(at.path, at.line, message.format(name=self.exercise.name, **words)))
 
     def _count(self) -> None:
         proof, exercise = self.proof, self.exercise
@@ -173,8 +211,13 @@ class _Prover:
                 message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
             )
 
-    def _prove_misconceptions(self) -> None:
-        planted = [one.name for one in self.key.wrong]
+    def _prove_names(self) -> None:
+        """Prove that checks and wrong answers name each other rightly."""
+        planted, checks = [one.name for one in self.key.wrong], {check.name for check in self.exercise.all_checks()}
+        for one in self.key.wrong:
+            if one.rejected_by not in checks:
+                message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
+                self._problem(message.format(wrong=one.name, check=one.rejected_by, name=self.exercise.name), one)
         for check in self.exercise.all_checks():
             if check.misconception and check.misconception not in planted:
                 message = _("the check `{check}` names the misconception `{name}`, but no wrong answer is named so.")
@@ -301,27 +344,8 @@ class _Prover:
             )
             self._problem(message.format(name=self.exercise.name, **_kept_words(result)))
 
-    def _prove_wrong(self) -> None:
-        name, checks = self.exercise.name, {check.name for check in self.exercise.all_checks()}
-        if len(self.key.wrong) < MIN_WRONG:
-            message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
-            self._problem(message.format(name=name, count=len(self.key.wrong), least=MIN_WRONG), self.key.answer)
-        if not any(planted.misses_the_point for planted in self.key.wrong):
-            message = _(
-                "`{name}` has no planted wrong answer that misses the point; mark at least one with "
-                "`misses_the_point=True`"
-            )
-            self._problem(message.format(name=name), self.key.answer)
-        if self.exercise.keeps:
-            message = _("an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}")
-            why = self.exercise.why_keeps
-            words = message.format(name=name, share=self.exercise.keeps, why=why)
-            self.proof.notes.append(Problem(self.exercise.path, self.exercise.line, words))
-        for planted in self.key.wrong:
-            if planted.rejected_by not in checks:
-                message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
-                self._problem(message.format(wrong=planted.name, check=planted.rejected_by, name=name), planted)
-                continue
+    def _prove_wrong(self, planted: Planted) -> None:
+        if planted.rejected_by in {check.name for check in self.exercise.all_checks()}:
             for seed in range(self.settings.seeds):
                 if not self._rejected_as_named(planted, seed):
                     break
@@ -382,11 +406,10 @@ class _Prover:
 
     def prove_documented(self) -> None:
         exercise, entries = self.exercise, ledger.entries()
-        named = [example for check in exercise.all_checks() for example in check.reproduces]
-        for example in {*exercise.reproduces, *named}:
-            if example not in entries:
-                self._problem(_("the ledger has no documented example {example}").format(example=example))
-        for example in sorted({*exercise.reproduces} ^ {*named}):
+        named = {example for check in exercise.all_checks() for example in check.reproduces}
+        for example in sorted({*exercise.reproduces, *named} - entries.keys()):
+            self._problem(_("the ledger has no documented example {example}").format(example=example))
+        for example in sorted({*exercise.reproduces} ^ named):
             message = _("{example} must be listed on both the exercise and one of its checks")
             self._problem(message.format(example=example))
         if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:

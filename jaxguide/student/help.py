@@ -17,6 +17,8 @@ def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
     Once the exercise has passed, return all of its hints and record nothing.
     """
     steps = len(exercise.hints)
+    if not steps:
+        return exercise.name, _("There is no hint for this exercise.")
     if progress.of(exercise.name).passed:
         # A hint of several lines begins on a new line, so that its first line is indented like the others.
         texts = [translated(text) for text in exercise.hints]
@@ -30,13 +32,15 @@ def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
     return heading, translated(exercise.hints[step])
 
 
-def stuck(name: str, where: Literal["notebook", "terminal", "watch"]) -> str:
-    """Return a sentence that says how to get the next hint in the student's front end."""
+def stuck(exercise: Task, where: Literal["notebook", "terminal", "watch"]) -> str:
+    """Return a sentence that says how to get the next hint in the student's front end; '' if there is none."""
+    if not exercise.hints:
+        return ""
     return {
         "notebook": _("Stuck? `hint({name})` helps."),
         "terminal": _("Stuck? `jaxguide hint {name}` helps."),
         "watch": _("Stuck? Press h for a hint."),
-    }[where].format(name=name)
+    }[where].format(name=exercise.name)
 
 
 def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:

@@ -19,7 +19,6 @@ from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
-from jaxguide.student.help import stuck
 from jaxguide.student.place import Place
 from jaxguide.student.session_texts import ExerciseList, ExerciseText, bar, console
 
@@ -116,8 +115,6 @@ class Screen:
             results: all results of the check.
             repairs: other problems in the file, a sentence each.
         """
-        if shown.first_failure is not None:
-            shown.hint = stuck(shown.name, "watch" if self.has_keys else "terminal")
         self._print(Card(shown))
         for repair in repairs:
             console().print(self._layout().text(clean(repair)))

@@ -49,7 +49,7 @@ class Standing:
             exercise = waiting[0]
             said = _("Next: {title} (`{name}`).").format(name=exercise.name, title=translated(exercise.title))
             if self.of(exercise).attempts:
-                said += " " + stuck(exercise.name, "notebook")
+                said = f"{said} {stuck(exercise, 'notebook')}".rstrip()
             return said
         topics = list(self.course.books)
         at = topics.index(self.book.topic)

@@ -24,7 +24,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission, is_submissi
 from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import FileAnswers, find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
-from jaxguide.student.help import next_hint, solution_text, why_closed
+from jaxguide.student.help import next_hint, solution_text, stuck, why_closed
 from jaxguide.student.keyboard import END, ENTER, Keyboard
 from jaxguide.student.place import Place, topics_of
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
@@ -201,6 +201,8 @@ class Watching:
         if failed:
             here = self.current.name if self.current is not None else ""
             shown = next((result for result in failed if result.name == here), failed[0])
+            if shown.first_failure is not None:
+                shown.hint = stuck(self.course.exercise(shown.name), "watch" if self.screen.has_keys else "terminal")
             submission = parse_submission(found.path, content)
             self.screen.failed(shown, results, news(found.repairs, submission, shown.name))
             self._go_near(shown.name)

@@ -26,7 +26,7 @@ def proven(folder: Path) -> Proof:
 
 
 def told(proof: Proof) -> list[str]:
-    return [one.message for one in (*proof.problems, *proof.notes)]
+    return [one.message for one in (*proof.problems, *proof.notes, *proof.advice)]
 
 
 @pytest.fixture
@@ -34,18 +34,22 @@ def pointed(tiny: Path) -> Path:
     """Return the course with a starter, and a wrong answer, that miss the point."""
     edit(tiny, BOOK, "    ...\n", RUNS)
     edit(tiny, KEY, MISSES, f"{MISSES}, misses_the_point=True")
+    edit(tiny, KEY, 'idea="Any input."', 'idea="Any input.", on="four numbers"')
     return tiny
 
 
 def test_points_that_a_reworded_starter_and_a_wrong_answer_keep_are_told_with_the_checks(pointed: Path) -> None:
-    starter, wrong = told(proven(pointed))
+    edit(pointed, BOOK, "points=2,", "points=2, keeps=0.1, why_keeps='Values count.',")
+    starter, wrong = told(proven(pointed))[:2]
     kept = "1.5 of 2 points by `twice_the_input`, `matches_the_key`"
     assert starter.startswith(f"the starter of `double`, reworded, keeps {kept}; mark")
     assert wrong.startswith(f"the wrong answer `numpy_inside` misses the point, but keeps {kept}; mark")
 
 
-def test_nothing_is_kept_where_the_point_is_required(pointed: Path) -> None:
-    edit(pointed, BOOK, '@visible(double, stage="jit"', '@visible(double, stage="jit", required=True')
+@pytest.mark.parametrize("said_by", ["the check", "the answer that misses the point"])
+def test_nothing_is_kept_where_the_point_is_required(pointed: Path, said_by: str) -> None:
+    if said_by == "the check":
+        edit(pointed, BOOK, '@visible(double, stage="jit"', '@visible(double, stage="jit", required=True')
     proof = proven(pointed)
     assert told(proof) == []
     assert [(one.answer, one.kept, one.points) for one in proof.kept] == [("squares", 0, 2), ("numpy_inside", 0, 2)]
@@ -65,7 +69,7 @@ def test_points_are_kept_where_the_exercise_says_why(pointed: Path) -> None:
 
 def test_each_exercise_needs_an_answer_that_misses_the_point(tiny: Path) -> None:
     edit(tiny, KEY, ", misses_the_point=True", "")
-    (said,) = told(proven(tiny))
+    (said,) = [one for one in told(proven(tiny)) if "on what kind" not in one]
     assert "has no planted wrong answer that misses the point" in said
 
 

@@ -146,8 +146,14 @@ def translated_course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cour
         yield load_course()
 
 
-@ON_THE_NEWEST
-@pytest.mark.parametrize("topic", topics())
+# CI judges all planted answers with `jaxguide verify`, but only cards of this lesson in the made-up language.
+TRANSLATED = "random_depth"
+OTHERS = pytest.mark.hours(reason="CI proves the course with `jaxguide verify`")
+
+
+@pytest.mark.parametrize(
+    "topic", [pytest.param(one, marks=ON_THE_NEWEST if one == TRANSLATED else OTHERS) for one in topics()]
+)
 def test_the_lesson_is_proven_and_graded_the_same(
     translated_course: Course, topic: str, compiled: Path, proof_records: Records, digests: Digests
 ) -> None:

@@ -25,7 +25,7 @@ from jaxguide.course.books.parse import (
     title_of,
 )
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, parse_cells, run_cell
-from jaxguide.course.exercise import AuthorError, Exercise
+from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
 
 
 @dataclasses.dataclass
@@ -118,7 +118,12 @@ def load_book(path: Path) -> Book:
         AuthorError: the book has a mistake.
     """
     cells = parse_cells(path, BOOK_KINDS)
-    nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
+    nodes, mistakes = {}, Mistakes()
+    for cell in cells:
+        if cell.kind == "exercise":
+            with mistakes.noted():
+                nodes[cell.line] = exercise_node(path, cell)
+    mistakes.tell()
     book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"})
     book.exercise_names = frozenset(node.name for node, _role in nodes.values())
     above = headings(cells)
@@ -137,14 +142,17 @@ def load_book(path: Path) -> Book:
             raise AuthorError(path, exercise.line, stands_twice(exercise.name))
         exercises[exercise.name] = exercise
     for declaration in declarations:
-        if declaration.role == "visible":
-            exercise = _target(path, declaration, exercises)
-            add_check(exercise.checks, make_check(path, declaration, is_hidden=False))
-        elif declaration.role == "reveal":
-            _add_reveal(path, declaration, exercises)
+        with mistakes.noted():
+            if declaration.role == "visible":
+                exercise = _target(path, declaration, exercises)
+                add_check(exercise.checks, make_check(path, declaration, is_hidden=False))
+            elif declaration.role == "reveal":
+                _add_reveal(path, declaration, exercises)
     book.exercises = list(exercises.values())
     for exercise in book.exercises:
-        _finish(exercise)
+        with mistakes.noted():
+            _finish(exercise)
+    mistakes.tell()
     return book
 
 

@@ -20,7 +20,7 @@ from jaxguide import compat
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import course_folders
-from jaxguide.course.exercise import AuthorError
+from jaxguide.course.exercise import AuthorError, Mistakes
 from jaxguide.course.set_up import copy_files
 from jaxguide.course.settings import read_settings
 
@@ -79,14 +79,16 @@ class BookRuns:
         """
         if not self._runs:
             return self._stopped
-        found = []
+        found, mistakes = [], Mistakes()
         while runs := self._next():
             for run in runs:
                 run.begin()
-            found += [run.path.stem for run in runs if not run.has_ended()]
             for run in runs:
+                with mistakes.noted():
+                    found += [] if run.has_ended() else [run.path.stem]
                 run.close()
             del self._runs[: len(runs)]
+        mistakes.tell()
         keep(self._place, found)
         self._stopped = found
         return found

@@ -12,7 +12,7 @@ from jaxguide.base.catalogues import add_course
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
-from jaxguide.course.exercise import AuthorError, Exercise, Task
+from jaxguide.course.exercise import AuthorError, Exercise, Mistakes, Task
 from jaxguide.course.requirements import need_requirements
 from jaxguide.course.set_up import beside_files, set_up
 from jaxguide.course.settings import CourseSettings, read_settings
@@ -59,16 +59,23 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
     where, settings, paths = _opened(folder)
     need_requirements(settings, where.top)
     set_up(settings, where.top)
-    with beside_files(settings.file_paths(where.exercises)), unlisted_files_told(where, settings):
-        books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
-        check_unique(books)
-        if keys:
-            for path in sorted(where.solutions.glob("*.py")):
+    books, mistakes = {}, Mistakes()
+    with beside_files(settings.file_paths(where.exercises)):
+        for path in paths:
+            if lessons is None or path.stem in lessons:
+                with mistakes.noted(), unlisted_files_told(where, settings):
+                    books[path.stem] = load_book(path)
+        with mistakes.noted():
+            check_unique(books)
+        for path in sorted(where.solutions.glob("*.py")) if keys else []:
+            with mistakes.noted():
                 if path.stem not in {book.stem for book in paths}:
                     message = _("this key has no book: {book} is missing").format(book=where.exercises / path.name)
                     raise AuthorError(path, 1, message)
-            for topic, book in books.items():
+        for topic, book in books.items() if keys else []:
+            with mistakes.noted(), unlisted_files_told(where, settings):
                 load_key(where.solutions / f"{topic}.py", book)
+    mistakes.tell()
     return Course(where, books, settings)
 
 

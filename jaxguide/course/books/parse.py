@@ -13,7 +13,7 @@ from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, bound_names, first_line_of, global_names, needed, statements
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, decorator_line, decorators, parse_cells
-from jaxguide.course.exercise import AuthorError, Planted, Task
+from jaxguide.course.exercise import AuthorError, Mistakes, Planted, Task
 from jaxguide.course.verdict import STAGES, Kind
 
 RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
@@ -84,6 +84,11 @@ def exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, str]:
         message = _(
             "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}"
         )
+        if not marked:
+            message = _(
+                "an exercise is a function with `@exercise` or `@prediction`, and this cell has none. Variables and "
+                "classes are not supported: ask for a function that returns the value, or uses the class"
+            )
         raise AuthorError(path, line, message.format(count=len(marked)))
     node = marked[0][0]
     if node.name in RESERVED:
@@ -148,27 +153,19 @@ def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
 
 
 def check_whole(task: Task) -> None:
-    """Check that an exercise has everything that students read, and that its points make sense.
+    """Check that an exercise has everything that grading needs.
 
     Raises:
-        AuthorError: hints or the contract are missing, a prediction takes arguments, or the points make no sense.
+        AuthorError: hints are not texts, a prediction takes arguments, or the points make no sense.
     """
-    message = _about_points(task) or _about_words(task)
+    message = _about_points(task)
+    if type(task.hints) is not tuple or not all(isinstance(hint, str) for hint in task.hints):
+        message = _("the hints of `{name}` must be a list of texts")
+    elif task.is_prediction and task.signature != "()":
+        message = _("the prediction `{name}` must take no arguments")
     if message:
         words = {"points": repr(task.points), "keeps": repr(task.keeps), "most": f"{MOST_KEEPS:g}"}
-        raise AuthorError(task.path, task.line, message.format(name=task.name, count=len(task.hints), **words))
-
-
-def _about_words(task: Task) -> str:
-    if type(task.hints) is not tuple or not all(isinstance(hint, str) for hint in task.hints):
-        return _("the hints of `{name}` must be a list of texts")
-    if len(task.hints) < 3:
-        return _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
-    if not task.contract:
-        return _("`{name}` has no docstring; it is the contract that students read")
-    if task.is_prediction and task.signature != "()":
-        return _("the prediction `{name}` must take no arguments")
-    return ""
+        raise AuthorError(task.path, task.line, message.format(name=task.name, **words))
 
 
 def _about_points(task: Task) -> str:
@@ -176,8 +173,6 @@ def _about_points(task: Task) -> str:
         return _("the points of `{name}` must be a number, 0 or more, but are {points}")
     if not is_number(task.keeps) or not 0 <= task.keeps <= MOST_KEEPS:
         return _("`keeps` of `{name}` must be a share of its points from 0 to {most}, but is {keeps}")
-    if task.keeps and not task.why_keeps:
-        return _("`{name}` has `keeps={keeps}`, but no reason; give it in `why_keeps`")
     return ""
 
 
@@ -341,10 +336,13 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
         if cell.kind in seen:
             raise AuthorError(path, cell.line, _("the key has two cells for `{name}`").format(name=cell.kind))
         seen |= {cell.kind} - {""}
+    mistakes = Mistakes()
     for task in lesson.exercises:
-        if task.name not in seen:
-            message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
-            raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
+        with mistakes.noted():
+            if task.name not in seen:
+                message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
+                raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
+    mistakes.tell()
     return cells
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.exercise import AuthorError
+from jaxguide.course.exercise import AuthorError, Mistakes
 
 BOOK_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
 """The title of a book's cell -> its kind."""
@@ -65,7 +65,7 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise AuthorError(path, 1, _("cannot be read: {error}").format(error=error)) from None
-    cells = []
+    cells, mistakes = [], Mistakes()
     for title, source, line in split_cells(text):
         if line == 0:
             raise AuthorError(path, 1, _("there is text before the first cell; start the file with `# %%`"))
@@ -76,8 +76,10 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
             raise AuthorError(path, line, message.format(title=title))
         kind = kinds[title] if kinds is not None else (title or "")
         cell = PercentCell(kind, source, line)
-        _check_syntax(path, cell, is_prose=title == "[markdown]")
+        with mistakes.noted():
+            _check_syntax(path, cell, is_prose=title == "[markdown]")
         cells.append(cell)
+    mistakes.tell()
     return cells
 
 
@@ -90,9 +92,10 @@ def _check_syntax(path: Path, cell: PercentCell, is_prose: bool) -> None:
     try:
         ast.parse(cell.source)
     except SyntaxError as error:
-        raise AuthorError(
-            path, cell.line + (error.lineno or 1), _("syntax error: {error}").format(error=error.msg)
-        ) from None
+        message = _("syntax error: {error}")
+        if cell.kind == "exercise" and not re.search(r"^\s*(def|@)", cell.source, re.MULTILINE):
+            message = _("an exercise is a Python function; free text is not supported: ask for a value or a choice")
+        raise AuthorError(path, cell.line + (error.lineno or 1), message.format(error=error.msg)) from None
 
 
 def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]) -> None:

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from jaxguide.base.text import _
 from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import Request, Step, evaluate
 from jaxguide.course.judging.values import Data, to_data
@@ -31,6 +32,14 @@ class Answer(ABC):
     @abstractmethod
     def _with(self, steps: tuple[Step, ...]) -> "Answer":
         """Return the same answer with other steps."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            message = _(
+                "`answer.{name}` is not supported; for a derivative, use `answer.grad()` or `answer.sum.grad()`"
+            )
+            raise AttributeError(message.format(name=name))
 
     @property
     def jit(self) -> "Answer":

@@ -180,6 +180,14 @@ class Unsupported(_Opaque):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        message = _(
+            "`{kind}` is not data, so a check cannot read its `{name}`: let the answer return arrays or numbers"
+        )
+        raise AttributeError(message.format(kind=self.__dict__.get("type_name"), name=name))
+
 
 class NotData(TypeError):
     """An argument in a check is not data, so it cannot be passed to a student's function."""
@@ -287,7 +295,10 @@ def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
     if isinstance(data, NodeData):
         kind = (names or {}).get(data.type_name)
         if kind is None or not hasattr(kind, "_fields"):
-            raise NotData(f"`{data.type_name}` is not a namedtuple defined in the book")
+            message = (
+                "`{name}` is not a namedtuple defined in the book; let a function make it, and pass that with `given`"
+            )
+            raise NotData(message.format(name=data.type_name))
         return kind(**{name: from_data(child, names) for name, child in data.children.items()})
     if isinstance(data, Unsupported):
         raise NotData(f"a {data.type_name} cannot be an argument of an answer")

@@ -34,7 +34,24 @@ MISTAKES = {
         "no cell in the key",
         "@prediction",
     ),
+    "a class": (
+        BOOK,
+        f"def double(x):\n{DOUBLE_STUB}",
+        "class Double:\n    pass\n",
+        "Variables and classes are not supported",
+        "# %% exercise",
+    ),
+    "free text": (
+        BOOK,
+        '@prediction(title="Guess"',
+        'Which shape?\n\n# %%\n@prediction(title="Guess"',
+        "free text is not supported",
+        "Which shape?",
+    ),
+    "an unsupported question": (BOOK, "answer.jit(x)", "answer.vjp(x)", "`answer.vjp` is not supported", "@answer"),
     "a missing hint": (BOOK, LAST_HINTS, "", "2 hints; it needs three", "@exercise"),
+    "no contract": (BOOK, '    """Return twice x: float32[n] -> float32[n]."""\n', "", "is the contract", "@exercise"),
+    "a check without an idea": (BOOK, ', idea="Twice is two times."', "", "idea behind `twice_the_input`", "@visible"),
     "a worked sibling that does not run": (BOOK, "print(FACTOR", "print(FACT", "cannot be run: NameError", "@exercise"),
     "a worked sibling of the same name": (
         BOOK,
@@ -217,8 +234,38 @@ def test_a_key_without_a_book_says_so(tiny: Path) -> None:
     assert "no book" in problem
 
 
+MANY = (
+    (BOOK, "points=2,", "points=-2,"),
+    (BOOK, 'stage="jit"', 'stage="compile"'),
+    (KEY, "weight=2", "weight=0"),
+    (KEY, "# %% guess_shape\n@answer\n", "# %% guess_shape\n"),
+)
+
+
+def test_all_mistakes_of_books_are_told_at_once_and_all_of_keys_too(tiny: Path) -> None:
+    for folder in ("exercises", "solutions"):
+        text = (tiny / folder / "tiny.py").read_text()
+        (tiny / folder / "other.py").write_text(text.replace("guess_shape", "guess").replace("double", "twice"))
+    edit(tiny, "exercises/other.py", "points=1,", "points=-1,")
+    for mistake in MANY:
+        edit(tiny, *mistake)
+    done = run("grade", tiny / BOOK, "--course", tiny)
+    said = ("points of `double`", "points of `guess`", "`compile` is not a stage")
+    assert (done.exit_code, len(done.stderr.splitlines())) == (3, 3), done.stderr
+    assert all(words in done.stderr for words in said)
+    for file, old, new in (*MANY[:2], ("exercises/other.py", "points=1,", "points=-1,")):
+        edit(tiny, file, new, old)
+    done = run("verify", "--course", tiny, "--json")
+    found = [problem["message"] for problem in json.loads(done.stdout)["problems"]]
+    assert (done.exit_code, len(found)) == (3, 2)
+    assert "above 0, but is 0" in found[0]
+    assert "needs exactly one function `guess_shape`" in found[1]
+    (tiny / KEY).write_text("# %% double\n@answer\ndef double(x:\n\n# %% guess_shape\ndef (\n")
+    assert run("verify", "--course", tiny).stderr.count("syntax error") == 2
+
+
 def test_the_command_prints_one_sentence_and_ends_with_status_3(tiny: Path) -> None:
-    edit(tiny, BOOK, LAST_HINTS, "")
+    edit(tiny, BOOK, "points=2,", "points=-2,")
     done = subprocess.run(
         [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny)], capture_output=True, text=True
     )
@@ -235,10 +282,10 @@ def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     # The only problems with the tiny course are that its notebooks are not printed, and that it has no identity yet.
     assert (done.returncode, len(plain["problems"]), plain["exercises"], done.stderr) == (1, 3, 2, "")
     assert all("jaxguide print" in problem["message"] for problem in plain["problems"])
-    edit(tiny, BOOK, LAST_HINTS, "")
+    edit(tiny, BOOK, "points=2,", "points=-2,")
     done = subprocess.run(command, capture_output=True, text=True)
     (problem,) = json.loads(done.stdout)["problems"]
-    assert (done.returncode, "2 hints" in problem["message"], problem["line"] > 0) == (3, True, True)
+    assert (done.returncode, "are -2" in problem["message"], problem["line"] > 0) == (3, True, True)
 
 
 def run(*arguments: object) -> Result:
@@ -352,6 +399,7 @@ def test_a_missing_key_is_told_with_its_exercises(tiny: Path) -> None:
 
 
 def test_the_tiny_course_is_proven(tiny: Path) -> None:
+    edit(tiny, KEY, '@hidden(idea="Any input."', '@hidden(idea="Any input.", on="four numbers"')
     assert _verify(tiny) == []
 
 
@@ -375,11 +423,12 @@ def _verify(course: Path) -> list[str]:
     proof = Proof()
     for _exercise, proof in prove_course(loaded, seeds=1):  # noqa: B007
         pass
-    return [str(problem) for problem in proof.problems]
+    return [str(problem) for problem in (*proof.problems, *proof.advice)]
 
 
 @pytest.mark.parametrize("how", ['kind="observed"', "required=False", 'kind="value", stage="shape"'])
 def test_an_exercise_that_returns_a_value_needs_a_required_check_that_decides_on_it(tiny: Path, how: str) -> None:
+    edit(tiny, KEY, ", misses_the_point=True", "")
     edit(tiny, BOOK, '@visible(double, idea="Twice', f'@visible(double, {how}, idea="Twice')
     assert not [problem for problem in _verify(tiny) if "decides on it" in problem]  # the hidden check decides on it
     edit(tiny, KEY, '@hidden(idea="Any', f'@hidden({how}, idea="Any')
@@ -413,10 +462,13 @@ def test_verify_asks_for_the_kind_of_input_of_hidden_checks(tiny: Path) -> None:
     before = run("verify", "--no-workers", "--jobs", "1", "--course", tiny)
     assert asks in before.output
     assert before.exit_code == 0
-    (note,) = json.loads(run("verify", "--no-workers", "--jobs", "1", "--course", tiny, "--json").output)[
-        "unnamed_inputs"
-    ]
+    verify = ("verify", "--no-workers", "--jobs", "1", "--course", tiny, "--json")
+    (note,) = json.loads(run(*verify).output)["advice"]
     assert asks in note["message"]
+    strict = run(*verify, "--strict")
+    found = json.loads(strict.output)
+    assert (strict.exit_code, [one["message"] for one in found["problems"]]) == (1, [note["message"]])
+    assert found["advice"] == []
     edit(tiny, KEY, "expect_close(answer(x), reference(x))", 'expect_close(answer(x), reference(x), on="four numbers")')
     assert asks not in run("verify", "--no-workers", "--jobs", "1", "--course", tiny).output
     edit(tiny, KEY, ', on="four numbers")', ")")

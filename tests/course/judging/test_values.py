@@ -1,5 +1,6 @@
 """Test the plain data that crosses between answers and checks."""
 
+import copy
 import functools
 import operator
 from collections.abc import Callable
@@ -188,7 +189,7 @@ def test_what_is_compared_as_a_whole_says_so(value: Callable[[int], Any]) -> Non
     ):
         with pytest.raises(TypeError, match="is not a number or an array; compare it by `expect_equal`"):
             ask(one, other)
-    with pytest.raises(AttributeError, match="has no `mean` in a check"):
+    with pytest.raises(AttributeError, match="`mean`"):
         one.mean()
 
 
@@ -227,3 +228,10 @@ def test_types_are_written_as_jax_prints_them() -> None:
     assert describe_type(to_data(jax.random.key(0))) == "key<fry>[]"
     assert describe_type(KeyData(np.zeros((2, 2), np.uint32), "threefry2x32")) == "key<fry>[2]"
     assert describe_type(2.0) == "a Python float"
+
+
+def test_reading_a_part_of_what_is_not_data_says_so() -> None:
+    plot = to_data(object())
+    assert copy.deepcopy(plot) == plot
+    with pytest.raises(AttributeError, match="`object` is not data, so a check cannot read its `lines`"):
+        plot.lines  # noqa: B018
