@@ -53,7 +53,7 @@ PRINTS = {
         "b = log x",
     ),
 }
-OTHER_OPTIONS = {"--prove", "--no-deps"}  # of the tests, and of pip
+OTHER_OPTIONS = {"--prove", "--no-deps", "--python", "--resolution", "--compile-bytecode"}  # of the tests, pip and uv
 FILES = {"jaxguide.po"}  # file names that look like names of modules
 IMAGES_LIMIT_BYTES = 300_000
 
