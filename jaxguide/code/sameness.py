@@ -10,6 +10,7 @@
 #   and decorators, or if it has the stub's statements, arguments and decorators. Decorators count because one may be
 #   the whole answer, such as `@jax.jit` above correct code. So an empty stub from an older print is still a stub, but a
 #   stub with code in it that was printed differently counts as an attempt.
+# - Code that is given in the exercise's cell belongs to it: whoever changes that, in any cell, has changed the stub.
 
 import ast
 import dataclasses
@@ -41,6 +42,10 @@ class HasStarter(Protocol):
     def starter_source(self) -> str:
         """The printed stub."""
 
+    @property
+    def cell_source(self) -> str:
+        """The printed cell: the stub and the code that is given with it."""
+
 
 @dataclasses.dataclass(frozen=True)
 class SessionAnswer:
@@ -71,12 +76,21 @@ def answer_in_session(
     for pool in (_pool_run(names), StatementPool([(own, own)])):
         place = pool.place(exercise.name, _code_of(function))
         if place is not None:
-            found = pool.answer(place, exercise.name, given, lambda name: _code_of(values.get(name)))
-            return SessionAnswer(_id(found), is_starter(found[-1].source, exercise))
-    return SessionAnswer(_code_id(function), _is_starter_code(function, exercise))
+            code_of, also = lambda name: _code_of(values.get(name)), given_in(exercise).names
+            found = pool.answer(place, exercise.name, given, code_of, also)
+            return SessionAnswer(_id(found), is_starter("\n".join(one.source for one in found), exercise))
+    is_stub = _is_starter_code(function, exercise.starter_source)
+    is_as_given = all(_is_starter_code(names[n], s) for n, s in given_in(exercise).functions.items() if n in names)
+    return SessionAnswer(_code_id(function), is_stub and is_as_given)
 
 
-def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), cell: int | None = None) -> str:
+def answer_id(
+    cells: Sequence[str],
+    name: str,
+    given: Sequence[Statement] = (),
+    cell: int | None = None,
+    also: Iterable[str] = (),
+) -> str:
     """Return an id that is equal for answers that are the same, and different for others.
 
     Args:
@@ -84,6 +98,7 @@ def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), 
         name: the exercise's name.
         given: the book's own statements, which are left out.
         cell: the index of the cell with the answer; by default the last one that binds the name.
+        also: more names that belong to the answer, see `given_in`.
 
     >>> one, other = "def f(x):\\n    'Double.'\\n    return 2 * x  # twice", "def f(x): return 2*x"
     >>> answer_id([one], "f") == answer_id(["import jax", other], "f")
@@ -93,7 +108,7 @@ def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), 
     place = pool.place(name, cell=cell)
     if place is None:
         return short_digest([cells[-1 if cell is None else cell].strip()])
-    return _id(pool.answer(place, name, given))
+    return _id(pool.answer(place, name, given, also=also))
 
 
 def _id(answer: Iterable[Statement]) -> str:
@@ -159,6 +174,7 @@ class StatementPool:
         name: str,
         given: Sequence[Statement] = (),
         code_of: Callable[[str], types.CodeType | None] = lambda name: None,
+        also: Iterable[str] = (),
     ) -> list[Statement]:
         """Return the statements of an answer, ending with the one that binds its name.
 
@@ -167,17 +183,19 @@ class StatementPool:
             name: the name.
             given: the book's own statements, which are left out.
             code_of: returns the code of a name's value, or None.
+            also: more names that belong to the answer.
         """
         found, seen, new = set[int](), {name}, {place, *self._before(place, name)}
+        more = {one for one in (self.place(other, code_of(other)) for other in also) if one is not None}
         while new:
             found |= new
-            reads = frozenset[str]().union(*(self._placed[one].statement.reads for one in new)) - seen
+            reads = frozenset(also).union(*(self._placed[one].statement.reads for one in new)) - seen
             seen |= reads
             at = {read: self.place(read, code_of(read)) for read in reads}
             helpers = {
                 one for read, where in at.items() if where is not None for one in (where, *self._before(where, read))
             }
-            new = {one for one in helpers | self._attached(found) if not self._is_left_out(one, given)} - found
+            new = {one for one in helpers | self._attached(found | more) if not self._is_left_out(one, given)} - found
         return [self._placed[one].statement for one in sorted(found - {place})] + [self._placed[place].statement]
 
     def _before(self, place: int, name: str) -> list[int]:
@@ -291,23 +309,105 @@ def run_at_once(source: str) -> tuple[str, frozenset[str]]:
 # Is it still the stub?
 
 
-def starters_in(tree: ast.Module, exercises: Mapping[str, HasStarter]) -> Iterator[str]:
-    """Yield the names of the exercises whose last binding in a cell is the printed stub."""
-    last = {name: node for node in tree.body for name in bound_names(node) if name in exercises}
-    for name, node in last.items():
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_stub(node, exercises[name]):
-            yield name
+@dataclasses.dataclass(frozen=True)
+class GivenCode:
+    """The code that an exercise's cell gives with its function: names, statements in canonical form, and functions."""
+
+    names: frozenset[str]
+    statements: frozenset[str]
+    functions: Mapping[str, str]
+
+
+def given_in(exercise: HasStarter) -> GivenCode:
+    """Return the code that an exercise's cell gives and that belongs to it: what it needs, functions and classes."""
+    return _given_code(exercise.cell_source, exercise.name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _given_code(cell: str, name: str) -> GivenCode:
+    pool = StatementPool([(cell, "")])
+    place = pool.place(name)
+    needed = pool.answer(place, name) if place is not None else []
+    found = [s for s in cell_statements(cell) if not (s.is_import or (name in s.binds and s.is_definition))]
+    names = frozenset[str]().union(*(s.binds for s in found if s.is_definition or s in needed)) - {name}
+    functions = {
+        n: s.source for s in found if isinstance(ast.parse(s.source).body[0], ast.FunctionDef) for n in s.binds
+    }
+    return GivenCode(names, frozenset(kept_meaning(s.source) for s in found), functions)
+
+
+def starters_in_cells(
+    cells: Sequence[ast.Module | None], exercises: Mapping[str, HasStarter]
+) -> tuple[list[set[str]], set[str]]:
+    """Return for each cell of a file which exercises it defines as printed, so that it replaces no answer.
+
+    Returns:
+        These, and the exercises whose printed function is an answer because code given with it changed elsewhere.
+    """
+    given = {name: given_in(exercise) for name, exercise in exercises.items()}
+    last = [_last_bindings(cell, given) if cell else {} for cell in cells]
+    changes = [set(changed_given(cell, given)) if cell else set() for cell in cells]
+    found = [{name for name, node in one.items() if _is_untouched(node, exercises[name])} for one in last]
+    elsewhere = set()
+    wrapped = ({name for name, node in one.items() if node is None} for one in last)
+    for name in frozenset[str]().union(*changes, *wrapped):
+        having = [place for place, one in enumerate(last) if name in one]
+        answers = [place for place in having if name in changes[place] or name not in found[place]]
+        if answers:  # given code that is all that binds the name, as `f = jax.jit(f)`, wraps the answer
+            answers += [place for place in having if last[place][name] is None]
+        elif any(name in one for one in changes):
+            answers = having
+            elsewhere.add(name)
+        for place in answers:
+            found[place].discard(name)
+    return found, elsewhere
+
+
+def changed_given(cell: ast.Module, given: Mapping[str, GivenCode]) -> Iterator[str]:
+    """Yield the exercises whose given code a cell binds in another way than printed, or on which it registers more."""
+    for node in cell.body:
+        touched = set(_touched(node))
+        names = bound_names(node) | touched
+        owners = [name for name, code in given.items() if names & code.names or name in touched]
+        is_import = isinstance(node, ast.Import | ast.ImportFrom)
+        if owners and not is_import and not any(_is_as_given(node, code) for code in given.values()):
+            yield from owners
+
+
+def _is_as_given(node: ast.stmt, code: GivenCode) -> bool:
+    source = code.functions.get(getattr(node, "name", ""))
+    if source is not None and isinstance(node, ast.FunctionDef) and _is_stub(node, source):
+        return True
+    try:
+        return bool(code.statements) and canonical([node], words=False) in code.statements
+    except RecursionError:
+        return False
+
+
+def _last_bindings(cell: ast.Module, given: Mapping[str, GivenCode]) -> dict[str, ast.stmt | None]:
+    """Return the exercises that a cell binds, each with the last binding besides given code, if any."""
+    last: dict[str, ast.stmt | None] = {}
+    for node in cell.body:
+        for name in bound_names(node) & given.keys():
+            last[name] = last.get(name) if _is_as_given(node, given[name]) else node
+    return last
+
+
+def _is_untouched(node: ast.stmt | None, exercise: HasStarter) -> bool:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return _is_stub(node, exercise.starter_source)
+    return node is None
 
 
 def is_starter(cell: str, exercise: HasStarter) -> bool:
-    """Return whether a cell's last binding of an exercise's name is the printed stub."""
-    return exercise.name in starters_in(ast.parse(cell), {exercise.name: exercise})
+    """Return whether a cell's last binding of an exercise's name is the printed stub, and all given code as printed."""
+    return exercise.name in starters_in_cells([ast.parse(cell)], {exercise.name: exercise})[0][0]
 
 
-def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, exercise: HasStarter) -> bool:
+def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -> bool:
     try:
         body = _body(function)
-        stub = _stub(exercise.starter_source)
+        stub = _stub(source)
         return body == stub.body and (not body or _head(function) == stub.head)
     except RecursionError:  # nested too deeply to be written out, which a stub never is
         return False
@@ -411,14 +511,14 @@ def _code_id(function: Any) -> str:
     return WITHOUT_SOURCE + short_digest([repr(_essence(code)) if code else repr(type(function))])
 
 
-def _is_starter_code(function: Any, exercise: HasStarter) -> bool:
+def _is_starter_code(function: Any, source: str) -> bool:
     code = _code_of(function)
     if code is None:
         return False
-    if not _stub(exercise.starter_source).body:
+    if not _stub(source).body:
         return code.co_code in _empty_codes() and all(constant is None for constant in _constants(code))
-    is_decorated = inspect.unwrap(function) is not function and not exercise.starter_source.startswith("@")
-    return not is_decorated and _essence(code) in _starter_essences(exercise.starter_source)
+    is_decorated = inspect.unwrap(function) is not function and not source.startswith("@")
+    return not is_decorated and _essence(code) in _starter_essences(source)
 
 
 @functools.cache

@@ -299,6 +299,10 @@ class _Prover:
     # Right answers
 
     def _prove_right(self, planted: Planted) -> bool:
+        if is_starter(planted.source, self.exercise):
+            message = _("{what} is the starter, which counts as not attempted: the starter must differ from it")
+            self._problem(message.format(what=what_is(planted, self.exercise)), planted)
+            return False
         for seed in range(self.settings.seeds):
             began_s = time.process_time()
             result = self._result(planted, seed)

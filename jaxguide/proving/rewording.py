@@ -11,7 +11,7 @@ _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler
 
 def reworded_starter(exercise: Task) -> Planted:
     """Return an exercise's starter with a local variable renamed, if it has one, and a statement that does nothing."""
-    source = reworded(exercise.starter_source, exercise.name)
+    source = reworded(exercise.cell_source, exercise.name)
     return Planted(REWORDED_STARTER, source, exercise.line, exercise.path)
 
 

@@ -162,7 +162,7 @@ def _handed_in(exercise: Exercise, verdicts: KnownVerdicts) -> list[HandedIn]:
         for one in judged
         if (exercise.name, one.name) in verdicts
     ]
-    starter = Planted(STARTER, exercise.starter_source + "\n", exercise.line, exercise.path)
+    starter = Planted(STARTER, exercise.cell_source + "\n", exercise.line, exercise.path)
     unchecked = {check.name: Verdict.NOT_CHECKED for check in exercise.all_checks()}
     return [*found, HandedIn(exercise, starter, Verdicts(Verdict.NOT_ATTEMPTED, 0.0, unchecked))]
 

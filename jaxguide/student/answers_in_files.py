@@ -13,7 +13,15 @@ from typing import Any
 from jaxguide.base.catalogues import PACKAGE, files, languages
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
-from jaxguide.code.sameness import attached_to, cell_statements, kept_meaning, run_at_once, short_digest, starters_in
+from jaxguide.code.sameness import (
+    attached_to,
+    cell_statements,
+    given_in,
+    kept_meaning,
+    run_at_once,
+    short_digest,
+    starters_in_cells,
+)
 from jaxguide.code.slices import Statement
 from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.course.books.outline import Outline
@@ -96,7 +104,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     """
     found: list[FileAnswers] = []
     exercises = course.exercises
-    stubs = [f"{name}\n{exercise.starter_source}".encode() for name, exercise in exercises.items()]
+    stubs = [f"{name}\n{exercise.cell_source}".encode() for name, exercise in exercises.items()]
     # Places are sentences in the reader's language, so the cache depends on its catalogues.
     said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
     makers = ["code", "course", "course/books", "grading/intake", "student"]
@@ -107,7 +115,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
             file = _File(path, path.read_bytes())
             if not _may_have(file.content, exercises.keys()):
                 continue
-            answers = file.answers_as_kept(before, exercises.keys()) or file.answers(course)
+            answers = file.answers_as_kept(before, exercises) or file.answers(course)
         except (UnreadableSubmission, OSError):
             continue
         if answers.places:
@@ -139,27 +147,26 @@ class _File:
     def answers(self, course: Outline) -> FileAnswers:
         """Find the exercises that the file answers; none if it belongs to another course."""
         if is_of_another_course(self.submission, course):
-            return FileAnswers(self.path, {}, _Prints(self, ()), (), self.changed_s)
+            return FileAnswers(self.path, {}, _Prints(self, (), {}), (), self.changed_s)
         exercises = course.exercises
         places: dict[str, str] = {}
         answered: set[str] = set()
-        for cell in self.submission.cells:
-            here = cell.defines & exercises.keys()
-            starters = set(starters_in(cell.tree, {name: exercises[name] for name in here}) if cell.tree else ())
-            for name in sorted(here):
+        starters_by_cell, _elsewhere = starters_in_cells([cell.tree for cell in self.submission.cells], exercises)
+        for cell, starters in zip(self.submission.cells, starters_by_cell, strict=True):
+            for name in sorted(cell.defines & exercises.keys()):
                 if name not in starters or name not in places:
                     places[name] = _place(cell, name)
                 if name not in starters:
                     answered.add(name)
         cells = [cell for cell in self.submission.cells if cell.error is not None]
         broken = [_no_python(cell) for cell in cells if not cell.defines & exercises.keys()]
-        return FileAnswers(self.path, places, _Prints(self, answered), tuple(broken), self.changed_s)
+        return FileAnswers(self.path, places, _Prints(self, answered, exercises), tuple(broken), self.changed_s)
 
     def plain(self, answers: FileAnswers) -> dict[str, Any]:
         """Return answers as JSON data."""
         return {"places": answers.places, "answered": [*answers.prints], "broken": list(answers.broken)}
 
-    def answers_as_kept(self, kept: Any, names: Collection[str]) -> FileAnswers | None:
+    def answers_as_kept(self, kept: Any, exercises: Mapping[str, Task]) -> FileAnswers | None:
         """Return the answers cached in `kept`, or None if there are none or their data is malformed."""
         plain = kept.get(self.digest) if isinstance(kept, dict) else None
         if not isinstance(plain, dict) or plain.keys() != {"places", "answered", "broken"}:
@@ -170,11 +177,11 @@ class _File:
             and isinstance(answered, list)
             and isinstance(broken, list)
             and all(isinstance(text, str) for text in (*places.values(), *answered, *broken))
-            and set(names) >= places.keys() >= set(answered)
+            and exercises.keys() >= places.keys() >= set(answered)
         )
         if not is_right:
             return None
-        return FileAnswers(self.path, places, _Prints(self, answered), tuple(broken), self.changed_s)
+        return FileAnswers(self.path, places, _Prints(self, answered, exercises), tuple(broken), self.changed_s)
 
 
 def _may_have(content: bytes, names: Collection[str]) -> bool:
@@ -210,13 +217,13 @@ def _no_python(cell: SubmittedCell) -> str:
 class _Prints(Mapping[str, str]):
     """The digests of a file's answers, by exercise, each computed when first needed because that is slow."""
 
-    def __init__(self, file: _File, answered: Collection[str]):
-        self._file, self._answered = file, sorted(answered)
+    def __init__(self, file: _File, answered: Collection[str], exercises: Mapping[str, Task]):
+        self._file, self._answered, self._exercises = file, sorted(answered), exercises
         self._found: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         if name not in self._found:
-            self._found[name] = self._file.pool.state(name)
+            self._found[name] = self._file.pool.state(name, given_in(self._exercises[name]).names)
         return self._found[name]
 
     def __contains__(self, name: object) -> bool:
@@ -238,15 +245,17 @@ class _Pool:
         bound = (s.binds for _cell, statements, *_run in self._cells for s in statements if not s.is_import)
         self._values = frozenset[str]().union(*bound)
 
-    def state(self, name: str) -> str:
+    def state(self, name: str, also: Collection[str]) -> str:
         """Return a digest of an answer and of all code in the file that decides about it: if it changes, check again.
+
+        The names `also` belong to the answer.
 
         A cell ends at a statement that raises. So with each statement that an answer needs, all of its cell counts,
         except the bodies of functions that the answer does not need, such as those of other exercises.
         """
         own = [(cell, statements) for cell, statements, *_run in self._cells if name in cell.defines]
         # Each name that matters, with the last cell that can give it its value: functions may read it after all cells.
-        wanted, before, kept = {name: math.inf, "*": math.inf}, dict[str, float](), list[str]()
+        wanted, before, kept = dict.fromkeys((name, "*", *also), math.inf), dict[str, float](), list[str]()
         while wanted != before:
             before, kept = dict(wanted), [cell.source.strip() for cell, statements in own if not statements]
             # Cells often repeat an import: one counts, that in the answer's own cell or else the first.

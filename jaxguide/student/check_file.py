@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jaxguide.base.files import user_folder
 from jaxguide.base.text import _
-from jaxguide.code.sameness import answer_id
+from jaxguide.code.sameness import answer_id, given_in
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
@@ -142,4 +142,4 @@ def _answer_id(found: SubmissionResult, submission: Submission, exercise: Exerci
     places = places or [fact["number"] for fact in found.cells if name in fact["answers"]]
     places = places or [cell.number for cell in submission.cells if name in cell.defines]
     sources, given = [cell.source for cell in submission.cells], course.book_of(exercise).given
-    return answer_id(sources, name, given, places[-1] - 1 if places else None)
+    return answer_id(sources, name, given, places[-1] - 1 if places else None, given_in(exercise).names)

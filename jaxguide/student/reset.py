@@ -1,6 +1,5 @@
 """Restore an exercise's stub in a student's file, and save their old answer to the workspace."""
 
-import ast
 import dataclasses
 import json
 import re
@@ -10,8 +9,12 @@ from typing import Any
 
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
+<<<<<<< HEAD
 from jaxguide.code.as_ipython import UNREADABLE, as_ipython
 from jaxguide.code.slices import bound_names, first_line_of
+=======
+from jaxguide.code.sameness import attached_to, cell_statements, given_in
+>>>>>>> a9cf069aeb536ad4dc138cd1731fd375fd6a6ec7
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.printer import printable_source
@@ -32,8 +35,8 @@ class Reset:
 def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Reset:
     """Replace an exercise's answer with its stub in a notebook or Python file.
 
-    A cell without other exercises is restored as a whole; elsewhere, only the function is replaced. The old answer is
-    saved first.
+    A cell without other exercises is restored as a whole; elsewhere, only the function and the code given with it are
+    replaced. The old answer is saved first.
 
     Args:
         path: the student's file, which defines the exercise.
@@ -84,7 +87,7 @@ def _in_notebook(notebook: Any, exercise: Task, book: Lesson) -> tuple[str, list
             continue
         source = cell.get("source", "")
         source = source if isinstance(source, str) else "".join(source)
-        changed = _without_answer(source, exercise, book, is_cell=True, is_first=not old)
+        changed = _without_answer(source, exercise, book, is_cell=True, before=old)
         if changed is not None:
             old.append(source)
             cell.update(source=changed.splitlines(keepends=True), outputs=[], execution_count=None)
@@ -101,47 +104,56 @@ def _in_script(text: str, exercise: Task, book: Lesson) -> tuple[str, list[str]]
         parts.append("\n".join(lines[: bounds[0] - 1]))
     for start, end in zip(bounds, [*bounds[1:], len(lines) + 1], strict=True):
         marker, source = lines[max(0, start - 1) : start], "\n".join(lines[start : end - 1])
-        changed = _without_answer(source, exercise, book, is_cell=is_cells, is_first=not old)
+        changed = _without_answer(source, exercise, book, is_cell=is_cells, before=old)
         if changed is not None:
-            old.append(source if is_cells else _answer_of(source, exercise.name))
+            old.append(source if is_cells else _answer_of(source, exercise))
             source = changed.rstrip("\n") + source[len(source.rstrip("\n")) :]
         parts.append("\n".join([*marker, source]))
     return "\n".join(parts), old
 
 
-def _answer_of(source: str, name: str) -> str:
+def _answer_of(source: str, exercise: Task) -> str:
     lines = source.split("\n")
-    return "\n\n".join("\n".join(lines[start:end]) for start, end in _spans(source, name))
+    spans = _spans(source, exercise.name, given_in(exercise).names)
+    return "\n\n".join("\n".join(lines[start:end]) for start, end in spans)
 
 
-def _without_answer(source: str, exercise: Task, book: Lesson, is_cell: bool, is_first: bool) -> str | None:
+def _without_answer(source: str, exercise: Task, book: Lesson, is_cell: bool, before: list[str]) -> str | None:
     """Return a cell's source with the stub in place of the answer, or None if it has no answer.
 
-    Only the first answer in a file is replaced; later ones are deleted.
+    Only the first function in a file is replaced, none if the cells `before` have one; the rest is deleted.
     """
-    spans = _spans(source, exercise.name)
+    spans = _spans(source, exercise.name, given_in(exercise).names)
     if not spans:
         return None
+    functions = [] if any(_spans(one, exercise.name) for one in before) else _spans(source, exercise.name)
     others = [name for name in book.exercise_names if name != exercise.name and _spans(source, name)]
-    if is_cell and is_first and not others:
+    if is_cell and functions and not others:
         return printable_source(exercise)
     lines = source.split("\n")
-    for i, (start, end) in reversed(list(enumerate(spans))):
-        lines[start:end] = exercise.starter_source.split("\n") if i == 0 and is_first else []
+    for start, end in reversed(spans):
+        lines[start:end] = exercise.cell_source.split("\n") if (start, end) in functions[:1] else []
     return "\n".join(lines)
 
 
-def _spans(source: str, name: str) -> list[tuple[int, int]]:
-    """Return the lines, as (start, end), of each top-level statement that binds a name.
+def _spans(source: str, name: str, given: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
+    """Return the lines, as (start, end), of each top-level statement that binds a name, or that binds or registers
+    something on code given with it.
 
     If Python cannot parse the source, statements are recognized by how their lines begin.
     """
+<<<<<<< HEAD
     try:
         nodes = [node for node in ast.parse(as_ipython(source).python).body if name in bound_names(node)]
     except UNREADABLE:
+=======
+    found = cell_statements(source)
+    if not found:
+>>>>>>> a9cf069aeb536ad4dc138cd1731fd375fd6a6ec7
         return _spans_by_look(source.split("\n"), name)
-    starts = [first_line_of(node) for node in nodes]
-    return [(start - 1, node.end_lineno or start) for start, node in zip(starts, nodes, strict=True)]
+    own = given | {name} if given else given
+    kept = [s for s in found if name in s.binds or (not s.is_import and own & (s.binds | attached_to(s.source)))]
+    return [(s.line - 1, s.line + s.source.count("\n")) for s in kept]
 
 
 def _spans_by_look(lines: list[str], name: str) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ import pytest
 from kernel import run_in_kernel, shell_here
 
 from jaxguide import lesson
-from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
+from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in_cells
 from jaxguide.course.books.library import installed_course, read_outline
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
@@ -242,7 +242,7 @@ def test_a_starter_is_one_in_notebook_shell_terminal_and_grader(
     said = capsys.readouterr().out
     assert ("Not started yet" in said) == expected
     assert (Progress(workspace).of(name).tries == 0) == expected
-    assert (name in starters_in(ast.parse(source), course.exercises)) == expected
+    assert (name in starters_in_cells([ast.parse(source)], course.exercises)[0][0]) == expected
     path = workspace / "mine.py"
     path.write_text(f"{HEAD}\n\n\n{source}\n")
     assert (name not in read_answers(path, course).prints) == expected

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.text import _
-from jaxguide.code.sameness import meaning, starters_in
+from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.verdict import ErrorInfo
@@ -40,10 +40,11 @@ _NAME_LIMIT, _NAMES_LIMIT = 100, 200
 
 @dataclasses.dataclass(frozen=True)
 class Stub:
-    """An exercise's name and printed stub."""
+    """An exercise's name, printed stub and printed cell."""
 
     name: str
     starter_source: str
+    cell_source: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +69,7 @@ class CourseText:
         cells = [cell for book in course.books.values() for cell in printed_cells(book) if cell.kind != "prose"]
         return cls(
             {
-                topic: tuple(Stub(e.name, e.starter_source) for e in book.exercises)
+                topic: tuple(Stub(e.name, e.starter_source, e.cell_source) for e in book.exercises)
                 for topic, book in course.books.items()
             },
             {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
@@ -84,7 +85,7 @@ class CourseText:
     def to_plain(self) -> dict[str, Any]:
         """Return this as dicts, lists and strings."""
         return {
-            "stubs": {topic: [[s.name, s.starter_source] for s in stubs] for topic, stubs in self.stubs.items()},
+            "stubs": {topic: [[*vars(stub).values()] for stub in stubs] for topic, stubs in self.stubs.items()},
             "given": {topic: sorted(names) for topic, names in self.given.items()},
             "printed": sorted(self.printed),
             "identity": self.identity,
@@ -213,7 +214,15 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     lessons = lessons_of(submission, course.names)
     stubs = {stub.name: stub for lesson in course.stubs.values() for stub in lesson}
     given = frozenset[str]().union(*course.given.values())
-    cells = [_cell(cell, stubs, given, course.printed) for cell in submission.cells]
+    starters, elsewhere = starters_in_cells([cell.tree for cell in submission.cells], stubs)
+    printed = [
+        cell.tree is not None and printed_digest(cell.source) in course.printed and not cell.defines & elsewhere
+        for cell in submission.cells
+    ]
+    cells = [
+        _cell(cell, stubs, given, one, found)
+        for cell, one, found in zip(submission.cells, printed, starters, strict=True)
+    ]
     if sum(len(cell.magics) for cell in cells) > _MAGICS_LIMIT:
         raise UnreadableSubmission(_("The file contains more than {count} magics.").format(count=_MAGICS_LIMIT))
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
@@ -258,9 +267,13 @@ def lessons_of(submission: Submission, names: Mapping[str, Collection[str]]) -> 
     return found
 
 
-def _cell(cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str], printed: frozenset[str]) -> ReadCell:
+def _cell(
+    cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str], is_printed: bool, starters: set[str]
+) -> ReadCell:
     is_empty = cell.tree is not None and not cell.tree.body
-    is_printed = cell.tree is not None and bool(cell.tree.body) and printed_digest(cell.source) in printed
+    is_printed = is_printed and not is_empty
+    # A cell that Python cannot read may contain code of an exercise whose function is in another cell.
+    defines = {name for name, one in stubs.items() if cell.tree is None and cell.defines & given_in(one).names}
     runs = cell.tree is not None and not is_empty and not is_printed
     return ReadCell(
         number=cell.number,
@@ -271,8 +284,8 @@ def _cell(cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str],
         rejected=cell.rejected,
         is_empty=is_empty,
         is_printed=is_printed,
-        defines=sorted(cell.defines & stubs.keys()),
-        starters=sorted(starters_in(cell.tree, stubs)) if cell.tree is not None and runs else [],
+        defines=sorted(defines | (cell.defines & stubs.keys())),
+        starters=sorted(starters) if runs else [],
         reads=sorted(_reads(cell.source) & given) if runs else [],
         late_settings=late_settings(cell) if runs else [],
     )
