@@ -38,7 +38,7 @@ MISTAKES = {
         BOOK,
         f"def double(x):\n{DOUBLE_STUB}",
         "class Double:\n    pass\n",
-        "Variables and classes are not supported",
+        "Instead of a variable or a class, which are not supported, ask",
         "# %% exercise",
     ),
     "free text": (
