@@ -29,7 +29,7 @@ def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterato
     """
     name = exercise.name
     if len(exercise.hints) < 3:
-        message = _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
+        message = _("`{name}` has {count} hints; it should have three: a question, the concept with a link, a skeleton")
         yield message.format(name=name, count=len(exercise.hints))
         return
     question, concept, skeleton, *siblings = exercise.hints

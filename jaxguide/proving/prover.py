@@ -179,7 +179,7 @@ class _Prover:
         if exercise.is_prediction:
             return
         if len(key.wrong) < MIN_WRONG:
-            message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
+            message = _("`{name}` has {count} planted wrong answers; it should have at least {least}")
             self._advice(message, key.answer, count=len(key.wrong), least=MIN_WRONG)
         if not any(planted.misses_the_point for planted in key.wrong):
             message = _(

@@ -9,12 +9,8 @@ from typing import Any
 
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
-<<<<<<< HEAD
-from jaxguide.code.as_ipython import UNREADABLE, as_ipython
-from jaxguide.code.slices import bound_names, first_line_of
-=======
+from jaxguide.code.as_ipython import as_ipython
 from jaxguide.code.sameness import attached_to, cell_statements, given_in
->>>>>>> a9cf069aeb536ad4dc138cd1731fd375fd6a6ec7
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.printer import printable_source
@@ -142,14 +138,8 @@ def _spans(source: str, name: str, given: frozenset[str] = frozenset()) -> list[
 
     If Python cannot parse the source, statements are recognized by how their lines begin.
     """
-<<<<<<< HEAD
-    try:
-        nodes = [node for node in ast.parse(as_ipython(source).python).body if name in bound_names(node)]
-    except UNREADABLE:
-=======
-    found = cell_statements(source)
+    found = cell_statements(as_ipython(source).python)
     if not found:
->>>>>>> a9cf069aeb536ad4dc138cd1731fd375fd6a6ec7
         return _spans_by_look(source.split("\n"), name)
     own = given | {name} if given else given
     kept = [s for s in found if name in s.binds or (not s.is_import and own & (s.binds | attached_to(s.source)))]

@@ -30,23 +30,18 @@ def load_key(path: Path, book: Book) -> None:
     mistakes = Mistakes()
     for cell in key_cells(path, book):
         with mistakes.noted():
-            _load_cell(path, cell, book, exercises.get(cell.kind), namespace)
+            _import_what_it_reads(book, cell, namespace)
+            with author.collecting() as declared:
+                run_cell(path, cell.source, cell.line + 1, namespace)
+            declarations = [one for one in declared if one.role != "input"]
+            for declaration in declared:
+                if declaration.role == "input":
+                    _add_input(path, cell, declaration.function, book)
+            if cell.kind:
+                exercises[cell.kind].key = _read_cell(path, cell, declarations, exercises[cell.kind])
+            elif declarations:
+                raise without_a_title(path, function_line(declarations[0]))
     mistakes.tell()
-
-
-def _load_cell(path: Path, cell: PercentCell, book: Book, exercise: Exercise | None, namespace: dict[str, Any]) -> None:
-    """Run a cell of a key, and set the key of its exercise, if it has one."""
-    _import_what_it_reads(book, cell, namespace)
-    with author.collecting() as declared:
-        run_cell(path, cell.source, cell.line + 1, namespace)
-    declarations = [one for one in declared if one.role != "input"]
-    for declaration in declared:
-        if declaration.role == "input":
-            _add_input(path, cell, declaration.function, book)
-    if exercise is not None:
-        exercise.key = _read_cell(path, cell, declarations, exercise)
-    elif declarations:
-        raise without_a_title(path, function_line(declarations[0]))
 
 
 def _import_what_it_reads(book: Book, cell: PercentCell, namespace: dict[str, Any]) -> None:
@@ -102,13 +97,9 @@ def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], e
     marks = {d.options["mutant"]: d.options["because"] for d in declarations if d.role == "equivalent"}
     if not exercise.keeps:
         points = {one.rejected_by for one in wrong if one.misses_the_point}
-        exercise.checks, hidden = ([_required_by(points, one) for one in part] for part in (exercise.checks, hidden))
+        for checks in (exercise.checks, hidden):
+            checks[:] = [dataclasses.replace(c, required=c.required or c.name in points) for c in checks]
     return ExerciseKey(planted["answer"][0], wrong, planted["alternative"], hidden, marks)
-
-
-def _required_by(points: set[str], check: Check) -> Check:
-    """Return a check, required if an answer that misses the point of its exercise must fail it."""
-    return dataclasses.replace(check, required=check.required or check.name in points)
 
 
 def _name(declaration: Declaration) -> Any:

@@ -82,13 +82,9 @@ def exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, str]:
     if len(marked) != 1:
         line = cell.line if len(marked) < 2 else decorator_line(marked[1][0], cell)
         message = _(
-            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}"
+            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}. "
+            "Instead of a variable or a class, which are not supported, ask for a function that returns or uses it"
         )
-        if not marked:
-            message = _(
-                "an exercise is a function with `@exercise` or `@prediction`, and this cell has none. Variables and "
-                "classes are not supported: ask for a function that returns the value, or uses the class"
-            )
         raise AuthorError(path, line, message.format(count=len(marked)))
     node = marked[0][0]
     if node.name in RESERVED:

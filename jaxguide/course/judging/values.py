@@ -183,9 +183,7 @@ class Unsupported(_Opaque):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        message = _(
-            "`{kind}` is not data, so a check cannot read its `{name}`: let the answer return arrays or numbers"
-        )
+        message = _("`{kind}` is not data, so it has no `{name}` here: let the answer return arrays or numbers")
         raise AttributeError(message.format(kind=self.__dict__.get("type_name"), name=name))
 
 

@@ -214,9 +214,9 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     lessons = lessons_of(submission, course.names)
     stubs = {stub.name: stub for lesson in course.stubs.values() for stub in lesson}
     given = frozenset[str]().union(*course.given.values())
-    starters, elsewhere = starters_in_cells([cell.tree for cell in submission.cells], stubs)
+    starters, apart = starters_in_cells([cell.tree for cell in submission.cells], stubs)
     printed = [
-        cell.tree is not None and printed_digest(cell.source) in course.printed and not cell.defines & elsewhere
+        cell.tree is not None and printed_digest(cell.source) in course.printed and not cell.defines & apart
         for cell in submission.cells
     ]
     cells = [

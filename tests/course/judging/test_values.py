@@ -233,5 +233,5 @@ def test_types_are_written_as_jax_prints_them() -> None:
 def test_reading_a_part_of_what_is_not_data_says_so() -> None:
     plot = to_data(object())
     assert copy.deepcopy(plot) == plot
-    with pytest.raises(AttributeError, match="`object` is not data, so a check cannot read its `lines`"):
+    with pytest.raises(AttributeError, match="`object` is not data, so it has no `lines` here"):
         plot.lines  # noqa: B018
