@@ -104,7 +104,7 @@ def exercise(
     Args:
         title: a few words.
         points: the points that it is worth.
-        hints: in this order: a question, the concept with a link, a skeleton with a blank and, optionally, a worked
+        hints: none, or best in this order: a question, the concept with a link, a skeleton with a blank and a worked
             sibling: Python that runs after the lesson's cells and solves a similar task.
         reproduces: ids of the documented examples that its checks reproduce.
         why_so_many: the reason, if there are more than four ids.
@@ -243,7 +243,8 @@ def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -
     Args:
         rejected_by: the name of the first check that fails.
         says: the misconception in a sentence.
-        misses_the_point: whether it does not do what the exercise is about, so that it must earn nothing.
+        misses_the_point: whether it does not do what the exercise is about, so that it must earn nothing. The check
+            that it names is then required, unless the exercise `keeps` points.
     """
 
     def decorate(function: F) -> F:

@@ -235,3 +235,9 @@ def test_reading_a_part_of_what_is_not_data_says_so() -> None:
     assert copy.deepcopy(plot) == plot
     with pytest.raises(AttributeError, match="`object` is not data, so it has no `lines` here"):
         plot.lines  # noqa: B018
+
+
+def test_an_object_of_functions_as_an_argument_is_refused_with_what_to_do() -> None:
+    optimizer = Point(jnp.sin, jnp.cos)
+    with pytest.raises(NotData, match="let a function make it, and pass that with `given`"):
+        from_data(to_data(optimizer), {})
