@@ -68,7 +68,8 @@ def test_what_good_teaching_needs_is_noted_or_with_strict_a_problem(smallest: Pa
     assert all(line.startswith("note: ") for line in said) is not strict
 
 
-def test_no_hint_is_promised_where_there_is_none(smallest: Path) -> None:
+def test_no_hint_is_promised_where_there_is_none(smallest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(smallest)  # where progress is kept
     done = run("hint", "double", "--course", smallest)
     assert (done.exit_code, done.stdout.strip()) == (0, "double\n\nThere is no hint for this exercise.")
     (smallest / "ada.py").write_text("def double(x):\n    return x\n")

@@ -115,7 +115,7 @@ MISTAKES = {
     "a starter that passes": (
         BOOK,
         DOUBLE_STUB,
-        DOUBLE_STUB.replace("...", "return 2 * x"),
+        DOUBLE_STUB.replace("...", "return x + x"),
         "starter of `double` passes",
         "@exercise",
     ),

@@ -9,8 +9,9 @@ from jaxguide.grading.batch.grader import _no_exercise
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission, Stub, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
+STARTER = "def unit_rows(x):\n    ...\n"
 COURSE = CourseText(
-    {"rows": (Stub("unit_rows", "def unit_rows(x):\n    ...\n"),)},
+    {"rows": (Stub("unit_rows", STARTER, STARTER),)},
     {"rows": frozenset({"given"})},
     frozenset(),
     "rows-1",
