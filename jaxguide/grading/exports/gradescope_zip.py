@@ -1,5 +1,7 @@
 """Build the zip of a Gradescope autograder: its scripts, requirements and settings, and the course with its key."""
 
+import base64
+import hashlib
 import importlib.metadata
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +67,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         course: the course, with its keys.
         settings: how submissions are graded.
         requirement: the jaxguide that pip installs: the path of a wheel, which is added to the zip, or a requirement
-            such as 'jaxguide @ git+https://...'. By default the version that is running.
+            such as 'jaxguide @ git+https://...'. By default a wheel of the running jaxguide's own files.
 
     Raises:
         NoKey: the course has no key.
@@ -73,11 +75,13 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
     """
     if not any(exercise.key for exercise in course.exercises.values()):
         raise NoKey(_("The course has no key in {folder}.").format(folder=course.folders.solutions))
-    names = [requirement or f"jaxguide=={jaxguide.__version__}"]
     files: dict[str, bytes] = {}
-    if isinstance(requirement, Path):
-        names = [f"./{requirement.name}"]
-        files[requirement.name] = requirement.read_bytes()
+    if isinstance(requirement, str):
+        names = [requirement]
+    else:
+        name, content = (requirement.name, requirement.read_bytes()) if requirement is not None else own_wheel()
+        names = [f"./{name}"]
+        files[name] = content
     # Pin the versions of this environment, so that the autograder behaves as it was tested here.
     needed = {name: f"{name}=={importlib.metadata.version(name)}" for name in _PINNED}
     names += (pinned(course.settings) | needed).values()
@@ -89,6 +93,31 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         **dict(_course_files(course)),
     }
     return zip_bytes(files, programs=("setup.sh", "run_autograder"))
+
+
+def own_wheel() -> tuple[str, bytes]:
+    """Return the name and the content of a wheel of this package's own files, without the course that comes with it.
+
+    See https://packaging.python.org/en/latest/specifications/binary-distribution-format/.
+    """
+    found = importlib.metadata.distribution("jaxguide")
+    package, info = Path(jaxguide.__file__).parent, f"jaxguide-{found.version}.dist-info"
+    files = {
+        f"jaxguide/{path.relative_to(package).as_posix()}": path.read_bytes()
+        for path in package.rglob("*")
+        if path.is_file() and not {"__pycache__", "_course"}.intersection(path.relative_to(package).parts)
+    }
+    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: jaxguide\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    for name in ("METADATA", "entry_points.txt"):
+        files[f"{info}/{name}"] = (found.read_text(name) or "").encode()
+    rows = [f"{name},{_record_of(content)}\n" for name, content in sorted(files.items())]
+    files[f"{info}/RECORD"] = "".join([*rows, f"{info}/RECORD,,\n"]).encode()
+    return f"jaxguide-{found.version}-py3-none-any.whl", zip_bytes(files)
+
+
+def _record_of(content: bytes) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+    return f"sha256={digest},{len(content)}"
 
 
 def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:

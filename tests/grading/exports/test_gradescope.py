@@ -18,6 +18,7 @@ from made_class import SECRET, exercise
 from needs import ON_THE_NEWEST, needs_program
 from small_course import ANSWERS, write_course
 
+import jaxguide
 from jaxguide.course.books.library import load_course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
@@ -125,7 +126,10 @@ def test_what_visible_checks_tell_does_not_tell_of_hidden_ones() -> None:
 
 @pytest.fixture(scope="module")
 def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack an autograder as Gradescope does, with this Python instead of the one that `setup.sh` installs."""
+    """Unpack an autograder as Gradescope does, and install the jaxguide in it, without network.
+
+    What it needs besides comes from this Python, instead of the one that `setup.sh` installs.
+    """
     needs_program("bash")
     root = tmp_path_factory.mktemp("gradescope")
     folder = root / "mycourse"
@@ -143,6 +147,9 @@ def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
+    (wheel,) = (root / "source").glob("jaxguide-*.whl")
+    options = ["--no-index", "--no-deps", "--disable-pip-version-check", "--target", root / "site"]
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *options, wheel], check=True)
     return root
 
 
@@ -164,8 +171,7 @@ def _start(autograder: Path, files: dict[str, str]) -> "subprocess.Popen[str]":
         old.unlink()
     for name, text in files.items():
         (submission / name).write_text(text)
-    package = str(Path(__file__).parents[3])
-    environment = {**os.environ, "AUTOGRADER": str(autograder), "PYTHONPATH": package}
+    environment = {**os.environ, "AUTOGRADER": str(autograder), "PYTHONPATH": str(autograder / "site")}
     (autograder / "results" / "results.json").unlink(missing_ok=True)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([autograder / "run_autograder"], env=environment, cwd="/", **pipes)  # type: ignore[call-overload]
@@ -178,7 +184,13 @@ def test_the_zip_holds_scripts_that_run_and_the_course_with_its_key(autograder: 
         subprocess.run(["bash", "-n", script], check=True)
     assert (source / "course" / "solutions" / "small_numbers.py").is_file()
     requirements = (source / "requirements.txt").read_text().split()
-    assert requirements[0].startswith("jaxguide==")
+    assert requirements[0] == f"./jaxguide-{jaxguide.__version__}-py3-none-any.whl"
+    assert (autograder / "site" / "jaxguide" / "grading" / "reports" / "templates" / "page.html").is_file()
+    assert not (autograder / "site" / "jaxguide" / "_course").exists()
+    command = "import jaxguide, jaxguide.cli; print(jaxguide.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(autograder / "site")}
+    done = subprocess.run([sys.executable, "-c", command], cwd="/", env=environment, capture_output=True, text=True)
+    assert Path(done.stdout.strip()) == autograder / "site" / "jaxguide" / "__init__.py"
     assert any(one.startswith("jax==") for one in requirements)
 
 
@@ -201,7 +213,7 @@ def test_the_autograder_grades_a_submission(autograder: Path) -> None:
 def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path) -> None:
     setup = (autograder / "source" / "setup.sh").read_text().splitlines()
     (line,) = [line for line in setup if "fill-gradescope" in line]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = {**os.environ, "PYTHONPATH": str(autograder / "site")}
     command = ["bash", "-c", line.removesuffix("|| true")]
     done = subprocess.run(command, cwd=autograder / "source", env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
