@@ -28,7 +28,7 @@ def course_digest(course: Course) -> str:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256()
-    settings = process_settings(course.settings)
+    settings = process_settings(course.settings) | {"x64": course.settings.x64}
     if any(settings.values()):
         digest.update(f"settings {json.dumps(settings, sort_keys=True)}\n".encode())
     for name, path in sorted(course.files.items()):
