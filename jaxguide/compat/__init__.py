@@ -409,8 +409,10 @@ def batch_sizes(tracer: Any) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def float64() -> Iterator[None]:
-    """Enable 64-bit types, including in the threads in which the JAX runtime calls host functions.
+def float64(on: bool | None = True) -> Iterator[None]:
+    """Turn 64-bit types on or off, including in the threads in which the JAX runtime calls host functions.
+
+    With None, they stay as they are.
 
     Up to 0.10, `jax.enable_x64` affects only the calling thread, so host functions get float32. The process-wide
     setting, which is changed for them, can go at 0.11.
@@ -420,15 +422,18 @@ def float64() -> Iterator[None]:
     ...     print(jnp.float64(1.5).dtype)
     float64
     """
+    if on is None:
+        yield
+        return
     import jax
     from jax._src import config
 
     widen = jax.__version_info__ < (0, 11)
     before = config.enable_x64.get_global()  # `jax.config` has this thread's
     if widen:
-        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_x64", on)
     try:
-        with jax.enable_x64(True):
+        with jax.enable_x64(on):
             yield
     finally:
         if widen:

@@ -128,11 +128,15 @@ class Task:
 
 @dataclasses.dataclass
 class Exercise(Task):
-    """One exercise of a book that has been run, with its visible checks; `key` is set after the key is loaded."""
+    """One exercise of a book that has been run, with its visible checks; `key` is set after the key is loaded.
+
+    `x64` says whether its checks run with 64-bit types, None for those of the process.
+    """
 
     checks: list[Check] = dataclasses.field(default_factory=list)
     reveal: Callable[[], Any] | None = None
     key: ExerciseKey | None = None
+    x64: bool | None = None
 
     def all_checks(self) -> list[Check]:
         return [*self.checks, *(self.key.hidden if self.key else [])]

@@ -24,12 +24,13 @@ class SetUpError(RuntimeError):
     """This process cannot be set up for a course; the message says why and what to do."""
 
 
-def set_up(settings: CourseSettings, course: Path) -> None:
+def set_up(settings: CourseSettings, course: Path, lesson: str = "") -> None:
     """Set this process up for a course, before JAX starts; see `set_up_process`.
 
     Args:
         settings: the course's settings.
         course: the course's folder.
+        lesson: the lesson that the process runs until this is called again, '' if it runs several.
 
     Raises:
         AuthorError: this process cannot be set up for the course.
@@ -38,11 +39,14 @@ def set_up(settings: CourseSettings, course: Path) -> None:
         set_up_process(**process_settings(settings))
     except SetUpError as error:
         raise AuthorError(course / SETTINGS_NAME, 1, str(error)) from None
+    if lesson and (x64 := settings.x64_of(lesson)) is not None:
+        _set_x64(x64)
 
 
-def process_settings(settings: CourseSettings) -> dict[str, Any]:
-    """Return the arguments of `set_up_process` for a course, as plain data."""
-    return {"x64": settings.x64, "devices": settings.devices, "environment": dict(settings.environment)}
+def process_settings(settings: CourseSettings, lesson: str = "") -> dict[str, Any]:
+    """Return the arguments of `set_up_process` for a course, or for a process that runs one lesson, as plain data."""
+    x64 = settings.x64 is True or bool(settings.x64_of(lesson))
+    return {"x64": x64, "devices": settings.devices, "environment": dict(settings.environment)}
 
 
 def set_up_process(*, x64: bool, devices: int | None, environment: Mapping[str, str]) -> None:
@@ -77,10 +81,14 @@ def set_up_process(*, x64: bool, devices: int | None, environment: Mapping[str, 
     for name, value in environment.items():
         _set_variable(name, value, has_started)
     if x64:
-        os.environ["JAX_ENABLE_X64"] = "true"
-        if "jax" in sys.modules:
-            compat.set_option("JAX_ENABLE_X64", "true")
+        _set_x64(x64)
     _applied = wanted
+
+
+def _set_x64(x64: bool) -> None:
+    os.environ["JAX_ENABLE_X64"] = text = str(x64).lower()
+    if "jax" in sys.modules:
+        compat.set_option("JAX_ENABLE_X64", text)
 
 
 def _set_devices(devices: int, has_started: bool) -> None:

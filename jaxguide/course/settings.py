@@ -41,7 +41,7 @@ class CourseSettings:
         title: the course's title in reports, '' for the name of its folder.
         lessons: the names of the lessons that come first, in order.
         files: the files that lessons read, by their names in `exercises/`.
-        x64: whether 64-bit types are on.
+        x64: whether 64-bit types are on, or the names of the lessons in which they are.
         devices: the number of CPU devices, None for as many as there are.
         environment: environment variables, by name.
         requirements: what must be installed, such as `optax>=0.2`.
@@ -52,11 +52,15 @@ class CourseSettings:
     title: str = ""
     lessons: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    x64: bool = False
+    x64: bool | tuple[str, ...] = False
     devices: int | None = None
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     requirements: tuple[str, ...] = ()
     limits: Limits = dataclasses.field(default_factory=Limits)
+
+    def x64_of(self, lesson: str) -> bool | None:
+        """Return whether 64-bit types are on in a lesson, or None if the course does not tell its lessons apart."""
+        return None if isinstance(self.x64, bool) else lesson in self.x64
 
     def file_paths(self, exercises: Path) -> dict[str, Path]:
         """Return the absolute paths of the files that lessons read, by name."""
@@ -167,14 +171,14 @@ class _Reader:
             self._expect("title", _('a line of text such as "JAX for physicists"'), title)
         return title
 
-    def _lessons(self) -> tuple[str, ...]:
-        names = self._texts("lessons", '["first_lesson", "second_lesson"]')
+    def _lessons(self, setting: str = "lessons") -> tuple[str, ...]:
+        names = self._texts(setting, '["first_lesson", "second_lesson"]')
         there = sorted(path.stem for path in self._exercises.glob("*.py"))
         for name in names:
             if name not in there:
                 message = _("there is no book `{name}.py` in {folder}/").format(name=name, folder=self._exercises.name)
                 near = did_you_mean(name, there, most=1)
-                self._fail(f"{message}.{near}" if near else message, "lessons", name)
+                self._fail(f"{message}.{near}" if near else message, setting, name)
         return names
 
     def _files(self) -> tuple[str, ...]:
@@ -187,10 +191,12 @@ class _Reader:
             self._fail(_("`files` has names that differ in upper and lower case alone"), "files")
         return names
 
-    def _x64(self) -> bool:
+    def _x64(self) -> bool | tuple[str, ...]:
         x64 = self._plain.get("x64", False)
+        if isinstance(x64, list):
+            return self._lessons("x64")
         if not isinstance(x64, bool):
-            self._expect("x64", _("true or false"), x64)
+            self._expect("x64", _('true, false or a list of lessons such as ["first_lesson"]'), x64)
         return x64
 
     def _devices(self) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.code.sameness import is_starter
@@ -69,7 +70,7 @@ def prove_exercise(
     proof = Proof(seeds=settings.seeds)
     began_s = time.process_time()
     # If an answer changed NumPy's print options, checks of the next exercise would read other text.
-    with np.printoptions():
+    with np.printoptions(), compat.float64(book.x64):
         _Prover(book, exercise, settings, proof, stuck).prove()
     proof.cpu_s = time.process_time() - began_s
     return proof
@@ -78,7 +79,8 @@ def prove_exercise(
 def reproduced(book: Book, exercise: Exercise) -> set[str]:
     """Return the documented examples that an exercise's checks compare with the ledger and notice changes in."""
     prover = _Prover(book, exercise, ProofSettings(seeds=1), Proof())
-    prover.prove_documented()
+    with compat.float64(book.x64):
+        prover.prove_documented()
     return prover.proof.reproduced
 
 

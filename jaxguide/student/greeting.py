@@ -32,7 +32,7 @@ def greeting(topic: str, progress: Progress, folder: Path | None = None) -> list
         progress: what the student has done.
         folder: the course's folder, None for the course that comes with jaxguide.
     """
-    troubles = [_started_too_early(), *_not_set_up(folder)]
+    troubles = [_started_too_early(), *_not_set_up(topic, folder)]
     compat.set_print_flag()
     from jaxguide.debug.diagnosis import diagnose
 
@@ -80,12 +80,12 @@ def _started_too_early() -> str:
     )
 
 
-def _not_set_up(folder: Path | None) -> list[str]:
+def _not_set_up(topic: str, folder: Path | None) -> list[str]:
     """Set this process and the current folder up for the course; return a sentence for each problem."""
     where = course_folders(folder)
     try:
         settings = read_settings(where.top)
-        set_up(settings, where.top)
+        set_up(settings, where.top, topic)
     except AuthorError as error:
         return [_("Python is not set up for this course: {why}.").format(why=error.message)]
     troubles = [f"{one.what} {one.remedy}" for one in unmet_requirements(settings)]

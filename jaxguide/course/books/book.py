@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, global_names, left_out, needed, statements
 from jaxguide.course import author
@@ -26,19 +27,22 @@ from jaxguide.course.books.parse import (
 )
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
+from jaxguide.course.settings import read_settings
 
 
 @dataclasses.dataclass
 class Book(Lesson):
     """A lesson whose book has been run, with its cells in order and its namespace.
 
-    `read_by_inputs` are the names that inputs of the key read.
+    `read_by_inputs` are the names that inputs of the key read, and `x64` says whether its code runs with 64-bit types,
+    None for those of the process.
     """
 
     exercises: list[Exercise]
     cells: list[PercentCell]
     namespace: dict[str, Any]
     read_by_inputs: frozenset[str] = frozenset()
+    x64: bool | None = None
 
     @functools.cached_property
     def given(self) -> list[Statement]:
@@ -105,9 +109,10 @@ class Book(Lesson):
 
 def run_answer(book: Book, source: str, filename: str = "<submission answer>") -> dict[str, Any]:
     """Run an answer's source in a new student namespace and return the namespace."""
-    namespace = book.student_namespace(global_names(source))
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), namespace)
+    with compat.float64(book.x64):
+        namespace = book.student_namespace(global_names(source))
+        exec(compile(source, filename, "exec"), namespace)
     return namespace
 
 
@@ -124,10 +129,11 @@ def load_book(path: Path) -> Book:
             with mistakes.noted():
                 nodes[cell.line] = exercise_node(path, cell)
     mistakes.tell()
-    book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"})
+    x64 = read_settings(path.absolute().parents[1]).x64_of(path.stem)
+    book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"}, x64=x64)
     book.exercise_names = frozenset(node.name for node, _role in nodes.values())
     above = headings(cells)
-    with author.collecting() as declarations:
+    with author.collecting() as declarations, compat.float64(x64):
         _run(book)
     exercises: dict[str, Exercise] = {}
     for cell in cells:
@@ -140,6 +146,7 @@ def load_book(path: Path) -> Book:
         exercise = make_exercise(path, cell, node, declaration, above[cell.line])
         if exercise.name in exercises:
             raise AuthorError(path, exercise.line, stands_twice(exercise.name))
+        exercise.x64 = x64
         exercises[exercise.name] = exercise
     for declaration in declarations:
         with mistakes.noted():

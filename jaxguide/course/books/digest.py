@@ -36,7 +36,7 @@ def course_digest(course: Course, lessons: Collection[str] | None = None) -> str
 @functools.lru_cache(maxsize=64)
 def _digest(course: Course, lessons: frozenset[str]) -> str:
     digest = hashlib.sha256()
-    settings = process_settings(course.settings)
+    settings = process_settings(course.settings) | {"x64": course.settings.x64}
     if any(settings.values()):
         digest.update(f"settings {json.dumps(settings, sort_keys=True)}\n".encode())
     for name, path in sorted(course.files.items()):

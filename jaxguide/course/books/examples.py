@@ -201,7 +201,7 @@ def _run(course: "Course", topic: str) -> None:
 
     book = course.books[topic]
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    with author.collecting():
+    with author.collecting(), compat.float64(book.x64):
         for cell in book.cells:
             if cell.kind == "prose":
                 continue

@@ -7,6 +7,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.slices import global_names
 from jaxguide.course import author
@@ -31,7 +32,7 @@ def load_key(path: Path, book: Book) -> None:
     for cell in key_cells(path, book):
         with mistakes.noted():
             _import_what_it_reads(book, cell, namespace)
-            with author.collecting() as declared:
+            with author.collecting() as declared, compat.float64(book.x64):
                 run_cell(path, cell.source, cell.line + 1, namespace)
             declarations = [one for one in declared if one.role != "input"]
             for declaration in declared:

@@ -2,6 +2,7 @@
 
 import functools
 
+from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.course import verdict
 from jaxguide.course.exercise import Check, Exercise, Planted
@@ -117,7 +118,8 @@ class Judging:
             return
         if self.exercise.reveal is not None:
             if not hidden:
-                _judge_prediction(self.exercise, answer, self._outcome)
+                with compat.float64(self.exercise.x64):
+                    _judge_prediction(self.exercise, answer, self._outcome)
             return
         self._is_attempted = True
         before = len(answer.log.printed)
@@ -174,8 +176,9 @@ class Judging:
 
     def _run(self, number: int, answer: Answer) -> bool:
         check, result = self._checks[number], self._outcome.checks[number]
-        gone = run_check(check, result, answer, self._reference, self._draw(check))
-        self._name_misconceptions(check, result, Failure.of(result, answer.log))
+        with compat.float64(self.exercise.x64):
+            gone = run_check(check, result, answer, self._reference, self._draw(check))
+            self._name_misconceptions(check, result, Failure.of(result, answer.log))
         return gone
 
     def _draw(self, check: Check) -> Draw:

@@ -358,7 +358,8 @@ class Grader:
         return self.settings.only is None or exercise.name in self.settings.only
 
     def _around(self, topic: str) -> Surroundings:
-        return dataclasses.replace(self._surroundings, programs=self._programs(topic))
+        set_up = WorkerSetUp.of(self.course, topic)
+        return dataclasses.replace(self._surroundings, programs=self._programs(topic), set_up=set_up)
 
     def _programs(self, topic: str) -> ProgramFolder | None:
         if self._fill is not None:

@@ -29,9 +29,9 @@ class WorkerSetUp:
     folders: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, course: Outline) -> "WorkerSetUp":
-        """Return what the workers for a course need."""
-        return cls(process_settings(course.settings), course.files, tuple(requirement_folders(course.settings)))
+    def of(cls, course: Outline, lesson: str = "") -> "WorkerSetUp":
+        """Return what the workers for a course, or for one lesson, need."""
+        return cls(process_settings(course.settings, lesson), course.files, tuple(requirement_folders(course.settings)))
 
     @property
     def size_bytes(self) -> int:

@@ -174,7 +174,7 @@ class _Bench:
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         exercise = self._exercises[request["exercise"]]
         begun = time.process_time()
-        with np.printoptions():
+        with np.printoptions(), compat.float64(self.book.x64):
             if request["do"] == "judge":
                 found = self._judge(exercise, request["source"])
             elif request["do"] == "prepare":

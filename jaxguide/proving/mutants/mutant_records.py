@@ -63,7 +63,7 @@ class MutantRecords:
 def deciding_digest(course: Course, exercise: Exercise) -> str:
     """Return a digest of all that decides on the mutants of an exercise: book, key, files, modules and versions."""
     digest = hashlib.sha256(_of_package().encode())
-    digest.update(json.dumps(process_settings(course.settings), sort_keys=True).encode())
+    digest.update(json.dumps(process_settings(course.settings, exercise.lesson), sort_keys=True).encode())
     digest.update(json.dumps(pinned(course.settings), sort_keys=True).encode())
     for name, file in sorted(course.files.items()):
         digest.update(f"\n{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
