@@ -346,7 +346,9 @@ def starters_in_cells(
     """
     given = {name: given_in(exercise) for name, exercise in exercises.items()}
     last = [_last_bindings(cell, given) if cell else {} for cell in cells]
-    changes = [set(changed_given(cell, given)) if cell else set() for cell in cells]
+    changes = [set(_changed_given(cell, given)) if cell else set() for cell in cells]
+    # Two exercises may give code of one name: then it belongs to the one in whose cell it is.
+    changes = [changed & one.keys() or changed for changed, one in zip(changes, last, strict=True)]
     found = [{name for name, node in one.items() if _is_untouched(node, exercises[name])} for one in last]
     elsewhere = set()
     wrapped = ({name for name, node in one.items() if node is None} for one in last)
@@ -363,7 +365,7 @@ def starters_in_cells(
     return found, elsewhere
 
 
-def changed_given(cell: ast.Module, given: Mapping[str, GivenCode]) -> Iterator[str]:
+def _changed_given(cell: ast.Module, given: Mapping[str, GivenCode]) -> Iterator[str]:
     """Yield the exercises whose given code a cell binds in another way than printed, or on which it registers more."""
     for node in cell.body:
         touched = set(_touched(node))

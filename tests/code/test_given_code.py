@@ -1,5 +1,6 @@
 """Test that code given in an exercise's cell belongs to the exercise, wherever an answer is read, judged or reset."""
 
+import ast
 import dataclasses
 import json
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 from kernel import shell_here
 
 from jaxguide import lesson
-from jaxguide.code.sameness import answer_in_session
+from jaxguide.code.sameness import answer_in_session, starters_in_cells
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.printer import print_book, printable_source
 from jaxguide.course.progress import Progress
@@ -175,6 +176,23 @@ def test_a_mistake_in_a_part_is_told_of_the_exercise(course: Course, tmp_path: P
     assert found.verdict is Verdict.ERROR
     assert found.first_failure is not None
     assert "SyntaxError" in found.first_failure.message
+
+
+def test_code_of_one_name_belongs_to_the_exercise_in_its_cell(course: Course) -> None:
+    exercise, (_function, given, filled, _below) = course.exercise("with_a_rule"), CELLS["with_a_rule"]
+    other = dataclasses.replace(
+        exercise,
+        name="another",
+        starter_source=exercise.starter_source.replace("with_a_rule", "another"),
+        cell_source=exercise.cell_source.replace("with_a_rule", "another"),
+    )
+    both = {one.name: one for one in (exercise, other)}
+    for first, second, expected in (
+        (exercise.cell_source, other.cell_source, [{"with_a_rule"}, {"another"}]),
+        (exercise.cell_source, other.cell_source.replace(given, filled), [{"with_a_rule"}, set()]),
+        (exercise.cell_source.replace(given, filled), other.cell_source, [set(), {"another"}]),
+    ):
+        assert starters_in_cells([ast.parse(first), ast.parse(second)], both)[0] == expected
 
 
 def test_what_is_typed_without_source_is_compared_too(course: Course) -> None:
