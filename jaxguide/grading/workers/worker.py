@@ -284,6 +284,8 @@ class StudentNamespace:
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         out, error = Printed(), None
         flags = self._features | (ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if may_await else 0)
+        if may_await and ("async" in source or "await" in source):
+            self._event_loop()  # before code asks for one
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), unattended():
             try:
                 for node in compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True).body:
@@ -420,6 +422,16 @@ def _make_shell_inert() -> None:
     sys.modules[module.__name__] = module
     if "IPython" in sys.modules:
         sys.modules["IPython"].__dict__["get_ipython"] = _get_ipython
+    # Colab's own package, which its notebooks import in their first cell, is on no other machine.
+    sys.modules.setdefault("google", types.ModuleType("google", "Replace the namespace of Google's packages."))
+    colab = types.ModuleType("google.colab", "Replace what Colab's notebooks mount and ask.")
+    colab.__dict__["__getattr__"] = lambda name: getattr(_Inert(), name)
+    for name in (
+        "google.colab",
+        *(f"google.colab.{part}" for part in ("auth", "drive", "files", "output", "userdata")),
+    ):
+        sys.modules[name] = colab
+    sys.modules["google"].__dict__["colab"] = colab
 
 
 def _make_lesson_inert() -> None:

@@ -110,6 +110,12 @@ ROWS = [
     Row("remainder", ["a = 7\nb = (a\n     % 2)\nc = a \\\n    % 2\n!ls\n" + ANSWER], "a b c unit_rows"),
     # a03: cell magics
     Row("unknown-cell-magic", ["%%snakeviz\n" + ANSWER], beyond=NO_SUCH_MAGIC),
+    Row(
+        "package-of-colab",
+        ["from google.colab import drive, files\ndrive.mount('/content')\nimport google.colab.userdata\n" + ANSWER],
+        "drive files google unit_rows",
+        beyond="its package is on Colab alone",
+    ),
     Row("unknown-cell-magic-with-options", ["%%scalene --cpu x=1\n\n" + ANSWER], beyond=NO_SUCH_MAGIC),
     Row("unknown-above-known", ["%%memray\n%%time\n!ls\n" + ANSWER], beyond=NO_SUCH_MAGIC),
     Row("time", ["%%time\n" + ANSWER]),
