@@ -9,6 +9,7 @@ import __future__
 import ast
 import builtins
 import contextlib
+import importlib
 import inspect
 import io
 import json
@@ -423,7 +424,10 @@ def _make_shell_inert() -> None:
     if "IPython" in sys.modules:
         sys.modules["IPython"].__dict__["get_ipython"] = _get_ipython
     # Colab's own package, which its notebooks import in their first cell, is on no other machine.
-    sys.modules.setdefault("google", types.ModuleType("google", "Replace the namespace of Google's packages."))
+    try:
+        importlib.import_module("google")
+    except ImportError:
+        sys.modules["google"] = types.ModuleType("google", "Replace the namespace of Google's packages.")
     colab = types.ModuleType("google.colab", "Replace what Colab's notebooks mount and ask.")
     colab.__dict__["__getattr__"] = lambda name: getattr(_Inert(), name)
     for name in (
