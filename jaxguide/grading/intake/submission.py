@@ -169,7 +169,7 @@ def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
     try:
         return _with_line_feeds(content.decode(encoding)), encoding
     except UnicodeDecodeError as error:
-        message = _("The file is not text: its byte {place} is not {encoding}.")
+        message = _("The file is not text: its byte {place} is not {encoding}. Save it as UTF-8.")
         message = message.format(place=error.start, encoding=encoding.removesuffix("-sig").upper())
     except (LookupError, UnicodeError):
         message = _("The file's encoding, `{encoding}`, is not known. Save the file as UTF-8.").format(
