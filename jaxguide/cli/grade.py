@@ -315,7 +315,7 @@ def grade(
     else:
         from rich.console import Console
 
-        Console().print(GradeTable(batch.submissions))
+        Console().print(GradeTable(batch.submissions, batch.lessons))
         if batch.unknown:
             _say_unknown(batch.unknown)
         if run.line.alike:

@@ -170,6 +170,30 @@ def test_what_changed_since_the_last_run_is_said(run: Run, tmp_path: Path) -> No
     assert "Since the last run" not in said
 
 
+@pytest.mark.parametrize("has_roster", [False, True])
+def test_one_student_can_be_graded_again_beside_the_others(
+    run: Run, tmp_path: Path, two_lessons: Path, has_roster: bool
+) -> None:
+    hand_in(tmp_path, ada__hw=RIGHT, bob__hw=WRONG)
+    (tmp_path / "roster.csv").write_text("student\nada\nbob\ncyn\n")
+    options = ["--only", "double", *(["--roster", tmp_path / "roster.csv"] if has_roster else [])]
+    assert run(*options).exit_code == 0
+    before = grades(tmp_path)
+    hand_in(tmp_path, bob__hw=RIGHT)
+    command = ["grade", tmp_path / "class" / "bob", "--course", two_lessons, "--out", tmp_path / "results", *options]
+    done = CliRunner().invoke(main, [str(one) for one in command])
+    assert done.exit_code == 0, done.output
+    assert "Since the last run:\n  bob: double 0 → 1\n" in done.stdout
+    after = grades(tmp_path)
+    assert after["bob"]["score"] == "1"
+    assert {**after, "bob": before["bob"]} == before
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "eve.py").write_text(RIGHT)
+    command[1] = tmp_path / "other"  # another class
+    assert CliRunner().invoke(main, [str(one) for one in command[:6]]).exit_code == 0
+    assert list(grades(tmp_path)) == ["eve"]
+
+
 def test_points_by_hand_are_checked_alike_when_reports_are_written_again(run: Run, tmp_path: Path) -> None:
     hand_in(tmp_path, ada=RIGHT)
     assert run("--only", "double").exit_code == 0

@@ -91,7 +91,7 @@ def unlisted_files_told(where: CourseFolders, settings: CourseSettings) -> Itera
                 is_named = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", str(error.__cause__))
                 if is_named and name not in settings.files and path.is_file():
                     message = _("{message}; list it under `files` in {settings}")
-                    said = message.format(message=error.message, settings=where.settings_file.name)
+                    said = message.format(message=error.message.rstrip("."), settings=where.settings_file.name)
                     raise AuthorError(error.path, error.line, said) from error.__cause__
         raise
 

@@ -138,8 +138,8 @@ class Control:
                     why = self._trouble(book)
             if why:
                 message = _(
-                    "The grader does not work on this machine: the key's answers to `{lesson}` do not pass. {why} No "
-                    "student is at fault. Run `jaxguide verify` and `jaxguide doctor`, then the same command again."
+                    "The key's answers to `{lesson}` do not pass here, so no one can be graded. {why} No student is at "
+                    "fault. `jaxguide verify` finds a mistake of the course, and `jaxguide doctor` one of this machine."
                 )
                 self._broken = message.format(lesson=topic, why=why)
                 raise GraderBroken(self._broken)

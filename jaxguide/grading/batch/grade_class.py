@@ -17,7 +17,7 @@ from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
-from jaxguide.grading.batch.store import RowKey, Store, StoreError, settings_digest
+from jaxguide.grading.batch.store import RowKey, Store, StoreError, last_batch_in, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.file_search import holds_python
@@ -83,6 +83,7 @@ class ClassRun:
             paths = [path.absolute() for path in order.paths]
             order = dataclasses.replace(order, paths=paths, out=order.out.absolute())
         self.order = order
+        self._before = last_batch_in(order.out)
         course = order.course
         self.roster: Roster | None = None
         if order.roster is not None:
@@ -100,6 +101,7 @@ class ClassRun:
                 course,
                 read=readers.read,
                 roots=order.paths,
+                known=self._known(),
                 pattern=pattern,
                 roster=roster,
                 lessons=self._lessons(),
@@ -109,6 +111,17 @@ class ClassRun:
                 raise NothingToGrade(message.format(lessons=", ".join(sorted(self._lessons() or course.books))))
         self._readers = readers
         self.overrides = self._read_overrides()
+
+    @property
+    def is_part(self) -> bool:
+        """Whether each path lies inside one that was graded before, as one student's folder does."""
+        before = {Path(root) for root in self._before.get("roots", ())}
+        return all(before.intersection(path.absolute().parents) for path in self.order.paths)
+
+    def _known(self) -> dict[Path, list[str]]:
+        """Return the students of each file that was graded before, if this is a part of that class."""
+        rows = self._before.get("rows", ()) if self.is_part else ()
+        return {Path(row["path"]).absolute(): row["students"] for row in rows if "students" in row}
 
     def _lessons(self) -> set[str] | None:
         """Return the lessons of which some exercise is graded, None for all."""
@@ -215,7 +228,11 @@ class _Records:
         ]
         self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files], self._course.identity)
         self._unconfirmed: list[tuple[int, str, int]] = []
-        self._before = _unlike(store.last_batch(), self._settings.only)
+        last = store.last_batch()
+        only = None if self._settings.only is None else sorted(self._settings.only)
+        is_part = last is not None and last["only"] == only and run.is_part
+        self._last = last if is_part else None
+        self._before = _unlike(last, self._settings.only)
 
     def forget_unconfirmed(self) -> None:
         """Delete the results since the key's answers last passed."""
@@ -311,6 +328,7 @@ class _Records:
         folders = self._course.folders
         is_bundled = folders.is_bundled
         plain = {
+            "roots": [str(path.absolute()) for path in self._run.order.paths],
             "rows": self._rows,
             "absent": self._line.absent,
             "unknown": self._line.unknown,
@@ -327,7 +345,27 @@ class _Records:
             "before": self._before,
             "points": {name: (e.lesson, e.title, e.points) for name, e in self._course.exercises.items()},
         }
-        self._store.keep_batch(plain)
+        self._store.keep_batch(plain if self._last is None else _with_others(plain, self._last))
+
+
+def _with_others(plain: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
+    """Return a batch of some students' files with the other students of the batch before."""
+    anew = {student for row in plain["rows"] for student in row["students"]}
+    rows = [
+        {**row, "replaced": sorted({*row["replaced"], *anew.intersection(row["students"])})} for row in last["rows"]
+    ]
+    rows = [row for row in rows if not anew.issuperset(row["students"])]
+    sent = anew.union(student for row in rows for student in row["students"])
+    return {
+        **plain,
+        "roots": last["roots"],
+        "rows": [*rows, *plain["rows"]],
+        "absent": [name for name in dict.fromkeys([*last["absent"], *plain["absent"]]) if name not in sent],
+        "unknown": list(dict.fromkeys([*last["unknown"], *plain["unknown"]])),
+        "passed_over": list(dict.fromkeys([*last["passed_over"], *plain["passed_over"]])),
+        "ids": {**last["ids"], **plain["ids"]},
+        "before": last["before"],
+    }
 
 
 def _unlike(batch: dict[str, Any] | None, only: Collection[str] | None) -> dict[str, Any] | None:

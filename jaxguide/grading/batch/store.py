@@ -213,6 +213,18 @@ class Store:
             raise
 
 
+def last_batch_in(folder: Path) -> dict[str, Any]:
+    """Return the description of the last batch in a results folder that no one needs to hold, {} if there is none."""
+    if not (folder / NAME).is_file():
+        return {}
+    try:
+        with contextlib.closing(sqlite3.connect(f"{(folder / NAME).absolute().as_uri()}?mode=ro", uri=True)) as store:
+            (text,) = store.execute("SELECT plain FROM batch").fetchone() or ("{}",)
+        return dict(json.loads(text))
+    except (sqlite3.Error, ValueError, TypeError):
+        return {}  # opening it says what is wrong
+
+
 def _columns(key: RowKey) -> tuple[str, ...]:
     # A file name may contain bytes that are not valid UTF-8, which SQLite refuses.
     return tuple(value.encode("utf-8", "backslashreplace").decode() for value in dataclasses.astuple(key))

@@ -33,10 +33,15 @@ _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
 
 
 class GradeTable:
-    """A table with one row per submission: its name, its points, and its exercises grouped by verdict."""
+    """A table with one row per submission: its name, its points, and its exercises grouped by verdict.
 
-    def __init__(self, results: Sequence[SubmissionResult]):
-        self.results = list(results)
+    Args:
+        results: the submissions.
+        lessons: the lessons, in the course's order.
+    """
+
+    def __init__(self, results: Sequence[SubmissionResult], lessons: Sequence[str] = ()):
+        self.results, self._lessons = list(results), list(lessons)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout = Layout(options.max_width, options.ascii_only)
@@ -93,7 +98,8 @@ class GradeTable:
         graded = len({result.path for result in self.results if result.state not in _WITHOUT_CODE})
         yield plural("{count} submission", "{count} submissions", graded)
         points = {one.name: (one.lesson, one.points) for result in self.results for one in result.results}
-        lessons = {lesson: sum(own for of, own in points.values() if of == lesson) for lesson, _own in points.values()}
+        order = dict.fromkeys([*self._lessons, *(lesson for lesson, _own in points.values())])
+        lessons = {lesson: sum(own for of, own in points.values() if of == lesson) for lesson in order}
         if lessons:
             said = ", ".join(f"{clean(lesson, 60)} ({total:g})" for lesson, total in lessons.items())
             yield plural("Lesson and its points: {said}.", "Lessons and their points: {said}.", len(lessons), said=said)

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxguide.base.text import _
@@ -183,6 +183,7 @@ def line_up(
     pattern: StudentPattern | None = None,
     roster: ClassList | None = None,
     lessons: Collection[str] | None = None,
+    known: Mapping[Path, Sequence[str]] | None = None,
 ) -> LineUp:
     """Find the students of each file; if a student sent several files for one lesson, the last counts.
 
@@ -199,8 +200,14 @@ def line_up(
         pattern: how paths contain the student's name.
         roster: the class list.
         lessons: the lessons that are graded, by default all; files that answer only others are left out.
+        known: absolute path of a file -> its students, if it was in a class before of which these files are a part.
     """
     owners = _owners_of(entries, course, roots, pattern, roster or ClassList())
+    before = [(known or {}).get(entry.path.absolute()) for entry in entries]
+    owners = [
+        owner if names is None else dataclasses.replace(owner, people=tuple(Person(n, _ids_of(owner)) for n in names))
+        for owner, names in zip(owners, before, strict=True)
+    ]
     contents = _Contents(read)
     entries, owners = _without_copies(entries, owners)
     if lessons is not None:
