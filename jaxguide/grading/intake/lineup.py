@@ -210,7 +210,7 @@ def line_up(
     ]
     contents = _Contents(read)
     entries, owners = _without_copies(entries, owners)
-    if lessons is not None:
+    if lessons is not None and not course.books.keys() <= set(lessons):
         kept = [not (found := contents.lessons(entry)) or not found.isdisjoint(lessons) for entry in entries]
         entries, owners = list(itertools.compress(entries, kept)), list(itertools.compress(owners, kept))
     by_student: dict[str, list[Entry]] = {}

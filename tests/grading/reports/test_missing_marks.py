@@ -147,7 +147,7 @@ def test_feedback_says_which_of_two_files_was_not_graded() -> None:
     assert "2 of 2 points" in ada
     assert "of 4 points" not in ada
     given = _feedback(class_of_two_lessons(Override("Ada", "train_step", 1.0)), "Ada")
-    assert f"3 of 4 points\ncols.ipynb: not graded. {CUT_OFF}\n" in given
+    assert f"3 of 4 points\ncols: 1 of 2 points\nrows: 2 of 2 points\ncols.ipynb: not graded. {CUT_OFF}\n" in given
     assert "no total" not in given
 
 
