@@ -6,12 +6,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
-from jaxguide.base.clean import name_as_seen
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.student_names import ClassList, name_key
 
-_HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -158,30 +156,6 @@ def students_of(
         return own if counts[folder] == 1 or folder in owners else f"{own}/{name}"
 
     return [checked(path, *one) for path, one in zip(paths, found, strict=True)]
-
-
-def told_apart_by_sight(names: Sequence[str]) -> list[str]:
-    r"""Return names as people see them; one that would look like another student's shows what is hidden in it.
-
-    >>> told_apart_by_sight(["ada", "a\u200bda", "bob\ufeff", "bob\ufeff"])
-    ['ada', 'ada (a\\u200bda)', 'bob', 'bob']
-    """
-    looks: dict[str, set[str]] = {}
-    for name in names:
-        looks.setdefault(name_key(name), set()).add(name)
-    shown = {}
-    for seen, same in looks.items():
-        plain = min(same, key=lambda name: (name_as_seen(name) != name, name))
-        for name in same:
-            hidden = name.casefold() not in (plain.casefold(), seen)
-            written = name.encode("unicode_escape").decode("ascii")
-            shown[name] = f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name)
-    return [shown[name] for name in names]
-
-
-def shows_hidden(name: str) -> bool:
-    """Return whether `told_apart_by_sight` has added what is hidden in a name."""
-    return _HIDDEN.search(name) is not None
 
 
 def _shortest(folder: Path, folders: set[Path]) -> str:

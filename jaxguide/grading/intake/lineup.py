@@ -15,9 +15,7 @@ from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_ar
 from jaxguide.grading.intake.file_owners import (
     StudentPattern,
     below,
-    shows_hidden,
     students_of,
-    told_apart_by_sight,
 )
 from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
@@ -32,6 +30,8 @@ from jaxguide.grading.intake.student_names import (
     joined,
     name_key,
     resolved_owners,
+    shows_hidden,
+    told_apart_by_sight,
 )
 from jaxguide.grading.intake.submission import UnreadableSubmission
 

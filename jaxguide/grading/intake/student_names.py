@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ ID_LIMIT = 255
 # How programs on Windows and macOS may have written a name that an archive does not mark as UTF-8 (cp437).
 _OTHER_CODINGS = ("utf-8", "cp1252", "cp850", "mac_roman", "gb18030", "shift_jis", "euc_kr", "big5", "cp1251", "cp866")
 _NUMBERS = ("sid", "canvas_id", "moodle_id")
+_HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 # Shorter numbers in file names are more likely those of exercises or weeks.
 _SHORTEST_NUMBER = 4
 
@@ -299,3 +301,27 @@ def told_apart(people: Sequence[Person]) -> list[str]:
         f"{one.name} ({one.identity})" if one.identity and len(identities[name_key(one.name)]) > 1 else one.name
         for one in people
     ]
+
+
+def told_apart_by_sight(names: Sequence[str]) -> list[str]:
+    r"""Return names as people see them; one that would look like another student's shows what is hidden in it.
+
+    >>> told_apart_by_sight(["ada", "a\u200bda", "bob\ufeff", "bob\ufeff"])
+    ['ada', 'ada (a\\u200bda)', 'bob', 'bob']
+    """
+    looks: dict[str, set[str]] = {}
+    for name in names:
+        looks.setdefault(name_key(name), set()).add(name)
+    shown = {}
+    for seen, same in looks.items():
+        plain = min(same, key=lambda name: (name_as_seen(name) != name, name))
+        for name in same:
+            hidden = name.casefold() not in (plain.casefold(), seen)
+            written = name.encode("unicode_escape").decode("ascii")
+            shown[name] = f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name)
+    return [shown[name] for name in names]
+
+
+def shows_hidden(name: str) -> bool:
+    """Return whether `told_apart_by_sight` has added what is hidden in a name."""
+    return _HIDDEN.search(name) is not None
