@@ -67,9 +67,10 @@ def _text_of(result: str, reveal: bool, languages: tuple[str, ...]) -> str:
 
 def _summary(row: Row) -> Iterator[str]:
     """Yield the sentences about the submission as a whole."""
-    if row.score is not None:
+    totals = totals_of(row) if row.state is not State.ABSENT else []
+    if row.score is not None and len(totals) != 1:
         yield points_of(row)
-    yield from (_line(total.said) for total in totals_of(row) if row.state is not State.ABSENT)
+    yield from (_line(total.said) for total in totals)
     given = any(mark.override is not None for mark in row.marks.values())
     for one in row.submissions:
         if one.members:
