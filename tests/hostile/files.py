@@ -97,7 +97,7 @@ NOTEBOOKS = [
     _notebook("many-cells", lambda: notebook(*["x = 1"] * 10_000)),
     _notebook("long-cell", lambda: notebook(DOUBLE, "#" * 10**6)),
     _notebook("binary", lambda: bytes(range(256)) * 100),
-    _notebook("other-encoding", lambda: notebook(DOUBLE).decode().encode("utf-16")),
+    _notebook("other-encoding", lambda: notebook(DOUBLE).decode().encode("cp500")),
     _notebook("huge-number-in-json", lambda: b'{"cells": [], "n": ' + b"9" * 10**5 + b"}"),
     _notebook(
         "wrong-types", lambda: notebook(None, 5, {"a": 1}, [DOUBLE, 3, None, {}], TOTAL, metadata="no"), "passed"
