@@ -1,7 +1,6 @@
 """What proving a course gives: problems, notes, verdicts, and how much was tried."""
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +68,17 @@ class ProofSettings:
     Args:
         seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
         limits: the limits of one answer; in this process, only `cpu` and `idle` hold.
-        digests: lesson -> the digest from which graders derive the hidden inputs of the first seed; see `Draw.hidden`.
+        course_digest: the digest from which graders derive the hidden inputs of the first seed; see `Draw.hidden`.
     """
 
     seeds: int = 2
     limits: Limits = dataclasses.field(default_factory=Limits)
-    digests: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    course_digest: str = ""
 
     @classmethod
     def of_course(cls, course: Course, seeds: int = 2) -> "ProofSettings":
         """Return the settings with which graders judge answers to a course, for a first seed that they use, too."""
-        return cls(seeds, course.settings.limits, {topic: course_digest(course, [topic]) for topic in course.books})
+        return cls(seeds, course.settings.limits, course_digest(course))
 
 
 @dataclasses.dataclass

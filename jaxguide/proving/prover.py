@@ -270,7 +270,7 @@ class _Prover:
             answer,
             seed=seed,
             reference=reference,
-            course_digest=self.settings.digests.get(self.exercise.lesson, ""),
+            course_digest=self.settings.course_digest,
             until_failure=until_failure,
         )
 

@@ -233,6 +233,7 @@ class Grader:
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
         self.course_digest = course_state_digest(course) if settings.hidden else ""
+        self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
         tier = usable_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill, self._lent = fill, lent
@@ -465,7 +466,7 @@ class Grader:
             seed=self.settings.seed,
             reference=reference,
             all_or_nothing=self.settings.all_or_nothing,
-            course_digest=digest.course_digest(self.course, [exercise.lesson]) if self.settings.hidden else "",
+            course_digest=self._inputs_digest,
             planted=self._planted,
         )
 
