@@ -413,7 +413,9 @@ class _Inert(list[Any]):
 
 
 def _get_ipython() -> Any:
-    if sys._getframe(1).f_globals.get("__name__", "").startswith("IPython."):  # IPython asks for a shell that code made
+    asking = sys._getframe(1).f_globals.get("__name__", "")
+    if asking.startswith("IPython.") and asking != "IPython.core.magic":  # which registers what code defines
+        # IPython's own code asks for a shell that an answer has made.
         from IPython.core.interactiveshell import InteractiveShell
 
         return InteractiveShell.instance() if InteractiveShell.initialized() else None
