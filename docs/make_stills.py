@@ -150,7 +150,7 @@ def watch() -> None:
     program = Path(sys.executable).with_name("jaxguide")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        environment = {**os.environ, "JAXGUIDE_LANG": "en", "SHELL": "/bin/sh"}
+        environment = {**os.environ, "SHELL": "/bin/sh"}
         environment.pop("TMUX", None)
         terminal = Terminal(folder, TERMINAL_COLUMNS, [str(program), "watch"], environment)
 

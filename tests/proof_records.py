@@ -31,7 +31,7 @@ LESSON_TEST = "test_the_lesson_is_proven_and_graded_the_same"
 ALL, BY_RECORDS = "all", "due"
 # The course and the helpers import none of these (see `test_imports.py`), and no verdict depends on what `proving` uses
 # of them.
-_CANNOT_DECIDE = frozenset({"cli", "fixtures.py", "grading", "lesson.py", "student", "translation", "__main__.py"})
+_CANNOT_DECIDE = frozenset({"cli", "fixtures.py", "grading", "lesson.py", "student", "__main__.py"})
 _LIBRARIES = ("jax", "jaxlib", "ml_dtypes", "numpy", "scipy")
 
 

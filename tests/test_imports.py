@@ -19,7 +19,7 @@ ROOMS = (
     {"keys", "callbacks", "debug", "tracing", "explain"},
     {"course"},
     {"grading"},
-    {"student", "proving", "translation"},
+    {"student", "proving"},
     {"lesson", "fixtures", "cli"},
 )
 # The same for the rooms inside a room.

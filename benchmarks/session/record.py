@@ -3,7 +3,7 @@
     python benchmarks/session/record.py [--columns 80] [--no-color] [--out watch.txt] [--picture watch.svg [--light]]
 
 tmux is a real terminal without a window, so the record is what its screen shows. `--picture` draws it in colour, on a
-dark background or, with `--light`, on a light one. `--language` sets the language of messages.
+dark background or, with `--light`, on a light one.
 """
 
 import argparse
@@ -98,14 +98,13 @@ def main() -> None:
     """Record the session, and write it as text and, if asked, as a picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--columns", type=int, default=80)
-    parser.add_argument("--language", default="en")
     parser.add_argument("--no-color", action="store_true")
     parser.add_argument("--light", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     program = str(Path(sys.executable).with_name("jaxguide"))
-    environment = {**os.environ, "JAXGUIDE_LANG": given.language, "SHELL": "/bin/sh", "PS1": "$ "}
+    environment = {**os.environ, "SHELL": "/bin/sh", "PS1": "$ "}
     environment.pop("TMUX", None)
     if given.no_color:
         environment["NO_COLOR"] = "1"

@@ -1,14 +1,13 @@
 """The command line program `jaxguide`: one function per command, without logic."""
 
 import importlib
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from jaxguide import __version__
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.translation.command_help import click_translated, translated_command
 
 # Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
 _COMMANDS = {
@@ -26,7 +25,6 @@ _COMMANDS = {
     "export": "jaxguide.cli.export:export",
     "verify": "jaxguide.cli.for_authors:verify",
     "print": "jaxguide.cli.for_authors:print_",
-    "translate": "jaxguide.cli.translate:translate",
     "coverage": "jaxguide.cli.for_authors:coverage",
     "drift": "jaxguide.cli.for_authors:drift",
     "completion": "jaxguide.cli.completion:completion",
@@ -43,16 +41,12 @@ class _Commands(click.Group):
             return None
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
-        return translated_command(command)
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        click.Group.format_help(cast(click.Group, translated_command(self)), ctx, formatter)
+        return command
 
     def main(self, *args: Any, **options: Any) -> Any:
         # Only a process that runs nothing else may be replaced; see `begin_with_zygote`.
         options.setdefault("obj", {"runs_nothing_else": not args and "args" not in options})
-        with click_translated():
-            return super().main(*args, **options)
+        return super().main(*args, **options)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):

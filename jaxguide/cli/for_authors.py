@@ -85,10 +85,11 @@ def verify(
     if workers:
         begin_with_zygote(files_of(folder))
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
-        from jaxguide.proving.course_problems import left_out_of_set_ups
+        from jaxguide.proving.course_problems import ignored_translations, left_out_of_set_ups
 
         proof = _prove(course, lessons, only, seeds, jobs, as_json, programs, strict)
         left_out = left_out_of_set_ups(course, (lessons or course.books) if only is None else [])
+        left_out += ignored_translations(course)
         seconds = round(time.monotonic() - started, 1)
         by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json, programs) if workers else None
     worker_seconds = round(time.monotonic() - started - seconds, 1)
@@ -340,14 +341,13 @@ def _tell_survey(survey: "ExerciseSurvey") -> None:
 @click.command("print")
 @course_option
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with status 1 if a file is stale.")
-@click.option("--lang", metavar="LANGUAGE", help="Print a translation, into notebooks/LANGUAGE; see `translate`.")
 @click.option(
     "--zip",
     "archive",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write a zip of all that students need.",
 )
-def print_(folder: Path | None, only_check: bool, lang: str | None, archive: Path | None) -> None:
+def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
     """Print the books for students: notebooks/<topic>.ipynb and .py.
 
     Beside the notebooks of a course of your own lies all that their checks need, without its key. So give students the
@@ -355,32 +355,25 @@ def print_(folder: Path | None, only_check: bool, lang: str | None, archive: Pat
 
     \b
     Example: jaxguide print
-             jaxguide print --lang de
              jaxguide print --course my_course --zip my_course.zip
     """
-    from jaxguide.base.catalogues import COURSE, files, named
     from jaxguide.course.books.handout import beside_lessons, print_beside, stale_beside, zip_for_students
-    from jaxguide.course.books.printer import SOURCE, print_book, stale_files
+    from jaxguide.course.books.printer import print_book, stale_files
 
     if only_check and archive is not None:
         raise click.UsageError(_("Give `--check` or `--zip`, not both."))
     without_identity = _without_identity(folder, only_check)
     course = read_course(folder, keys=False)
     target = course.folders.notebooks
-    if lang is not None:
-        if len(named(lang)) != 1 or not files(COURSE, named(lang)):
-            words = _("The lessons are not translated into `{name}`; start with `jaxguide translate {name}`.")
-            raise click.UsageError(words.format(name=lang))
-        target /= named(lang)[0]
-    language, beside = lang or SOURCE, beside_lessons(course)
-    stale = [path for book in course.books.values() for path in stale_files(book, target, language)]
+    beside = beside_lessons(course)
+    stale = [path for book in course.books.values() for path in stale_files(book, target)]
     stale += stale_beside(beside, target)
     if only_check:
         for path in (*without_identity, *stale):
             click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
         sys.exit(1 if stale or without_identity else 0)
     for book in course.books.values():
-        print_book(book, target, language)
+        print_book(book, target)
     print_beside(beside, target)
     for path in stale:
         words = _("printed {path}") if path.exists() else _("deleted {path}")
@@ -388,7 +381,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None, archive: Pat
     if not stale:
         click.echo(_("every printed lesson in {folder} is up to date").format(folder=target))
     if archive is not None:
-        _write_zip(archive, zip_for_students(course, archive.stem, language))
+        _write_zip(archive, zip_for_students(course, archive.stem))
 
 
 def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:

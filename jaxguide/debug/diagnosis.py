@@ -310,7 +310,7 @@ def _quiet_stderr() -> Iterator[None]:
 
 
 def _label(fact: str) -> str:
-    """Return the displayed name of a fact; names of packages are not translated."""
+    """Return the displayed name of a fact."""
     words = {
         "system": _("system"),
         "devices": _("devices"),

@@ -58,3 +58,9 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
             shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
             notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
     return notes
+
+
+def ignored_translations(course: Course) -> list[Problem]:
+    """Return a note if the course has the folder in which earlier versions kept translations."""
+    folder = course.folders.top / "locale"
+    return [Problem(folder, 1, _("translations are not read; delete the folder"))] if folder.is_dir() else []

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.catalogues import PACKAGE, files, languages
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
 from jaxguide.code.sameness import (
@@ -105,10 +104,8 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     found: list[FileAnswers] = []
     exercises = course.exercises
     stubs = [f"{name}\n{exercise.cell_source}".encode() for name, exercise in exercises.items()]
-    # Places are sentences in the reader's language, so the cache depends on its catalogues.
-    said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
     makers = ["code", "course", "course/books", "grading/intake", "student"]
-    place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), b"\n".join(said_by), *stubs])
+    place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), *stubs])
     before, now = find_kept(place), {}
     for path in find_files(folder, course):
         try:

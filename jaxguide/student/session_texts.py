@@ -10,7 +10,6 @@ from rich.text import Text
 
 from jaxguide.base.text import _, plural, translated
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.translatable import said
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
@@ -113,7 +112,7 @@ class ExerciseText:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
-        yield layout.text(" · ".join(map(translated, [self.book.title, *exercise.headings])))
+        yield layout.text(" · ".join([self.book.title, *exercise.headings]))
         kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
         points = plural("{count} point", "{count} points", exercise.points)
         head = Text(overflow="fold").append_text(
@@ -124,7 +123,7 @@ class ExerciseText:
         yield Text("")
         yield Padding(layout.text(f"{exercise.name}{exercise.signature}", style="bold"), (0, 0, 0, 2), expand=False)
         yield Text("")
-        yield Flow(said(exercise.contract), indent=2)
+        yield Flow(exercise.contract, indent=2)
         if self.where:
             yield Text("")
             yield layout.text(self.where)

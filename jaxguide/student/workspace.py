@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from jaxguide.base.catalogues import languages
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders, laid_out_in, topics
 from jaxguide.course.progress import progress_file_name
@@ -64,10 +63,6 @@ def lay_workspace(
     _remove_abandoned_parts(folder)
     _lay_course(folder, notebooks_folder, identity)
     sources = {path.name: path for path in _printed_in(notebooks_folder)}
-    for name in reversed(languages()):
-        for place in dict.fromkeys((name.split("_")[0], name)):
-            if (notebooks_folder / place).is_dir():
-                sources |= {path.name: path for path in _printed_in(notebooks_folder / place)}
     return [*(_lay(source, folder / name) for name, source in sorted(sources.items())), *lay_files(folder, files or {})]
 
 

@@ -137,7 +137,7 @@ def test_status_and_words_are_those_of_the_command(folder: Path, arguments: list
 def test_the_environment_and_odd_names_come_through(folder: Path) -> None:
     name = os.fsdecode("größe-\xff".encode("latin-1")) + ".py"
     (folder / name).write_text("def double(x):\n    return 3 * x\n")
-    plain = run(folder, "check", name, "double", JAXGUIDE_LANG="en", COLUMNS="50", NO_COLOR="1")
+    plain = run(folder, "check", name, "double", COLUMNS="50", NO_COLOR="1")
     assert plain.returncode == 1, plain.stderr
     assert "\x1b" not in plain.stdout
     assert max(map(len, plain.stdout.splitlines())) <= 50

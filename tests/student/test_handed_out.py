@@ -504,27 +504,3 @@ def test_a_course_in_a_submission_is_no_submission(rows_here: Path, rows: Handed
     assert printed_files(load_course(rows.course, keys=False).books["rows"], rows_here).keys() == set(
         rows_here.glob("rows.*")
     )
-
-
-@pytest.mark.long
-def test_students_get_the_translations_of_the_books_alone(rows: HandedOut, tmp_path: Path) -> None:
-    pytest.importorskip("babel", reason="needs the extra `translate`")
-    course = shutil.copytree(rows.course, tmp_path / "course", ignore=shutil.ignore_patterns("notebooks"))
-    jaxguide("translate", "de", "--course", course, folder=tmp_path)
-    path = course / "locale" / "de" / "LC_MESSAGES" / "course.po"
-    text = path.read_text("utf-8")
-    for message, translation in (
-        ("What is the length of one row?", "Wie lang ist eine Zeile?"),
-        ("The columns are scaled instead of the rows.", "Die Spalten sind skaliert."),
-    ):
-        assert f'msgid "{message}"\nmsgstr ""' in text
-        text = text.replace(f'msgid "{message}"\nmsgstr ""', f'msgid "{message}"\nmsgstr "{translation}"')
-    path.write_text(text, "utf-8")
-    jaxguide("translate", "de", "--course", course, folder=tmp_path)
-    jaxguide("print", "--course", course, folder=tmp_path)
-    here = shutil.copytree(course / "notebooks", tmp_path / "here")
-    assert "Wie lang ist eine Zeile?" in jaxguide("hint", "unit_rows", folder=here, JAXGUIDE_LANG="de")
-    everything = b"".join(texts_of(here).values()).decode("utf-8", "replace")
-    assert "Wie lang" in everything
-    assert "Die Spalten" not in everything
-    assert "The columns are scaled" not in everything

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_language import NAME, write_package
 from two_lessons import answer
 
 from jaxguide.course.books.library import Course
@@ -54,17 +53,6 @@ def test_of_a_file_that_changed_the_answers_are_those_of_now(workspace: Path, co
         assert before == now
     (workspace / "multiply.py").unlink()
     assert not [file for file in read_all(workspace, course) if file.prints]
-
-
-@pytest.mark.long
-def test_places_are_told_in_the_readers_language(
-    workspace: Path, course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_package(tmp_path / "catalogues")
-    monkeypatch.setenv("JAXGUIDE_CATALOGUES", str(tmp_path / "catalogues"))
-    for language, place in (("en", "code cell 4"), (NAME, "⟦code cell 4⟧"), ("en", "code cell 4")):
-        monkeypatch.setenv("JAXGUIDE_LANG", language)
-        assert read_all(workspace, course)[0].places["quadruple"] == place
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ class CourseFolders:
     exercises: Path
     solutions: Path
     notebooks: Path
-    locale: Path
 
     @property
     def top(self) -> Path:
@@ -56,7 +55,7 @@ def course_folders(course: Path | None = None) -> CourseFolders:
         )
     elif not (course / "exercises").is_dir() and len(laid := laid_out_in(course)) == 1:
         (course,) = laid
-    where = CourseFolders(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
+    where = CourseFolders(course / "exercises", course / "solutions", course / "notebooks")
     return dataclasses.replace(where, notebooks=course.absolute().parents[1]) if where.is_laid_out else where
 
 

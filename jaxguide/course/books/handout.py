@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxguide.base.catalogues import COURSE, STUDENTS
 from jaxguide.base.files import write_whole, zip_bytes
 from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.course.books.outline import Outline
-from jaxguide.course.books.printer import SOURCE, printed_files
+from jaxguide.course.books.printer import printed_files
 from jaxguide.course.settings import SETTINGS_NAME, write_settings
 
 if TYPE_CHECKING:  # this import loads JAX
@@ -21,9 +20,8 @@ if TYPE_CHECKING:  # this import loads JAX
 def beside_lessons(course: Outline) -> dict[str, bytes]:
     """Return the files that belong beside a course's printed lessons, by name.
 
-    These are the files that lessons read and, if the course has an identity, its settings, books and translations.
-    The settings are written anew, since an author's file may have comments that are not for students, and translations
-    are those of the books alone.
+    These are the files that lessons read and, if the course has an identity, its settings and books.
+    The settings are written anew, since an author's file may have comments that are not for students.
     """
     found = {name: path.read_bytes() for name, path in course.files.items()}
     if not course.settings.identity:
@@ -32,9 +30,6 @@ def beside_lessons(course: Outline) -> dict[str, bytes]:
     laid_out = {SETTINGS_NAME: write_settings(settings).encode()}
     laid_out |= {f"exercises/{topic}.py": lesson.path.read_bytes() for topic, lesson in course.books.items()}
     laid_out |= {f"exercises/{name}": content for name, content in found.items()}
-    for path in course.folders.locale.glob(f"*/LC_MESSAGES/{STUDENTS}.mo"):
-        inner = path.with_stem(COURSE).relative_to(course.folders.locale).as_posix()
-        laid_out[f"locale/{inner}"] = path.read_bytes()
     return found | {f"{LAID_OUT_NAME}/{course.identity}/{name}": content for name, content in laid_out.items()}
 
 
@@ -66,15 +61,14 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def zip_for_students(course: "Course", name: str, language: str = SOURCE) -> bytes:
+def zip_for_students(course: "Course", name: str) -> bytes:
     """Return a zip of a folder with a course's printed lessons and what belongs beside them, and with nothing else.
 
     Args:
         course: the course.
         name: the folder's name.
-        language: the language of the lessons.
     """
     files = beside_lessons(course)
     for book in course.books.values():
-        files |= {path.name: text.encode() for path, text in printed_files(book, Path(), language).items()}
+        files |= {path.name: text.encode() for path, text in printed_files(book, Path()).items()}
     return zip_bytes({f"{name}/{file}": content for file, content in files.items()})

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxguide.base.catalogues import add_course
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
@@ -113,14 +112,13 @@ def read_outline(folder: Path | None = None) -> Outline:
 
 
 def _opened(folder: Path | None) -> tuple[CourseFolders, CourseSettings, list[Path]]:
-    """Return a course's folders, its settings and the paths of its books in order, and enable its translations."""
+    """Return a course's folders, its settings, and the paths of its books in order."""
     where = course_folders(folder)
     if not any(where.exercises.glob("*.py")):
         raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
     settings = read_settings(where.top)
     if settings.files:  # books run in a folder of their own, see `beside_files`
         where = course_folders(where.top.absolute())
-    add_course(where.locale)
     return where, settings, in_order(where, settings.lessons)
 
 

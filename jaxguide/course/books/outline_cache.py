@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.catalogues import languages
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.exercise import Task
@@ -74,7 +73,7 @@ def _circumstances() -> str:
     """Return the circumstances that the result of running a book may depend on."""
     import importlib.metadata
 
-    return f"jax {importlib.metadata.version('jax')}, languages {languages()}"
+    return f"jax {importlib.metadata.version('jax')}"
 
 
 # Cached field of a task -> whether a value read from the cache is valid.

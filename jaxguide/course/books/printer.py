@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxguide.base.catalogues import in_language
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
-from jaxguide.course.books.translatable import said, said_in_code
 
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
@@ -17,8 +15,6 @@ if TYPE_CHECKING:  # this import loads JAX
 from jaxguide.base.text import plural, translated
 from jaxguide.course.exercise import Task
 
-SOURCE = "en"
-"""The language that books are written in."""
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -35,10 +31,7 @@ class PrintedCell:
 
 
 def printed_cells(book: "Book") -> list[PrintedCell]:
-    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose.
-
-    Prose, comments, docstrings and titles are in the reader's language.
-    """
+    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose."""
     cells: list[PrintedCell] = []
     seen: dict[str, int] = {}
 
@@ -51,12 +44,12 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     exercises = iter(book.exercises)  # one for each exercise cell
     for cell in book.cells:
         if cell.kind == "prose":
-            add("prose", said(cell.prose))
+            add("prose", cell.prose)
             if sum(c.kind == "setup" for c in cells) == 0:
                 add("setup", install_cell())
                 add("setup", setup_cell(book.topic, book.start_course))
         elif cell.kind == "example":
-            add("example", said_in_code(cell.source))
+            add("example", cell.source)
         elif cell.kind == "exercise":
             add("exercise", printable_source(next(exercises)))
     return cells
@@ -124,34 +117,30 @@ def script_text(book: "Book") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_book(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
+def print_book(book: "Book", folder: Path) -> list[Path]:
     """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
     changed = []
-    for path, text in printed_files(book, folder, language).items():
+    for path, text in printed_files(book, folder).items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_whole(path, text)
             changed.append(path)
     return changed
 
 
-def stale_files(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
+def stale_files(book: "Book", folder: Path) -> list[Path]:
     """Return the printed files of a book that are missing or out of date."""
-    files = printed_files(book, folder, language)
+    files = printed_files(book, folder)
     return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
 
 
-def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Path, str]:
-    """Return a book's printed files in `language`, not the reader's: path -> text."""
-    with in_language(language):
-        return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
+def printed_files(book: "Book", folder: Path) -> dict[Path, str]:
+    """Return a book's printed files: path -> text."""
+    return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
 
 
 def printable_source(exercise: Task) -> str:
-    """Return an exercise cell as students get it: title and points, no author's decorators, `check(<name>)` below.
-
-    The text is in the reader's language.
-    """
-    return f"{_heading(exercise)}\n" + said_in_code(exercise.cell_source) + f"\n\n\ncheck({exercise.name})"
+    """Return an exercise cell as students get it: title and points, no author's decorators, `check(<name>)` below."""
+    return f"{_heading(exercise)}\n" + exercise.cell_source + f"\n\n\ncheck({exercise.name})"
 
 
 def _heading(exercise: Task) -> str:

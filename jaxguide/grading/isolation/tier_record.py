@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.catalogues import languages
 from jaxguide.base.files import user_folder, write_whole
 from jaxguide.grading.isolation import landlock
 from jaxguide.grading.isolation.tier import MEDIUM, NAMES, NEEDED, STRONG, Tier
@@ -168,7 +167,6 @@ def circumstances(probe: Any, folders: Iterable[str]) -> dict[str, Any] | None:
             "python": [sys.version, sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix],
             "folders": _owners([*folders, sys.executable, sys.prefix, sys.base_prefix, __file__]),
             "probe": probe,
-            "languages": list(languages()),
             "sources": _sources(),
         }
     except (OSError, ValueError, KeyError):

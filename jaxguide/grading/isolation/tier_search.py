@@ -224,6 +224,6 @@ def _path() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
+    kept = ("TMPDIR", "LD_LIBRARY_PATH")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     return environment | {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from importlib.machinery import FileFinder
 from pathlib import Path
 
-from jaxguide.base.catalogues import PACKAGE
-
 _SYSTEM_READABLE = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts"),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/dev/urandom", "/dev/random", "/dev/zero"),
@@ -37,14 +35,11 @@ def _clone() -> set[str]:
 
 
 def readable() -> list[Path]:
-    """Return the files and folders that Python, JAX and translations need, by the names that these use for them."""
+    """Return the files and folders that Python and JAX need, by the names that these use for them."""
     package = Path(__file__).parents[2]
     places: list[str | Path] = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         places += [Path(prefix, part) for part in ("lib", "lib64", "share", "pyvenv.cfg")]
-    if catalogues := os.environ.get("JAXGUIDE_CATALOGUES"):
-        # Not those of courses, which contain texts of the key.
-        places += Path(catalogues).glob(f"*/LC_MESSAGES/{PACKAGE}.mo")
     return [Path(place) for place in (*places, *_SYSTEM_READABLE) if place and os.path.exists(place)]
 
 

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from jaxguide.base.catalogues import languages
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.course.cards import Card, result_from_plain, result_to_plain
@@ -56,11 +55,11 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
 
 
 def _card_text(result: ExerciseResult, reveal: bool) -> str:
-    return _text_of(json.dumps(result_to_plain(result)), reveal, languages())
+    return _text_of(json.dumps(result_to_plain(result)), reveal)
 
 
 @functools.lru_cache(maxsize=256)
-def _text_of(result: str, reveal: bool, languages: tuple[str, ...]) -> str:
+def _text_of(result: str, reveal: bool) -> str:
     """Format a card. Cached: formatting takes as long as running a small answer, and many students get the same."""
     return Card(result_from_plain(json.loads(result)), reveal).text(_WIDTH)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.clean import clean
 from jaxguide.base.render.prose import prose_html
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.cards import Card
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _environment() -> "Environment":
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.globals.update({"_": _, "plural": plural})
+    environment.globals["plural"] = plural
     environment.filters.update({"line": line, "block": block, "prose": prose, "card": card})
     return environment
 

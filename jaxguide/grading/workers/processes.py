@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import IO, Protocol
 
-from jaxguide.base.catalogues import languages
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 MESSAGE_BYTES = 64 * 2**10
@@ -100,11 +99,9 @@ def environment(scratch: Path, token: str) -> dict[str, str]:
         # Each thread would reserve 64 MB of address space for its heap, and the memory limit must not depend on that.
         "MALLOC_ARENA_MAX": "2",
         TOKEN_VARIABLE: token,
-        # Students read messages from the worker about their keys and programs.
-        "JAXGUIDE_LANG": ":".join(languages()) or "en",
     }
     system = ("SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-    for name in (*system, "JAXGUIDE_CATALOGUES", "JAX_DISABLE_MOST_OPTIMIZATIONS"):
+    for name in (*system, "JAX_DISABLE_MOST_OPTIMIZATIONS"):
         if name in os.environ:
             variables[name] = os.environ[name]
     return variables

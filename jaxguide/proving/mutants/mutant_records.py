@@ -21,7 +21,7 @@ from jaxguide.course.set_up import process_settings
 
 _PACKAGE = Path(__file__).parents[2]
 # What the outcome for a mutant does not depend on; operators only decide which mutants there are.
-_CANNOT_DECIDE = frozenset({"cli", "fixtures.py", "grading", "lesson.py", "student", "translation", "__main__.py"})
+_CANNOT_DECIDE = frozenset({"cli", "fixtures.py", "grading", "lesson.py", "student", "__main__.py"})
 _ONLY_MAKE = ("operator_table.py", "making.py", "mutant_records.py", "survey.py")
 _LIBRARIES = ("jax", "jaxlib", "ml_dtypes", "numpy")
 

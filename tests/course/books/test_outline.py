@@ -205,14 +205,6 @@ def test_a_course_with_files_is_found_by_a_relative_path(
     assert plain(read_outline(here)) == expected, "read from the cache"
 
 
-def test_a_book_that_was_run_is_run_again_in_another_language(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = '__import__("os").environ["JAXGUIDE_LANG"]'
-    edit(tiny, BOOK, COMPUTED[0], words)
-    for language in ("de", "fr"):
-        monkeypatch.setenv("JAXGUIDE_LANG", language)
-        assert read_outline(tiny).exercise("double").hints[0] == language
-
-
 def test_an_outline_is_read_anew_where_a_book_has_changed(tiny: Path, cache: Path) -> None:
     assert read_outline(tiny).exercise("double").points == 2
     edit(tiny, BOOK, "points=2,", "points=3,")

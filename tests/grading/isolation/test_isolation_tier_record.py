@@ -243,7 +243,6 @@ def test_where_python_lies_and_what_it_is_told_changes_the_circumstances(
     assert changed(lambda patch: patch.setenv("LD_LIBRARY_PATH", "/elsewhere")) == {"probe"}
     assert changed(lambda patch: patch.setattr(landlock, "version", lambda: 0)) == {"landlock"}
     assert changed(lambda patch: patch.setattr(os, "uname", lambda: ("Linux", "another"))) == {"kernel"}
-    assert changed(lambda patch: patch.setenv("JAXGUIDE_LANG", "fr")) == {"probe", "languages"}
     sources = tmp_path / "isolation"
     shutil.copytree(Path(tier_search.__file__).parent, sources)
     module = sys.modules[tier_search.circumstances.__module__]

@@ -10,7 +10,6 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxguide.base.catalogues import COURSE, PACKAGE
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, Tier, find_tier, visible_paths
 
 # In a child process, like a worker, since the PID namespace begins there.
@@ -60,26 +59,6 @@ def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(folder: Path, name
     config = {"hidden": hidden, "readable": [str(link)], "scratch": str(scratch)}
     paths = [str(top / file) for top in (shown, link) for file in ("public.py", "ada.py", "solutions/key.py")]
     assert seen(tier, config, paths, folder) == ["x = 1", None, None] * 2
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
-@pytest.mark.parametrize("name", [STRONG, MEDIUM])
-def test_workers_read_translations_of_the_package_but_not_of_a_key(
-    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    try:
-        tier = find_tier(name)
-    except IsolationError as error:
-        pytest.skip(str(error))
-    (folder / "scratch").mkdir()
-    translations = folder / "catalogues" / "de" / "LC_MESSAGES"
-    translations.mkdir(parents=True)
-    paths = [translations / f"{domain}.mo" for domain in (PACKAGE, COURSE)]
-    for path in paths:
-        path.write_text("x = 1")
-    monkeypatch.setenv("JAXGUIDE_CATALOGUES", str(folder / "catalogues"))
-    config = {"hidden": [], "scratch": str(folder / "scratch")}
-    assert seen(tier, config, list(map(str, paths)), folder) == ["x = 1", None]
 
 
 def seen(tier: Tier, config: dict[str, object], paths: list[str], folder: Path) -> list[object]:
