@@ -53,7 +53,7 @@ print: $(VENV)/.notebook
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find jaxguide tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find jaxguide tools tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each step writes its stamp file last, so a step that failed runs again.
 $(VENV)/.made:

@@ -51,12 +51,13 @@ def _run(installed: Path, folder: Path, *arguments: str) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_the_wheel_holds_the_lessons_and_nothing_of_the_tests(installed: Path) -> None:
+def test_the_wheel_holds_the_lessons_but_no_tests_and_tools(installed: Path) -> None:
     course = installed / "jaxguide" / "_course"
     names = {path.relative_to(course).as_posix() for path in course.rglob("*") if path.is_file()}
     assert {"exercises/random_numbers.py", "solutions/random_numbers.py"} <= names
     assert {"notebooks/random_numbers.ipynb", "notebooks/random_numbers.py"} <= names
     assert not (installed / "tests").exists()
+    assert not (installed / "tools").exists()
 
 
 def test_the_installed_program_hints_checks_and_keeps_the_key_from_workers(installed: Path, tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ def read_course(
     keys: bool,
     as_json: bool = False,
     lessons: "Collection[str] | None" = None,
-    whole: bool = True,
 ) -> "Course":
     """Load a course, or some of its lessons; if it contains a mistake, report it and exit with status 3.
 
@@ -83,7 +82,6 @@ def read_course(
         keys: whether to load the keys, too.
         as_json: whether to report a mistake as JSON.
         lessons: the lessons to load; by default all.
-        whole: whether to run the books from the first cell to the last, if keys are loaded.
     """
     from jaxguide import compat
     from jaxguide.base.text import _
@@ -92,7 +90,7 @@ def read_course(
 
     compat.set_print_flag()
     with author_errors_told(as_json), contextlib.ExitStack() as stack:
-        runs = stack.enter_context(BookRuns(folder)) if keys and whole else None
+        runs = stack.enter_context(BookRuns(folder)) if keys else None
         course = load_course(folder, keys=keys, lessons=lessons)
         for topic in runs.stopped() if runs else []:
             message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +22,6 @@ from jaxguide.cli.common import (
     need_names,
     print_json,
     read_course,
-    read_course_outline,
     read_course_settings,
 )
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
     from jaxguide.course.exercise import Exercise
     from jaxguide.course.judging.compilation_cache import KeptPrograms
-    from jaxguide.proving.mutants.survey import ExerciseSurvey
     from jaxguide.proving.proof import Problem, Proof
     from jaxguide.proving.through_workers import WorkerProof
 
@@ -45,7 +43,6 @@ _WORTH_A_PROCESS = 4
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds to judge each answer with.")
 @click.option("--only", metavar="EXERCISE", help="Prove only this exercise.", shell_complete=complete_exercise)
 @click.option("--jobs", type=click.IntRange(1), help="Exercises to prove in parallel; by default one per core.")
-@click.option("--mutants", is_flag=True, help="Try the checks with right answers, changed as learners err, instead.")
 @click.option("--strict", is_flag=True, help="Treat what good teaching needs as problems, too, and not as notes.")
 @click.option("--workers/--no-workers", default=True, help="Grade the planted answers, too, as `grade` would, or not.")
 def verify(
@@ -55,7 +52,6 @@ def verify(
     seeds: int,
     only: str | None,
     jobs: int | None,
-    mutants: bool,
     strict: bool,
     workers: bool,
 ) -> None:
@@ -67,20 +63,13 @@ def verify(
     Grading does not need hints, ideas and the like, but good teaching does. If they are missing, notes say so; with
     --strict, that is a problem.
 
-    With --mutants, the checks are tried with mutants of the right answers instead: a mutant that passes and that an
-    input of the declared domain tells from the key shows a check that is missing. The exit status is 1 if there is one.
-    What was found is kept, so a run that was stopped goes on where it was.
-
     \b
     Example: jaxguide verify random_numbers
              jaxguide verify --only two_samples --seeds 50
-             jaxguide verify --mutants random_numbers
     """
     if lessons and only is not None:
         raise click.UsageError(_("Give lessons or `--only`, not both."))
     need_names(folder, [] if only is None else [only], lessons, as_json=as_json)
-    if mutants:
-        _survey(lessons, folder, as_json, only, jobs)
     started = time.monotonic()
     if workers:
         begin_with_zygote(files_of(folder))
@@ -265,77 +254,6 @@ def _prove_through_workers(
         progress.tell(found.problems)
     proof.problems += found.problems
     return found
-
-
-def _survey(
-    lessons: tuple[str, ...], folder: Path | None, as_json: bool, only: str | None, jobs: int | None
-) -> NoReturn:
-    """Survey the mutants of the requested exercises, and exit."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.mutants.mutant_records import MutantRecords
-    from jaxguide.proving.mutants.survey import SURVIVING, MutantOutcome, counts_by_operator, survey_mutants
-
-    if only is not None:
-        lessons = (read_course_outline(folder, as_json=as_json).exercise(only).lesson,)
-    course = read_course(folder, keys=True, as_json=as_json, lessons=lessons or None, whole=False)
-    exercises = [one for book in course.books.values() for one in book.exercises if only in (None, one.name)]
-    exercises = [one for one in exercises if not one.is_prediction]
-    console = Console(stderr=True)
-    started, judged, surveys = time.monotonic(), 0, []
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), console=console, disable=as_json) as bar:
-        task = bar.add_task("", total=None)
-
-        def told(name: str, outcome: MutantOutcome) -> None:
-            nonlocal judged
-            judged += 1
-            pace = 60 * judged / (time.monotonic() - started)
-            words = _("{name}: {count} mutants judged, {pace:.0f} per minute")
-            bar.update(task, description=words.format(name=name, count=judged, pace=pace))
-
-        jobs = jobs or min(cores(), len(exercises))
-        found = survey_mutants(course, exercises, folder=folder, jobs=jobs, records=MutantRecords(), told=told)
-        for survey in found:
-            surveys.append(survey)
-            if not as_json:
-                _tell_survey(survey)
-    seconds = time.monotonic() - started
-    totals = {name: sum(one.counts()[name] for one in surveys) for name in surveys[0].counts()} if surveys else {}
-    if as_json:
-        plain = {"counts": totals, "operators": counts_by_operator(surveys), "seconds": round(seconds, 1)}
-        pace = round(60 * judged / seconds, 1)
-        print_json({**plain, "judged": judged, "per_minute": pace, "exercises": [one.to_plain() for one in surveys]})
-    else:
-        click.echo("; ".join(f"{name} {count}" for name, count in totals.items()))
-        words = _("{count} mutants judged in {seconds:.0f} s, {pace:.0f} per minute; the others were on record")
-        click.echo(words.format(count=judged, seconds=seconds, pace=60 * judged / seconds))
-    has_problem = any(one.problems or one.counts()[SURVIVING] for one in surveys)
-    sys.exit(1 if has_problem else 0)
-
-
-def _tell_survey(survey: "ExerciseSurvey") -> None:
-    """Print what became of the mutants of one exercise."""
-    from jaxguide.proving.mutants.survey import DISPUTED, SURVIVING
-
-    counts = ", ".join(f"{name} {count}" for name, count in survey.counts().items() if count)
-    click.echo(f"{survey.exercise}: {counts}")
-    if survey.undeclared:
-        click.echo("  " + _("no domain: {why}").format(why=survey.undeclared))
-    for problem in survey.problems:
-        click.echo(f"  {problem}")
-    for one in survey.outcomes:
-        if one.outcome in (SURVIVING, DISPUTED) and one.difference is not None:
-            click.echo(f"  {one.outcome} {one.mutant.id} {one.mutant.operator} ({one.mutant.origin})")
-            for line in one.mutant.change.splitlines():
-                click.echo(f"    {line}")
-            told = one.difference
-            words = _("{what} ({kind}): {call} gives {got}, the key {expected}")
-            words = words.format(what=told["observed"], **{n: told[n] for n in ("kind", "call", "got", "expected")})
-            click.echo("    " + " ".join(words.split()))
-            if told["disputed_by"]:
-                click.echo("    " + _("there the right answer `{name}` differs, too").format(name=told["disputed_by"]))
 
 
 @click.command("print")

@@ -274,7 +274,7 @@ def equivalent(mutant: str, *, because: str) -> None:
     """Declare, in a key, that a mutant is right although it differs from the answer's text.
 
     Args:
-        mutant: its id, as `jaxguide verify --mutants` prints it.
+        mutant: its id, as `python -m tools.mutants` prints it.
         because: the reason, in a sentence.
     """
     if not because.strip():

@@ -9,10 +9,11 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import TypeVar
 
 from jaxguide import compat
 from jaxguide.base.files import write_whole
@@ -24,6 +25,11 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.compilation_cache import PROGRAMS, compiled_once
 from jaxguide.proving.proof import Problem, Proof, ProofSettings
 from jaxguide.proving.prover import prove_exercise
+
+_T = TypeVar("_T")
+Stuck = Callable[[Problem], None]
+Judge = Callable[[Book, Exercise, ProofSettings, Stuck], _T]
+"""Judges answers to an exercise of a book, as `prove_exercise` does."""
 
 _STUCK = ".stuck.json"
 
@@ -39,7 +45,7 @@ def prove(
     seeds: int = 2,
     jobs: int = 1,
     programs: Path | None = None,
-    stuck: Callable[[Problem], None] | None = None,
+    stuck: Stuck | None = None,
 ) -> Iterator[tuple[Exercise, Proof]]:
     """Prove exercises in parallel processes.
 
@@ -65,57 +71,91 @@ def prove(
             proof.add(prove_exercise(course.book_of(exercise), exercise, settings, stuck))
             yield exercise, proof
         return
+    judges = {exercise.name: (exercise, prove_exercise) for exercise in exercises}
+    proofs = judge_in_parallel(course, judges, settings, jobs=jobs, programs=programs)
+    for exercise, found in zip(exercises, proofs, strict=True):
+        proof.add(Proof([found], exercises=1) if isinstance(found, Problem) else found)
+        yield exercise, proof
+
+
+def judge_in_parallel(
+    course: Course,
+    judges: Mapping[str, tuple[Exercise, Judge[_T]]],
+    settings: ProofSettings,
+    *,
+    jobs: int,
+    programs: Path | None = None,
+) -> Iterator[_T | Problem]:
+    """Judge answers in parallel processes.
+
+    Args:
+        course: the course, with its keys loaded.
+        judges: the exercises, and what judges each; processes load their books and keys anew. The names are for files
+            and messages.
+        settings: how answers are judged.
+        jobs: the number of processes.
+        programs: see `prove`.
+
+    Yields:
+        What each judge returned, in the order given, or the problem that an answer could only be stopped by ending its
+        process.
+
+    Raises:
+        ProverDied: a process ended early, for example because memory ran out.
+    """
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-programs-")))
         if programs is None:
             programs = folder / "programs"
             programs.mkdir()
         stack.callback(_gather, programs)
-        proven: dict[str, Proof] = {}
-        begun: dict[str, Future[Proof]] = {}
-        for number, exercise in enumerate(exercises):
-            while exercise.name not in proven:
+        judged: dict[str, _T | Problem] = {}
+        begun: dict[str, Future[_T]] = {}
+        for number, name in enumerate(judges):
+            while name not in judged:
                 if not begun:
-                    waiting = [one for one in exercises[number:] if one.name not in proven]
+                    waiting = {one: judge for one, judge in judges.items() if one not in judged}
                     begun = _begin_all(stack, course, waiting, settings, min(jobs, len(waiting)), folder, programs)
                 try:
-                    proven[exercise.name] = begun[exercise.name].result()
+                    judged[name] = begun[name].result()
                 except BrokenProcessPool:
                     ended = _ended_by_themselves(folder)
-                    if not ended.keys() - proven.keys():
-                        names = [e.name for e in exercises[number : number + jobs] if e.name not in proven]
+                    if not ended.keys() - judged.keys():
+                        names = [one for one in [*judges][number : number + jobs] if one not in judged]
                         raise ProverDied(_died(names)) from None
-                    whole = {name: one.result() for name, one in begun.items() if one.done() and not one.exception()}
-                    proven, begun = proven | whole | ended, {}
-            proof.add(proven[exercise.name])
-            yield exercise, proof
+                    whole = {one: done.result() for one, done in begun.items() if done.done() and not done.exception()}
+                    judged.update(whole)
+                    judged.update(ended)
+                    begun = {}
+            yield judged[name]
 
 
 def _begin_all(
     stack: contextlib.ExitStack,
     course: Course,
-    exercises: Sequence[Exercise],
+    judges: Mapping[str, tuple[Exercise, Judge[_T]]],
     settings: ProofSettings,
     jobs: int,
     folder: Path,
     programs: Path,
-) -> "dict[str, Future[Proof]]":
+) -> dict[str, Future[_T]]:
     # A process forked after JAX has started would hang. Each process needs its own folder of programs.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin)
     stack.callback(pool.shutdown, cancel_futures=True)
     begun = {}
-    for exercise in exercises:
+    for name, (exercise, judge) in judges.items():
         path = course.book_of(exercise).path
         key = course.folders.solutions / path.name
-        begun[exercise.name] = pool.submit(_prove_here, path, key, exercise.name, settings, folder, programs)
+        stuck = folder / f"{name}{_STUCK}"
+        begun[name] = pool.submit(_judge_here, judge, path, key, exercise.name, settings, stuck, programs)
     return begun
 
 
 def _died(names: list[str]) -> str:
-    # Exercises are taken in order, so each process was at one of the first that are not done.
+    # They are taken in order, so each process was at one of the first that are not done.
     message = _(
-        "A process was killed or ran out of memory before it had proven its exercise, {names}. Try again with "
-        "`--jobs 1`, which needs less memory"
+        "A process was killed or ran out of memory before it had judged {names}. Try again with `--jobs 1`, which "
+        "needs less memory"
     )
     return message.format(names=_(" or ").join(f"`{name}`" for name in names))
 
@@ -134,15 +174,17 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _prove_here(path: Path, key: Path, name: str, settings: ProofSettings, folder: Path, programs: Path) -> Proof:
+def _judge_here(
+    judge: Judge[_T], path: Path, key: Path, name: str, settings: ProofSettings, stuck: Path, programs: Path
+) -> _T:
     def end(problem: Problem) -> None:
         # The main thread will never return a result, so leave it in a file and end.
-        write_whole(folder / f"{name}{_STUCK}", json.dumps(problem.to_plain()))
+        write_whole(stuck, json.dumps(problem.to_plain()))
         os._exit(1)
 
     with compiled_once(_own(programs)):
         book = _book(path, key)
-        return prove_exercise(book, next(e for e in book.exercises if e.name == name), settings, end)
+        return judge(book, next(e for e in book.exercises if e.name == name), settings, end)
 
 
 @functools.cache
@@ -165,13 +207,13 @@ def _gather(programs: Path) -> None:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _ended_by_themselves(folder: Path) -> dict[str, Proof]:
-    """Return the proofs of exercises whose processes ended because an answer could not be stopped."""
+def _ended_by_themselves(folder: Path) -> dict[str, Problem]:
+    """Return the problems of answers that could not be stopped, so that their processes ended."""
     found = {}
     for path in folder.glob(f"*{_STUCK}"):
         plain = json.loads(path.read_text("utf-8"))
         problem = Problem(Path(plain["path"]), plain["line"], plain["message"], tuple(plain["details"]))
-        found[path.name.removesuffix(_STUCK)] = Proof([problem], exercises=1)
+        found[path.name.removesuffix(_STUCK)] = problem
     return found
 
 

@@ -76,6 +76,24 @@ def prove_exercise(
     return proof
 
 
+def passes(
+    book: Book, exercise: Exercise, settings: ProofSettings, stuck: Callable[[Problem], None], *, planted: Planted
+) -> bool:
+    """Return whether an answer that is not in the key passes, judged as a planted one with the first seed.
+
+    Args:
+        book: the book, whose key must be loaded.
+        exercise: the exercise.
+        settings: how answers are judged.
+        stuck: see `TimeLimit`.
+        planted: the answer.
+    """
+    prover = _Prover(book, exercise, settings, Proof(), stuck)
+    with np.printoptions(), compat.float64(book.x64), prover.watch:
+        result = prover._result(planted, 0)
+    return result is not None and result.verdict is Verdict.PASSED
+
+
 def reproduced(book: Book, exercise: Exercise) -> set[str]:
     """Return the documented examples that an exercise's checks compare with the ledger and notice changes in."""
     prover = _Prover(book, exercise, ProofSettings(seeds=1), Proof())

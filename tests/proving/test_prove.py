@@ -105,7 +105,7 @@ def test_a_course_is_proven_with_the_hidden_inputs_that_graders_use(
 @pytest.mark.long
 def test_a_process_that_ends_is_told_with_the_exercises_it_may_have_been_at(tiny: Path) -> None:
     edit(tiny, "solutions/tiny.py", "x = draw.floats(4)", "import os; os._exit(9)")
-    told = "was killed or ran out of memory before it had proven its exercise, `double` or `guess_shape`."
+    told = "was killed or ran out of memory before it had judged `double` or `guess_shape`."
     with pytest.raises(ProverDied, match=re.escape(told)):
         _prove(tiny, jobs=2)
 

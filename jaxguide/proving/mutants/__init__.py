@@ -1,1 +1,0 @@
-"""Try a course with mutants: right answers, changed as learners err, which the checks should reject."""
