@@ -27,8 +27,6 @@ _COMMANDS = {
     "verify": "jaxguide.cli.for_authors:verify",
     "print": "jaxguide.cli.for_authors:print_",
     "translate": "jaxguide.cli.translate:translate",
-    "coverage": "jaxguide.cli.for_authors:coverage",
-    "drift": "jaxguide.cli.for_authors:drift",
     "completion": "jaxguide.cli.completion:completion",
     "doctor": "jaxguide.cli.doctor:doctor",
 }
