@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from jaxguide.course.books.library import read_outline
-from jaxguide.course.books.parse import right_answers
+from jaxguide.course.books.key_text import right_answers
 from jaxguide.student.workspace import lay_workspace
 
 BASE = [sys.executable, "-c", "import click, rich.console"]

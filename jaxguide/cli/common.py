@@ -84,18 +84,23 @@ def read_course(
         lessons: the lessons to load; by default all.
     """
     from jaxguide import compat
-    from jaxguide.base.text import _
-    from jaxguide.course.books.examples import LIMIT_S, BookRuns
     from jaxguide.course.books.library import load_course
 
     compat.set_print_flag()
-    with author_errors_told(as_json), contextlib.ExitStack() as stack:
-        runs = stack.enter_context(BookRuns(folder)) if keys else None
+    with author_errors_told(as_json):
         course = load_course(folder, keys=keys, lessons=lessons)
-        for topic in runs.stopped() if runs else []:
-            message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")
-            click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
+        if keys:
+            _run_books(course)
         return course
+
+
+def _run_books(course: "Course") -> None:
+    from jaxguide.base.text import _
+    from jaxguide.course.books.examples import LIMIT_S, run_books
+
+    for topic in run_books(course):
+        message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")
+        click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
 
 
 def read_course_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
@@ -284,38 +289,30 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
 
     from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
 
-    topics = [path.stem for path in books_as_far_as_readable(course_folders(_course_of(context)[0]))]
+    topics = [path.stem for path in books_as_far_as_readable(course_folders(_course_of(context)))]
     return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
 
 
 def _lessons(context: click.Context) -> "list[Lesson]":
-    """Return a course's lessons; those whose books can be read without running them, unless their author asks."""
+    """Return the lessons of a course whose books can be read."""
+    from jaxguide.course.books.book_text import read_lesson
     from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
-    from jaxguide.course.books.library import read_outline
     from jaxguide.course.exercise import AuthorError
 
-    folder, may_run = _course_of(context)
-    with contextlib.suppress(AuthorError):
-        if may_run:
-            return list(read_outline(folder).books.values())
-    from jaxguide.course.books.parse import lesson_as_written
-
     found = []
-    for path in books_as_far_as_readable(course_folders(folder)):
+    for path in books_as_far_as_readable(course_folders(_course_of(context))):
         with contextlib.suppress(AuthorError):
-            found.append(lesson_as_written(path))
-    return [lesson for lesson in found if lesson is not None]
+            found.append(read_lesson(path))
+    return found
 
 
-def _course_of(context: click.Context) -> tuple[Path | None, bool]:
-    """Return a course's folder, and whether its books may be run: not those that only happen to lie here."""
+def _course_of(context: click.Context) -> Path | None:
+    """Return a course's folder, or None for the course that comes with jaxguide."""
     given = context.params.get("folder")
     if given:
-        return Path(given), True
-    if context.command.name not in _FOR_STUDENTS:
-        return None, True
-    file = context.params.get("file")
-    with contextlib.suppress(click.UsageError):
-        found = course_meant(None, file=Path(file) if file else None, unpacks=False)
-        return found, found is None
-    return None, True
+        return Path(given)
+    if context.command.name in _FOR_STUDENTS:
+        file = context.params.get("file")
+        with contextlib.suppress(click.UsageError):
+            return course_meant(None, file=Path(file) if file else None, unpacks=False)
+    return None

@@ -1,7 +1,7 @@
 """The author interface: decorators for books and keys, and expectations for checks.
 
-Books and keys also run as plain scripts, so each decorator returns what it decorates. Loaders collect the uses with
-`collecting`.
+Books and keys also run as plain scripts, so each decorator returns what it decorates. The loaders read exercises from
+the text of books, and collect the uses of the other decorators with `collecting`.
 """
 
 import contextlib
@@ -9,9 +9,10 @@ import contextvars
 import dataclasses
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.course.exercise import F, exercise, prediction
 from jaxguide.course.judging.expect import (
     expect_close,
     expect_different,
@@ -52,8 +53,6 @@ __all__ = [
     "wrong_value",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 @dataclasses.dataclass(frozen=True)
 class Declaration:
@@ -87,66 +86,6 @@ def _declare(role: str, function: Any, **options: Any) -> None:
 def _listed(texts: Sequence[str]) -> Sequence[str]:
     """Return texts as a tuple, but a single text as it is, so that the mistake can be told."""
     return texts if isinstance(texts, str) else tuple(texts)
-
-
-def exercise(
-    *,
-    title: str,
-    points: float = 1,
-    hints: Sequence[str] = (),
-    reproduces: Sequence[str] = (),
-    why_so_many: str = "",
-    keeps: float = 0,
-    why_keeps: str = "",
-) -> Callable[[F], F]:
-    """Declare the function below to be an exercise: its signature, contract and starter.
-
-    Args:
-        title: a few words.
-        points: the points that it is worth.
-        hints: none, or best in this order: a question, the concept with a link, a skeleton with a blank and a worked
-            sibling: Python that runs after the lesson's cells and solves a similar task.
-        reproduces: ids of the documented examples that its checks reproduce.
-        why_so_many: the reason, if there are more than four ids.
-        keeps: the share of the points that a wrong answer may keep although it misses the point, at most 0.3.
-        why_keeps: the reason, if that is more than nothing.
-    """
-
-    def decorate(function: F) -> F:
-        _declare(
-            "exercise",
-            function,
-            title=title,
-            points=points,
-            hints=_listed(hints),
-            reproduces=_listed(reproduces),
-            why_so_many=why_so_many,
-            keeps=keeps,
-            why_keeps=why_keeps,
-        )
-        return function
-
-    return decorate
-
-
-def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> Callable[[F], F]:
-    """Declare the function below, which takes no arguments, to be a prediction; `reveal` computes the answer."""
-
-    def decorate(function: F) -> F:
-        _declare(
-            "prediction",
-            function,
-            title=title,
-            points=points,
-            hints=_listed(hints),
-            reproduces=(),
-            why_so_many="",
-            keeps=0,
-            why_keeps="",
-        )
-        return function
-
-    return decorate
 
 
 def reveal(target: Callable[..., Any] | str) -> Callable[[F], F]:

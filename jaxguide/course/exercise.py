@@ -2,11 +2,13 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxguide.course.verdict import Kind
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class AuthorError(Exception):
@@ -111,8 +113,6 @@ class Task:
     title: str
     points: float
     hints: tuple[str, ...]
-    reproduces: tuple[str, ...]
-    why_so_many: str
     is_prediction: bool
     signature: str
     contract: str
@@ -122,8 +122,41 @@ class Task:
     line: int
     lesson: str
     path: Path
+    reproduces: tuple[str, ...] = ()
+    why_so_many: str = ""
     keeps: float = 0.0
     why_keeps: str = ""
+
+
+def exercise(
+    *,
+    title: str,
+    points: float = 1,
+    hints: Sequence[str] = (),
+    reproduces: Sequence[str] = (),
+    why_so_many: str = "",
+    keeps: float = 0,
+    why_keeps: str = "",
+) -> Callable[[F], F]:
+    """Declare the function below to be an exercise: its signature, contract and starter.
+
+    Args:
+        title: a few words.
+        points: the points that it is worth.
+        hints: none, or best in this order: a question, the concept with a link, a skeleton with a blank and a worked
+            sibling: Python that runs after the lesson's cells and solves a similar task.
+        reproduces: ids of the documented examples that its checks reproduce.
+        why_so_many: the reason, if there are more than four ids.
+        keeps: the share of the points that a wrong answer may keep although it misses the point, at most 0.3.
+        why_keeps: the reason, if that is more than nothing.
+    """
+    return lambda function: function
+
+
+def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> Callable[[F], F]:
+    """Declare the function below, which takes no arguments, to be a prediction; `reveal` computes the answer."""
+
+    return lambda function: function
 
 
 @dataclasses.dataclass

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from jaxguide.base.text import _, plural, translated
+from jaxguide.course.books.key_text import right_answers
 from jaxguide.course.books.outline import Outline
-from jaxguide.course.books.parse import right_answers
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.progress import Progress
 

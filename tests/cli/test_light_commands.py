@@ -161,7 +161,7 @@ def test_commands_that_look_at_the_course_load_nothing_heavy(
     workspace: Path, environment: dict[str, str], command: str
 ) -> None:
     arguments, words = LOOKING[command]
-    for what_is_kept in ("nothing", "the outline"):
+    for what_is_kept in ("nothing", "the answers"):
         done, loaded = run(arguments, workspace, environment)
         assert (done.returncode, done.stderr) == (0, ""), what_is_kept
         assert words in done.stdout, what_is_kept

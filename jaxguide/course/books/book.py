@@ -15,17 +15,10 @@ from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, global_names, left_out, needed, statements
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
-from jaxguide.course.books.declarations import add_check, function_line, make_check, make_exercise
+from jaxguide.course.books.book_text import check_whole, read_tasks, title_of
+from jaxguide.course.books.declarations import add_check, function_line, make_check
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.parse import (
-    EXERCISE_DECORATORS,
-    check_whole,
-    exercise_node,
-    headings,
-    stands_twice,
-    title_of,
-)
-from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, parse_cells, run_cell
+from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
 from jaxguide.course.settings import read_settings
 
@@ -123,31 +116,15 @@ def load_book(path: Path) -> Book:
         AuthorError: the book has a mistake.
     """
     cells = parse_cells(path, BOOK_KINDS)
-    nodes, mistakes = {}, Mistakes()
-    for cell in cells:
-        if cell.kind == "exercise":
-            with mistakes.noted():
-                nodes[cell.line] = exercise_node(path, cell)
-    mistakes.tell()
+    check_syntax(path, cells, "prose")
+    tasks = read_tasks(path, cells)
     x64 = read_settings(path.absolute().parents[1]).x64_of(path.stem)
-    book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"}, x64=x64)
-    book.exercise_names = frozenset(node.name for node, _role in nodes.values())
-    above = headings(cells)
+    exercises = {task.name: Exercise(**vars(task), x64=x64) for task in tasks}
+    title = title_of(path.stem, cells)
+    book = Book(path.stem, path, title, list(exercises.values()), cells, {"__name__": "__main__"}, x64=x64)
     with author.collecting() as declarations, compat.float64(x64):
         _run(book)
-    exercises: dict[str, Exercise] = {}
-    for cell in cells:
-        if cell.kind != "exercise":
-            continue
-        node, _role = nodes[cell.line]
-        declaration = next(
-            d for d in declarations if d.role in EXERCISE_DECORATORS and d.function.__name__ == node.name
-        )
-        exercise = make_exercise(path, cell, node, declaration, above[cell.line])
-        if exercise.name in exercises:
-            raise AuthorError(path, exercise.line, stands_twice(exercise.name))
-        exercise.x64 = x64
-        exercises[exercise.name] = exercise
+    mistakes = Mistakes()
     for declaration in declarations:
         with mistakes.noted():
             if declaration.role == "visible":
@@ -155,7 +132,6 @@ def load_book(path: Path) -> Book:
                 add_check(exercise.checks, make_check(path, declaration, is_hidden=False))
             elif declaration.role == "reveal":
                 _add_reveal(path, declaration, exercises)
-    book.exercises = list(exercises.values())
     for exercise in book.exercises:
         with mistakes.noted():
             _finish(exercise)

@@ -1,25 +1,13 @@
-"""Create exercises and checks from the declarations of authors."""
+"""Create checks from the declarations of authors."""
 
-import ast
 import inspect
 from pathlib import Path
 
 from jaxguide.base.text import _
 from jaxguide.course.author import Declaration
-from jaxguide.course.books.parse import is_number, make_task
-from jaxguide.course.books.percent import PercentCell
-from jaxguide.course.exercise import AuthorError, Check, Exercise
+from jaxguide.course.books.book_text import is_number
+from jaxguide.course.exercise import AuthorError, Check
 from jaxguide.course.verdict import STAGES, Kind
-
-
-def make_exercise(
-    path: Path, cell: PercentCell, node: ast.FunctionDef, declaration: Declaration, above: tuple[str, ...]
-) -> Exercise:
-    """Create an exercise, without checks, from a declaration in a cell below the headings `above`."""
-    task = make_task(
-        path, cell, node, declaration.role, declaration.options, inspect.getdoc(declaration.function) or "", above
-    )
-    return Exercise(**vars(task))
 
 
 def function_line(declaration: Declaration) -> int:

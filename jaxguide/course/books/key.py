@@ -14,7 +14,7 @@ from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.declarations import add_check, function_line, make_check
-from jaxguide.course.books.parse import function_source, key_cells, planted_in, without_a_title
+from jaxguide.course.books.key_text import function_source, key_cells, planted_in, without_a_title
 from jaxguide.course.books.percent import PercentCell, run_cell
 from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Mistakes, Planted
 from jaxguide.course.judging.values import SOURCE_LIMIT, InputFunction

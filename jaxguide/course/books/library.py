@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxguide.base.text import _
+from jaxguide.course.books.book_text import read_lesson
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes, Task
@@ -96,17 +97,13 @@ def unlisted_files_told(where: CourseFolders, settings: CourseSettings) -> Itera
 
 
 def read_outline(folder: Path | None = None) -> Outline:
-    """Read the outline of a course. Books are run, which loads JAX, only if their text is not enough.
-
-    The outline is cached; see `outline_cache`.
+    """Read the outline of a course, without running its books.
 
     Raises:
         AuthorError: a book or the settings have a mistake, or two exercises have the same name.
     """
-    from jaxguide.course.books import outline_cache
-
     where, settings, paths = _opened(folder)
-    books = outline_cache.read_lessons(paths)
+    books = {path.stem: read_lesson(path) for path in paths}
     check_unique(books)
     return Outline(where, books, settings)
 

@@ -7,7 +7,7 @@ import io
 import linecache
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def split_cells(text: str) -> list[tuple[str | None, str, int]]:
 
 
 def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[PercentCell]:
-    """Read a book's or key's cells.
+    """Read a book's or key's cells; see `check_syntax` for their code.
 
     Args:
         path: the file.
@@ -65,7 +65,7 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise AuthorError(path, 1, _("cannot be read: {error}").format(error=error)) from None
-    cells, mistakes = [], Mistakes()
+    cells = []
     for title, source, line in split_cells(text):
         if line == 0:
             raise AuthorError(path, 1, _("there is text before the first cell; start the file with `# %%`"))
@@ -74,23 +74,45 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
                 "`# %% {title}` is not a kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
             )
             raise AuthorError(path, line, message.format(title=title))
-        kind = kinds[title] if kinds is not None else (title or "")
-        cell = PercentCell(kind, source, line)
-        with mistakes.noted():
-            _check_syntax(path, cell, is_prose=title == "[markdown]")
-        cells.append(cell)
-    mistakes.tell()
+        cells.append(PercentCell(kinds[title] if kinds is not None else (title or ""), source, line))
     return cells
 
 
-def _check_syntax(path: Path, cell: PercentCell, is_prose: bool) -> None:
-    if is_prose:
-        for offset, text in enumerate(cell.source.split("\n"), 1):
-            if text and not text.startswith("#"):
-                raise AuthorError(path, cell.line + offset, _("a line of prose must start with `#`"))
-        return
+def check_syntax(path: Path, cells: Iterable[PercentCell], prose: str) -> None:
+    """Check that Python can read the code of a book or key, and that its prose is comments.
+
+    Args:
+        path: the file.
+        cells: its cells.
+        prose: the kind of its cells of prose.
+
+    Raises:
+        AuthorError: it cannot; the error has the mistakes of all cells.
+    """
+    mistakes = Mistakes()
+    for cell in cells:
+        with mistakes.noted():
+            if cell.kind == prose:
+                _check_prose(path, cell)
+            else:
+                parse_code(path, cell)
+    mistakes.tell()
+
+
+def _check_prose(path: Path, cell: PercentCell) -> None:
+    for offset, text in enumerate(cell.source.split("\n"), 1):
+        if text and not text.startswith("#"):
+            raise AuthorError(path, cell.line + offset, _("a line of prose must start with `#`"))
+
+
+def parse_code(path: Path, cell: PercentCell) -> ast.Module:
+    """Parse the code of a cell.
+
+    Raises:
+        AuthorError: it has a syntax error.
+    """
     try:
-        ast.parse(cell.source)
+        return ast.parse(cell.source)
     except SyntaxError as error:
         message = _("syntax error: {error}")
         if cell.kind == "exercise" and not re.search(r"^\s*(def|@)", cell.source, re.MULTILINE):
@@ -125,8 +147,12 @@ def decorators(node: ast.FunctionDef) -> list[str]:
     >>> decorators(ast.parse("@wrong(rejected_by='x')\\n@jax.jit\\ndef f(): ...").body[0])
     ['wrong', 'jax.jit']
     """
-    calls = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-    return [ast.unparse(call) for call in calls]
+    return [decorator_name(decorator) for decorator in node.decorator_list]
+
+
+def decorator_name(decorator: ast.expr) -> str:
+    """Return the name of a decorator, called or not."""
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
 def decorator_line(node: ast.FunctionDef, cell: PercentCell) -> int:

@@ -12,7 +12,7 @@ from tiny_course import edit
 
 from jaxguide.cli import main
 from jaxguide.course.books import examples
-from jaxguide.course.books.examples import BookRuns
+from jaxguide.course.books.examples import run_books
 from jaxguide.course.books.library import load_course
 from jaxguide.course.exercise import AuthorError
 
@@ -49,6 +49,27 @@ MISTAKES = {
         "Which shape?",
     ),
     "an unsupported question": (BOOK, "answer.jit(x)", "answer.vjp(x)", "`answer.vjp` is not supported", "@answer"),
+    "a computed hint": (
+        BOOK,
+        '"What is twice x?"',
+        '" ".join(["What is", "twice x?"])',
+        "write out the arguments of `@exercise`",
+        "hints=[",
+    ),
+    "an unknown argument of an exercise": (
+        BOOK,
+        "points=2,",
+        "point=2,",
+        "`@exercise`: got an unexpected keyword argument 'point'",
+        "@exercise",
+    ),
+    "an exercise without a title": (
+        BOOK,
+        'title="Double it",',
+        "",
+        "a required argument: 'title'",
+        "@exercise",
+    ),
     "a missing hint": (BOOK, LAST_HINTS, "", "2 hints; it should have three", "@exercise"),
     "no contract": (BOOK, '    """Return twice x: float32[n] -> float32[n]."""\n', "", "is the contract", "@exercise"),
     "a check without an idea": (BOOK, ', idea="Twice is two times."', "", "idea behind `twice_the_input`", "@visible"),
@@ -306,8 +327,7 @@ def test_a_course_that_raises_ends_each_command_with_status_3(tiny: Path, comman
 
 
 def stopped(course: Path) -> list[str]:
-    with BookRuns(course) as runs:
-        return runs.stopped()
+    return run_books(load_course(course))
 
 
 LATE = "\n# %%\nFACTORS = {}\n\n\ndef look_up(name):\n    return FACTORS[name]\n\n\n# %%\nlook_up('two')\n"
@@ -322,23 +342,6 @@ def test_an_example_that_raises_is_told_before_anything_is_graded(tiny: Path) ->
         done = run("grade", tiny / "ada.py", "--course", tiny, "--out", tiny / "results")
         assert (done.exit_code, done.stderr) == (3, f"{book}:{line}: KeyError: 'two'\n")
     assert not (tiny / "results").exists()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("lessons", [1, 5])
-def test_a_command_that_may_fork_runs_books_in_forks(tiny: Path, lessons: int) -> None:
-    said = "\n# %%\nimport multiprocessing\n\nraise KeyError(multiprocessing.current_process().name)\n"
-    book = tiny / BOOK
-    for number in range(2, lessons + 1):
-        for path in (book, tiny / KEY):
-            text = path.read_text().replace("double", f"double_{number}").replace("guess_shape", f"guess_{number}")
-            path.with_name(f"tiny_{number}.py").write_text(text)
-    last = sorted((tiny / "exercises").glob("*.py"))[-1]
-    last.write_text(last.read_text() + said)
-    (tiny / "ada.py").write_text("def double(x):\n    return 2 * x\n")
-    command = [sys.executable, "-m", "jaxguide", "grade", tiny / "ada.py", "--course", tiny, "--out", tiny / "results"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, f"KeyError: 'ForkProcess-{lessons}'" in done.stderr) == (3, True), done.stderr
 
 
 def test_examples_run_with_the_keys_answers_beside_the_files_that_lessons_read_and_change_nothing(tiny: Path) -> None:
@@ -363,7 +366,7 @@ def test_a_file_that_is_not_listed_is_told(tiny: Path, cell: str) -> None:
     (tiny / "exercises" / "data").mkdir()
     (tiny / "exercises" / "data" / "table.txt").write_text("3")
     book = tiny / BOOK
-    book.write_text(book.read_text() + f"\n{cell}TABLE = open('data/table.txt').read()\n")
+    book.write_text(book.read_text() + f"\n{cell}from pathlib import Path\n\nPath('data/table.txt').read_text()\n")
     said = r"'data/table\.txt'; list it under `files` in course\.toml"
     with pytest.raises(AuthorError, match=said):
         stopped(tiny)
@@ -384,7 +387,7 @@ def test_a_book_that_ends_python_or_never_ends_is_told(
         return
     monkeypatch.setattr(examples, "LIMIT_S", 0.1)
     assert stopped(tiny) == ["tiny"]
-    monkeypatch.setattr(examples, "_Run", None)
+    monkeypatch.setattr(examples, "_running", None)
     assert stopped(tiny) == ["tiny"], "it ran again"
 
 

@@ -1,0 +1,163 @@
+"""Read the answers of a key from its text, without running it."""
+
+import ast
+import re
+from pathlib import Path
+
+from jaxguide.base.text import _
+from jaxguide.code.slices import Statement, first_line_of, needed, statements
+from jaxguide.course.books.book_text import DECORATORS, PLANTED_DECORATORS, other_decorators
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.percent import PercentCell, check_syntax, decorators, parse_cells
+from jaxguide.course.exercise import AuthorError, Mistakes, Planted
+
+_VALUES = {"alternative_value": "alternative", "wrong_value": "wrong"}
+
+
+def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
+    """Return the code cells of a lesson's key.
+
+    Raises:
+        AuthorError: the key is missing, an exercise has no cell or two cells, or a cell's title is missing or is not an
+            exercise.
+    """
+    if not path.exists():
+        names = ", ".join(f"`{task.name}`" for task in lesson.exercises)
+        message = _("the key of {book} is missing; it must have a cell for each of its exercises: {names}")
+        raise AuthorError(path, 1, message.format(book=lesson.path.name, names=names))
+    every_cell = parse_cells(path, None)
+    check_syntax(path, every_cell, "[markdown]")
+    cells = [cell for cell in every_cell if cell.kind != "[markdown]"]
+    seen: set[str] = set()
+    for cell in cells:
+        marked = [] if cell.kind else [s for s in statements(cell.source, cell.line + 1) if _is_authors(s.source)]
+        if marked:
+            raise without_a_title(path, marked[0].line)
+        if cell.kind and cell.kind not in lesson.exercise_names:
+            message = _("the key has a cell for `{name}`, but the book `{book}` has no such exercise")
+            raise AuthorError(path, cell.line, message.format(name=cell.kind, book=lesson.path.name))
+        if cell.kind in seen:
+            raise AuthorError(path, cell.line, _("the key has two cells for `{name}`").format(name=cell.kind))
+        seen |= {cell.kind} - {""}
+    mistakes = Mistakes()
+    for task in lesson.exercises:
+        with mistakes.noted():
+            if task.name not in seen:
+                message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
+                raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
+    mistakes.tell()
+    return cells
+
+
+def without_a_title(path: Path, line: int) -> AuthorError:
+    """Return the error for an answer or check in a cell without a title."""
+    message = _("an answer or check is in a cell without a title; title the cell `# %% name_of_the_exercise`")
+    return AuthorError(path, line, message)
+
+
+def right_answers(path: Path, lesson: Lesson, name: str) -> list[str]:
+    """Return the source code of the key's answer to an exercise, followed by the alternatives.
+
+    Raises:
+        AuthorError: the key's text shows a mistake.
+    """
+    try:
+        planted = {cell.kind: planted_in(path, cell) for cell in key_cells(path, lesson) if cell.kind}[name]
+    except SyntaxError as error:  # an error that parsing does not find, such as two parameters with one name
+        raise AuthorError(path, 1, _("syntax error: {error}").format(error=error.msg)) from None
+    return [one.source for one in (*planted["answer"], *planted["alternative"])]
+
+
+def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
+    """Return the answers in a cell of a key by decorator, without the checks that must reject them.
+
+    Raises:
+        AuthorError: there is not exactly one answer to the exercise, or two have the same name.
+    """
+    planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
+    found: list[tuple[str, str, ast.stmt, str]] = []
+    for node in ast.parse(cell.source).body:
+        if isinstance(node, ast.FunctionDef):
+            roles = [role for role in decorators(node) if role in PLANTED_DECORATORS]
+            found += [(role, node.name, node, function_source(cell, node, cell.kind)) for role in roles[:1]]
+        elif role := _value_role(node):
+            assert isinstance(node, ast.Expr)
+            assert isinstance(node.value, ast.Call)
+            value = ast.get_source_segment(cell.source, node.value.args[1])
+            found.append((role, ast.literal_eval(node.value.args[0]), node, f"{cell.kind} = {value}"))
+    names = frozenset(name for _role, name, _node, _source in found)
+    for role, name, node, source in found:
+        whole = _with_its_cell(cell, name, source, first_line_of(node), names)
+        planted[role].append(Planted(name, whole, cell.line + first_line_of(node), path))
+    _check_planted(path, cell, planted)
+    return planted
+
+
+def _value_role(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+        return _VALUES.get(node.value.func.id)
+    return None
+
+
+def function_source(cell: PercentCell, node: ast.FunctionDef, name: str) -> str:
+    """Return the source of a function of a key, under another name and without the author's decorators."""
+    lines = cell.source.split("\n")
+    body = lines[node.lineno - 1 : node.end_lineno]
+    body[0] = re.sub(rf"\bdef\s+{node.name}\b", f"def {name}", body[0], count=1)
+    return "\n".join([*other_decorators(node, lines), *body])
+
+
+def _with_its_cell(cell: PercentCell, name: str, source: str, line: int, planted: frozenset[str]) -> str:
+    """Return an answer with the statements of its cell that it needs or that change it, in the cell's order.
+
+    Args:
+        cell: the cell.
+        name: the answer's name in the cell; in its source, it bears the exercise's name.
+        source: the answer's own source.
+        line: its first line in the cell.
+        planted: the names of all answers in the cell.
+    """
+    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
+    if name != cell.kind:  # leave out what changes the key's answer
+        helpers = [s for s in helpers if cell.kind not in s.binds | s.touches]
+    above, below = (
+        [_renamed_statement(s, name, cell.kind) for s in helpers if (s.line < line) == is_above]
+        for is_above in (True, False)
+    )
+    pool = [*above, _renamed_statement(statements(source)[0], name, cell.kind), *below]
+    elsewhere = frozenset[str]().union(*(s.reads for s in pool)) - planted
+    return "\n\n\n".join(s.source for s in needed(pool, {cell.kind}, elsewhere)) + "\n"
+
+
+def _renamed_statement(statement: Statement, old: str, new: str) -> Statement:
+    """Return a statement that reads and changes the name `new` instead of `old`."""
+    if old == new or old not in statement.reads | statement.binds:
+        return statement
+    lines = statement.source.encode().split(b"\n")  # columns count bytes
+    nodes = [node for node in ast.walk(ast.parse(statement.source)) if isinstance(node, ast.Name) and node.id == old]
+    for node in sorted(nodes, key=lambda node: node.col_offset, reverse=True):
+        line, first, last = lines[node.lineno - 1], node.col_offset, node.end_col_offset
+        if line[first:last] == old.encode():  # before Python 3.12, places in f-strings are not exact
+            lines[node.lineno - 1] = line[:first] + new.encode() + line[last:]
+    return statements(b"\n".join(lines).decode())[0]
+
+
+def _is_authors(source: str) -> bool:
+    """Return whether a statement declares an answer or check, rather than a helper of the cell."""
+    node = ast.parse(source).body[0]
+    if isinstance(node, ast.FunctionDef):
+        return any(role in DECORATORS for role in decorators(node))
+    return _value_role(node) is not None
+
+
+def _check_planted(path: Path, cell: PercentCell, planted: dict[str, list[Planted]]) -> None:
+    answers = planted["answer"]
+    if len(answers) != 1 or answers[0].name != cell.kind:
+        message = _("the cell of `{name}` needs exactly one function `{name}` with `@answer`")
+        raise AuthorError(path, cell.line, message.format(name=cell.kind))
+    seen: set[str] = set()
+    for one in [*planted["wrong"], *planted["alternative"]]:
+        if one.name in seen:
+            message = _("two answers in the key of `{exercise}` are named `{name}`")
+            raise AuthorError(path, one.line, message.format(exercise=cell.kind, name=one.name))
+        seen.add(one.name)
