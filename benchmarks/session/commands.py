@@ -19,8 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jaxguide.course.books.library import read_outline
 from jaxguide.course.books.key_text import right_answers
+from jaxguide.course.books.library import read_outline
 from jaxguide.student.workspace import lay_workspace
 
 BASE = [sys.executable, "-c", "import click, rich.console"]

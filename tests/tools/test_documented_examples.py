@@ -3,13 +3,13 @@
 import dataclasses
 import json
 
-from tools import documented_examples
 import pytest
 from click.testing import CliRunner, Result
-from tools.documented_examples import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, measure_drift
 
 from jaxguide.course import ledger
 from jaxguide.course.books.library import Course
+from tools import documented_examples
+from tools.documented_examples import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, measure_drift
 
 
 @pytest.fixture(scope="module")
