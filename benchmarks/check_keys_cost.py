@@ -5,9 +5,8 @@
     python benchmarks/check_keys_cost.py --real     # the 110 programs with keys in `real_programs`, in place of these
 
 "first" compares the first check with the first call, which both compile; "again" compares further checks with warm
-calls. `check_keys` compiles a loop when running it equation by equation has taken as long
-as compiling would, so that checks get faster up to the `WARMUP`th. All times are CPU time, which other programs on the
-machine change less than they change the time on the clock, and the smallest of several runs.
+calls. All times are CPU time, which other programs on the machine change less than they change the time on the clock,
+and the smallest of several runs.
 """
 
 import argparse
@@ -30,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from jaxguide.keys import check_keys, no_key_reuse
 
 Program = Callable[[Any], Any]
-WARMUP, ROUNDS, CALLS, LONG_S = 12, 5, 10, 0.05
+ROUNDS, CALLS, LONG_S = 5, 10, 0.05
 
 
 def flax_programs() -> dict[str, Program]:
@@ -223,8 +222,6 @@ def main() -> int:
             continue
         call, check = (lambda program=program: program(key)), (lambda program=program: check_keys(program, key))
         cold_call, cold_check = once_s(call), once_s(check)
-        for _ in range(WARMUP):
-            check()
         warm_call, warm_check = least_s(call), least_s(check)
         ratios.append(warm_check / warm_call)
         print(

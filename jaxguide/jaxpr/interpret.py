@@ -5,8 +5,9 @@ before the next one starts, and a collective sees the values of all. Outside of 
 """
 
 import contextlib
-import dataclasses
+import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxguide import compat
 from jaxguide.compat import collectives
@@ -60,7 +62,6 @@ class BoundEquation:
         eqn, inputs, scope: the equation, its inputs, and where it runs.
         device: inside a `shard_map`, the number of the device that runs it.
         peers: inside a `shard_map`, the steps of all devices that run it side by side; all of them have this list.
-        outputs: its outputs, if it ran before; see `recorded`.
     """
 
     eqn: Any
@@ -68,7 +69,6 @@ class BoundEquation:
     scope: Scope = field(repr=False)
     device: int | None = None
     peers: "list[BoundEquation] | None" = field(default=None, repr=False)
-    outputs: Sequence[Any] | None = None
 
     def outward(self) -> "Iterator[BoundEquation]":
         """Yield this step, then the steps that entered its scope, innermost first."""
@@ -117,14 +117,19 @@ class Observer:
     def unseen(self, step: BoundEquation) -> None:
         """Hear of a `shard_map` whose body cannot be looked into, or only in part, before it runs as a whole."""
 
-    def run_whole(
-        self, step: BoundEquation, asked: tuple[bool, ...], plans: Any, *, again: bool = False
-    ) -> Sequence[Any] | None:
-        """Run a call, scan or while as a whole, and return its outputs; None to look inside it.
+    def most_iterations(self, step: BoundEquation) -> int:
+        """Return how many iterations of a scan or while to report; all others run compiled."""
+        return sys.maxsize
 
-        Before each further iteration of a `while`, `again` is set.
+    def cut(self, step: BoundEquation, followed: int, count: int, left: Sequence[Any]) -> None:
+        """Hear of a loop of which only the first of `count` iterations were reported.
+
+        Args:
+            step: the loop.
+            followed: the number of iterations that were reported.
+            count: the number of iterations.
+            left: what the next iteration started with: the carry, and what was still to be scanned over.
         """
-        return None
 
 
 def run(
@@ -235,10 +240,19 @@ def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
     return jnp.where(mask, new, old)
 
 
+def _typed(values: Sequence[Any], atoms: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+    """Return the values that are needed as arrays of their atoms' types, which are never weak; None for the others."""
+    return [
+        None if not keep else value if is_key_array(value) else lax.convert_element_type(value, atom.aval.dtype)
+        for value, atom, keep in zip(values, atoms, needed, strict=True)
+    ]
+
+
 class _Runner:
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self._plans: MutableMapping[Any, KeptPlans] = {} if observer.plans is None else observer.plans
+        self._rests: dict[Any, Callable[[Sequence[Any]], tuple[Any, list[Any]]]] = {}
 
     def run(
         self, closed: Any, args: Sequence[Any], needed: Sequence[bool] | None, caller: BoundEquation | None
@@ -376,6 +390,8 @@ class _Runner:
                 outputs = [[None] * len(eqn.outvars)] * len(steps)
             elif rule is not None and steps[0].scope.shards is not None:  # there may be collectives in it
                 outputs = rule(steps, asked, heard=False)
+            elif not heard and self.observer.watches(eqn):  # inputs that it does not need may be missing
+                outputs = [self._traced(eqn, steps[0].inputs, asked)]
             else:
                 outputs = self._leaf(eqn, steps)
         if watched:
@@ -422,9 +438,6 @@ class _Runner:
         ]
 
     def _call(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
-        whole = self._whole(steps, asked, heard=heard)
-        if whole is not None:
-            return whole
         return self._jaxpr(called_jaxpr(steps[0].eqn), [step.inputs for step in steps], asked, steps, heard=heard)
 
     def _cond(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
@@ -442,19 +455,7 @@ class _Runner:
                 outputs[i] = out
         return outputs
 
-    def _whole(
-        self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool, again: bool = False
-    ) -> Sequence[Sequence[Any]] | None:
-        """Return what the observer's `run_whole` does, outside of a `shard_map`."""
-        if not heard or steps[0].scope.shards is not None:
-            return None
-        outputs = self.observer.run_whole(steps[0], asked, self, again=again)
-        return None if outputs is None else [list(outputs)]
-
     def _scan(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
-        whole = self._whole(steps, asked, heard=heard)
-        if whole is not None:
-            return whole
         eqn = steps[0].eqn
         consts_n, carry_n = scan_split(eqn)
         length = eqn.params["length"]
@@ -464,8 +465,18 @@ class _Runner:
             for step in steps
         ]
         _flags, needed = self.carried(eqn, asked)
-        rows: list[list[list[Any]]] = [[[None] * length for _ in asked[carry_n:]] for _ in steps]
+        rows: list[list[list[Any]]] = [[[] for _ in asked[carry_n:]] for _ in steps]
+        most = self.observer.most_iterations(steps[0])
         for count in range(length):
+            if heard and count == most:
+                rest = slice(length - count) if eqn.params["reverse"] else slice(count, length)
+                left = [[None if x is None else x[rest] for x in xs] for xs in scanned]
+                for step, carry, xs in zip(steps, carries, left, strict=True):
+                    self.observer.cut(step, count, length, [*carry, *xs])
+                if steps[0].scope.shards is None:
+                    inputs = [*steps[0].inputs[:consts_n], *carries[0], *left[0]]
+                    return [self._rest_of_scan(eqn, asked, inputs, rows[0], length - count)]
+                heard = False
             i = length - 1 - count if eqn.params["reverse"] else count
             columns = [
                 [*step.inputs[:consts_n], *carry, *(_at(x, i) for x in xs)]
@@ -475,51 +486,137 @@ class _Runner:
             carries = [out[:carry_n] for out in outs]
             for row, out in zip(rows, outs, strict=True):
                 for column, value in zip(row, out[carry_n:], strict=True):
-                    column[i] = value
-        kept = [
-            (variable.aval, keep or not self.observer.lazy)
-            for variable, keep in zip(eqn.outvars[carry_n:], asked[carry_n:], strict=True)
-        ]
-        return [
-            [
-                *carry,
-                *(_collected(x, aval) if keep else None for x, (aval, keep) in zip(row, kept, strict=True)),
-            ]
-            for carry, row in zip(carries, rows, strict=True)
-        ]
+                    column.append(value)
+        return [[*carry, *self._gathered(eqn, asked, row)] for carry, row in zip(carries, rows, strict=True)]
+
+    def _gathered(self, eqn: Any, asked: Sequence[bool], rows: Sequence[list[Any]]) -> list[Any]:
+        """Return the outputs of a scan's iterations, which are in the order in which they ran, as arrays."""
+        found = []
+        carry_n = len(asked) - len(rows)
+        for variable, keep, column in zip(eqn.outvars[carry_n:], asked[carry_n:], rows, strict=True):
+            ordered = column[::-1] if eqn.params["reverse"] else column
+            found.append(_collected(ordered, variable.aval) if keep or not self.observer.lazy else None)
+        return found
+
+    def _rest_of_scan(
+        self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], rows: Sequence[list[Any]], count: int
+    ) -> list[Any]:
+        """Run the last iterations of a scan, and return the outputs of all.
+
+        Args:
+            eqn, asked: the scan, and which of its outputs are needed.
+            inputs: the constants, the carry, and what is still to be scanned over.
+            rows: what the iterations before returned.
+            count: the number of iterations.
+        """
+        if not any(asked) and not compat.touches_refs(eqn):
+            return [None] * len(asked)
+        _, outputs = self._rest(eqn, asked, inputs, count)
+        carry_n = len(asked) - len(rows)
+        each = []
+        for before, after in zip(self._gathered(eqn, asked, rows), outputs[carry_n:], strict=True):
+            parts = [after, before] if eqn.params["reverse"] else [before, after]
+            each.append(None if before is None else jnp.concatenate(parts))
+        return [*outputs[:carry_n], *each]
 
     def _while(
         self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
     ) -> Sequence[Sequence[Any]]:
-        params = steps[0].eqn.params
-        cond_n, body_n = params["cond_nconsts"], params["body_nconsts"]
+        eqn = steps[0].eqn
+        cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         carries = [list(step.inputs[cond_n + body_n :]) for step in steps]
         going = list(range(len(steps)))
-        _flags, needed = self.carried(steps[0].eqn, asked)
+        _flags, needed = self.carried(eqn, asked)
+        most = self.observer.most_iterations(steps[0])
+        left: list[list[Any]] = []
         for iteration in itertools.count():
-            if heard and steps[0].scope.shards is None:
-                rest = dataclasses.replace(steps[0], inputs=[*steps[0].inputs[: cond_n + body_n], *carries[0]])
-                whole = self._whole([rest], asked, heard=heard, again=iteration > 0)
-                if whole is not None:
-                    return whole
             columns = [[*steps[i].inputs[:cond_n], *carries[i]] for i in going]
             callers = [steps[i] for i in going]
-            tested = self._jaxpr(params["cond_jaxpr"], columns, (True,), callers, iteration=iteration, heard=heard)
+            tested = self._jaxpr(eqn.params["cond_jaxpr"], columns, (True,), callers, iteration=iteration, heard=heard)
             active = {i: np.asarray(more) for i, (more,) in zip(going, tested, strict=True)}
             going = [i for i in going if active[i].any()]
+            if heard and going and iteration == most:
+                left, heard = [list(carry) for carry in carries], False
+                if steps[0].scope.shards is None:
+                    count, carry = self._rest(eqn, asked, [*steps[0].inputs[: cond_n + body_n], *carries[0]])
+                    self.observer.cut(steps[0], iteration, iteration + int(count), left[0])
+                    return [carry]
             if not going:
+                for step, carry in zip(steps, left, strict=False):
+                    self.observer.cut(step, most, iteration, carry)
                 return carries
             rows = [active[i] if active[i].ndim else None for i in going]
             columns = [[*steps[i].inputs[cond_n : cond_n + body_n], *carries[i]] for i in going]
             callers = [steps[i] for i in going]
             outs = self._jaxpr(
-                params["body_jaxpr"], columns, needed, callers, iteration=iteration, active=rows, heard=heard
+                eqn.params["body_jaxpr"], columns, needed, callers, iteration=iteration, active=rows, heard=heard
             )
             for i, mask, new in zip(going, rows, outs, strict=True):
                 # Under `vmap`, finished rows keep their carry while the others continue.
                 old = carries[i]
                 carries[i] = new if mask is None else [_where_rows(mask, n, o) for n, o in zip(new, old, strict=True)]
         raise AssertionError
+
+    def _rest(
+        self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], count: int | None = None
+    ) -> tuple[Any, list[Any]]:
+        """Run the last iterations of a loop outside of a `shard_map`, compiled, and return their number and outputs."""
+        name = id(eqn), asked, count
+        if name not in self._rests:
+            run = functools.partial(self._traced_while, eqn, asked)
+            if count is not None:
+                run = functools.partial(self._traced_scan, eqn, asked, count)
+            self._rests[name] = jax.jit(run)
+        return self._rests[name](inputs)
+
+    def _traced(self, eqn: Any, inputs: Sequence[Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+        """Run an equation that is watched, without the observer, while it is traced."""
+        if called_jaxpr(eqn) is not None:
+            return self._unheard(called_jaxpr(eqn), inputs, asked)
+        if eqn.primitive.name == SCAN:
+            return self._traced_scan(eqn, asked, eqn.params["length"], inputs)[1]
+        if eqn.primitive.name == WHILE:
+            return self._traced_while(eqn, asked, inputs)[1]
+        if eqn.primitive.name == COND:
+            branches = [functools.partial(self._unheard, branch, wanted=asked) for branch in eqn.params["branches"]]
+            return list(lax.switch(jnp.asarray(inputs[0]).astype(jnp.int32), branches, list(inputs[1:])))
+        return bind(eqn, inputs)
+
+    def _unheard(self, closed: Any, inputs: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
+        (outputs,) = self._jaxpr(closed, [inputs], wanted, [None], heard=False)
+        return _typed(outputs, compat.jaxpr_parts(closed)[0].outvars, wanted)
+
+    def _traced_scan(
+        self, eqn: Any, asked: tuple[bool, ...], count: int, inputs: Sequence[Any]
+    ) -> tuple[int, list[Any]]:
+        consts_n, carry_n = scan_split(eqn)
+        _flags, needed = self.carried(eqn, asked)
+
+        def body(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
+            outputs = self._unheard(eqn.params["jaxpr"], [*inputs[:consts_n], *carry, *xs], needed)
+            return outputs[:carry_n], outputs[carry_n:]
+
+        end = consts_n + carry_n
+        start = _typed(inputs[consts_n:end], eqn.invars[consts_n:end], needed[:carry_n])
+        carry, each = lax.scan(body, start, list(inputs[end:]), length=count, reverse=eqn.params["reverse"])
+        return count, [*carry, *each]
+
+    def _traced_while(self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+        cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        _flags, needed = self.carried(eqn, asked)
+
+        def test(carry: list[Any]) -> Any:
+            return self._unheard(eqn.params["cond_jaxpr"], [*inputs[:cond_n], *carry], (True,))[0]
+
+        def body(state: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
+            number, going, old = state
+            new = self._unheard(eqn.params["body_jaxpr"], [*inputs[cond_n : cond_n + body_n], *old], needed)
+            carry = [_where_rows(going, n, o) for n, o in zip(new, old, strict=True)] if going.ndim else new
+            return number + 1, test(carry), carry
+
+        start = _typed(inputs[cond_n + body_n :], eqn.invars[cond_n + body_n :], needed)
+        number, _, carry = lax.while_loop(lambda state: state[1].any(), body, (0, test(start), start))
+        return number, carry
 
 
 def bind(eqn: Any, inputs: Sequence[Any]) -> Sequence[Any]:

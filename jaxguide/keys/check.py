@@ -48,8 +48,10 @@ def check_keys(
     Each call of a `jax.random` function is one use, whatever it does inside.
 
     The program really runs, once, on these arguments: only the branch of a `jax.lax.cond` that is taken is checked, and
-    a host callback runs only if a key depends on it. Keys are told apart by their bits, so typed keys, legacy uint32[2]
-    keys and all implementations work alike. Each call is checked separately: two calls may use the same key.
+    a host callback runs only if a key depends on it. Of a `scan`, `fori_loop` or `while_loop`, the first 64 iterations
+    are followed (16 of one inside another, then 4, then 2), so a problem that appears only later is missed. Keys are
+    told apart by their bits, so typed keys, legacy uint32[2] keys and all implementations work alike. Each call is
+    checked separately: two calls may use the same key.
 
     An installed package may use a key twice of its own accord. The sentence says so, and which line of yours led
     there; `ignore` leaves such problems out:
@@ -66,7 +68,8 @@ def check_keys(
 
     Returns:
         A list of the problems in the order of the second use, each pair of lines once; it is empty if the program uses
-        every key once. A notebook shows it as a card, and its attribute `ignored` counts what was left out.
+        every key once. A notebook shows it as a card. Its attribute `ignored` counts what was left out, and
+        `cut_loops` has a sentence for each loop with more iterations than were followed.
 
     Raises:
         TypeError: `fn` is not a function, does not take these arguments, or returns before its body has run (a
@@ -87,7 +90,7 @@ def check_keys(
     ignored = read_ignored("check_keys", ignore, fn)
     log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
-    return find_problems(log.suspects(), ignored)
+    return find_problems(log, ignored)
 
 
 def warn_of_unseen(log: KeyLog, stacklevel: int) -> None:

@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from jaxguide.keys import names
@@ -138,6 +138,7 @@ class KeyNode:
         position: its index among the keys that its maker returned; None if it was the only one.
         operations: what was done with it, in order.
         problems: the kinds of problems that it has.
+        left: it went into iterations of a loop that were not followed.
     """
 
     bits: Bits
@@ -147,6 +148,7 @@ class KeyNode:
     position: int | None = None
     operations: list[KeyOperation] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    left: bool = False
 
     @property
     def used(self) -> bool:
@@ -163,13 +165,16 @@ class KeyNode:
         return found or new
 
 
-def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Mapping[Bits, str]) -> list[KeyNode]:
+def grow(
+    events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Mapping[Bits, str], left: Set[Bits]
+) -> list[KeyNode]:
     """Return the keys that no event made, in order of appearance; all other keys descend from them.
 
     Args:
         events: the events of the run, in order.
         clashes: pairs of the kind of a problem and the key's words.
         given: key's words -> name, for the keys among the function's arguments.
+        left: the words of keys that went into iterations that were not followed.
     """
     keys: dict[Bits, KeyNode] = {bits: KeyNode(bits, name) for bits, name in given.items()}
     roots = list(keys.values())
@@ -213,6 +218,8 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
         if len(operation.events) == 1:
             for child in operation.made:
                 child.number = None
+    for bits in keys.keys() & left:
+        keys[bits].left = True
     for kind, bits in clashes:
         if bits in keys and kind not in keys[bits].problems:
             keys[bits].problems.append(kind)

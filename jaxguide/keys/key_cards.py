@@ -12,14 +12,19 @@ from jaxguide.base.text import _, plural
 _MOST_USES = 40
 
 
-def problems_text(problems: Sequence[Any], ignored: int) -> str:
-    """Return the problems as numbered sentences, below a line that counts them."""
-    return "\n".join([_count(problems, ignored), *(f"✗ {problem}" for problem in problems)])
+def marked_lines(problems: Sequence[Any], cut_loops: Sequence[str]) -> list[str]:
+    """Return a line for each problem, and one for each loop that was followed only in part."""
+    return [*(f"✗ {problem}" for problem in problems), *(f"○ {sentence}" for sentence in cut_loops)]
 
 
-def problems_card(problems: Sequence[Any], ignored: int) -> str:
-    """Return the problems as HTML."""
-    return _card(problems, _count(problems, ignored))
+def problems_text(problems: Sequence[Any], ignored: int, cut_loops: Sequence[str]) -> str:
+    """Return the problems and what was not followed, below a line that counts the problems."""
+    return "\n".join([_count(problems, ignored), *marked_lines(problems, cut_loops)])
+
+
+def problems_card(problems: Sequence[Any], ignored: int = 0, cut_loops: Sequence[str] = ()) -> str:
+    """Return the problems and what was not followed as HTML."""
+    return _card(problems, cut_loops, _count(problems, ignored))
 
 
 def use_text(use: Any) -> str:
@@ -51,7 +56,7 @@ def key_use_text(used: Any) -> str:
     if used.untraceable is not None:
         return _not_run(used)
     lines = [f"  {line}" for line in _lines(used.uses)]
-    return "\n".join([f"{_uses(used)}", *lines, problems_text(used.problems, used.ignored)])
+    return "\n".join([f"{_uses(used)}", *lines, problems_text(used.problems, used.ignored, used.cut_loops)])
 
 
 def key_use_card(used: Any) -> str:
@@ -60,11 +65,11 @@ def key_use_card(used: Any) -> str:
         return f'<section style="{frame("bad")}">{escape(_not_run(used))}</section>'
     rows = "".join(f'<li><code style="{CODE}">{escape(line)}</code></li>' for line in _lines(used.uses))
     listed = f'<ol style="margin:0.3em 0">{rows}</ol>' if rows else ""
-    return _card(used.problems, f"{_uses(used)} {_count(used.problems, used.ignored)}", listed)
+    return _card(used.problems, used.cut_loops, f"{_uses(used)} {_count(used.problems, used.ignored)}", listed)
 
 
-def _card(problems: Sequence[Any], title: str, before: str = "") -> str:
-    marks = "".join(f'<li style="margin:0.2em 0">✗ {prose_html(problem.message)}</li>' for problem in problems)
+def _card(problems: Sequence[Any], cut_loops: Sequence[str], title: str, before: str = "") -> str:
+    marks = "".join(f'<li style="margin:0.2em 0">{prose_html(line)}</li>' for line in marked_lines(problems, cut_loops))
     listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
     tone = "good" if not problems else "partly" if all(problem.package for problem in problems) else "bad"
     head = f'<p style="margin:0.3em 0"><strong>{escape(title)}</strong></p>'

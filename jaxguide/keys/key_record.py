@@ -80,7 +80,7 @@ class KeyProblem:
         return self.message  # shown by a cell that ends with `check_keys(...)`
 
     def _repr_html_(self) -> str:
-        return key_cards.problems_card([self], 0)
+        return key_cards.problems_card([self])
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, str, int and None only."""
@@ -101,17 +101,19 @@ class KeyProblems(list[KeyProblem]):
     Args:
         problems: the problems.
         ignored: how many others were left out.
+        cut_loops: a sentence for each loop of which only the first iterations were followed.
     """
 
-    def __init__(self, problems: Iterable[KeyProblem] = (), ignored: int = 0) -> None:
+    def __init__(self, problems: Iterable[KeyProblem] = (), ignored: int = 0, cut_loops: Iterable[str] = ()) -> None:
         super().__init__(problems)
         self.ignored = ignored
+        self.cut_loops = list(cut_loops)
 
     def __str__(self) -> str:
-        return key_cards.problems_text(self, self.ignored)
+        return key_cards.problems_text(self, self.ignored, self.cut_loops)
 
     def _repr_html_(self) -> str:
-        return key_cards.problems_card(self, self.ignored)
+        return key_cards.problems_card(self, self.ignored, self.cut_loops)
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,12 +125,14 @@ class KeyUse:
         problems: empty if the program uses each key once.
         untraceable: the exception's text if the program could not be run; otherwise None.
         ignored: how many problems were left out because the caller asked for it.
+        cut_loops: a sentence for each loop of which only the first iterations were followed.
     """
 
     uses: list[Use] = field(default_factory=list)
     problems: list[KeyProblem] = field(default_factory=list)
     untraceable: str | None = None
     ignored: int = 0
+    cut_loops: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return key_cards.key_use_text(self)
@@ -145,6 +149,7 @@ class KeyUse:
             "problems": [problem.to_plain() for problem in self.problems],
             "untraceable": self.untraceable,
             "ignored": self.ignored,
+            "cut_loops": self.cut_loops,
         }
 
     @classmethod
@@ -154,5 +159,6 @@ class KeyUse:
             [Use.from_plain(use) for use in plain["uses"]],
             [KeyProblem.from_plain(problem) for problem in plain["problems"]],
             plain["untraceable"],
-            plain.get("ignored", 0),
+            plain["ignored"],
+            plain["cut_loops"],
         )

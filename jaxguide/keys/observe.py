@@ -1,6 +1,6 @@
 """Run a program and log every key that it consumes."""
 
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence, Set
+from collections.abc import Callable, Collection, MutableMapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -10,11 +10,10 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.compat.collectives import SHARD_MAPS
 from jaxguide.compat.debug_flags import CHECKS, flags_off
-from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE
+from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE, SCAN, WHILE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
-from jaxguide.jaxpr.eager import run_eagerly
-from jaxguide.jaxpr.recorded import CannotRecordError, RecordedLoop, WantedValues, run_recorded
+from jaxguide.jaxpr.eager import EagerOperation, run_eagerly
 from jaxguide.jaxpr.stage import stage
 from jaxguide.keys.device_rows import DeviceRows
 from jaxguide.keys.events import (
@@ -22,7 +21,6 @@ from jaxguide.keys.events import (
     Event,
     KeyLog,
     PathStep,
-    UsedKeys,
     implementation,
     is_key,
     key_rows,
@@ -33,6 +31,9 @@ from jaxguide.keys.ignoring import read_ignored
 from jaxguide.keys.key_record import KeyUse, Use
 from jaxguide.keys.origins import CallSite, Origin, origin
 from jaxguide.keys.problems import find_problems
+
+# How many iterations of a loop are followed; inside another loop a quarter as many, and so on.
+_MOST_ITERATIONS, _AT_LEAST = 64, 2
 
 # `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving a key are not uses.
 
@@ -52,7 +53,7 @@ def key_use(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str]
     if a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and all
     implementations work alike, also through containers, closures, jit, vmap, scan, while, cond, grad and checkpoint.
     `jax.random.clone` allows one more use. A function that needs real values while it is traced (a Python `if` on an
-    array) is run without tracing.
+    array) is run without tracing. Of a loop, the first iterations are followed, as by `check_keys`.
 
     Args:
         fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
@@ -70,9 +71,9 @@ def key_use(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str]
         log = observe_keys(fn, args, kwargs)
     except Exception as error:
         return KeyUse(untraceable=f"{type(error).__name__}: {error}")
-    events = log.events
-    problems = find_problems(events, ignored)
-    return KeyUse([event.use for event in events], problems, ignored=problems.ignored)
+    problems = find_problems(log, ignored)
+    uses = [event.use for event in log.events]
+    return KeyUse(uses, problems, ignored=problems.ignored, cut_loops=problems.cut_loops)
 
 
 @flags_off(*CHECKS)  # JAX's own checker would count the uses of this run, too
@@ -114,7 +115,6 @@ class KeyObserver(interpret.Observer):
     def __init__(self, log: KeyLog) -> None:
         self.log = log
         self._devices = DeviceRows()
-        self._only: Set[Bits] | None = None
         self._nearest: tuple[interpret.Scope, _Surroundings] | None = None
 
     def watches(self, eqn: Any) -> bool:
@@ -157,74 +157,18 @@ class KeyObserver(interpret.Observer):
         places = self._origin(step).places
         self.log.unseen.setdefault((step.eqn.primitive.name, places[0].line if places else None))
 
-    def run_whole(
-        self, step: interpret.BoundEquation, asked: tuple[bool, ...], plans: Any, *, again: bool = False
-    ) -> Sequence[Any] | None:
-        """Run a long loop or call as a whole, and log its uses when somebody asks for them."""
-        recorded = run_recorded(self, plans, step, asked, again=again)
-        if recorded is None:
-            return None
-        self.log.add(_LateLoop(self, recorded))
-        return recorded.outputs
+    def most_iterations(self, step: interpret.BoundEquation) -> int:
+        """Return how many iterations of a loop to follow."""
+        outer = [one.eqn for one in step.outward() if one is not step and not isinstance(one.eqn, EagerOperation)]
+        loops = sum(eqn.primitive.name in (SCAN, WHILE) for eqn in outer)
+        return max(_MOST_ITERATIONS >> 2 * loops, _AT_LEAST)
 
-    def recording(self, eqn: Any, jaxpr: Any) -> WantedValues | None:
-        """Return what `before` has to know of an equation; None to look inside it.
-
-        Raises:
-            CannotRecordError: it has to know more than the inputs and the output.
-        """
-        name = eqn.primitive.name
-        kind, sampler = KEY_USES.get(name), self._origin_of(eqn, jaxpr).sampler
-        if name in SHARD_MAPS or name == LINEAR_SOLVE or self._finder.has_branches(jaxpr):
-            raise CannotRecordError(name)
-        if kind is None and sampler is None:
-            return None
-        if kind in (None, "draw") and _draws_nothing(eqn, ()):
-            return WantedValues((), output=False)
-        if sampler is not None:
-            keys = tuple(i for i, atom in enumerate(eqn.invars) if "key<" in str(atom.aval.dtype))
-            return WantedValues(keys, output=kind not in (None, "draw"))
-        if kind == "draw":
-            raise CannotRecordError(name)
-        return WantedValues((0, 1) if kind == "fold_in" else (0,), output=True)
-
-    def late_events(self, recorded: RecordedLoop, only: Set[Bits] | None) -> list[Event]:
-        """Return the events of a loop that ran as a whole: all, or those that used or made one of these keys."""
-        log, self.log = self.log, self.log.part()
-        self._only = only
-        try:
-            recorded.replay(self)
-            return self.log.events
-        finally:
-            self.log, self._only = log, None
-
-    def late_keys(self, recorded: RecordedLoop) -> Iterator[UsedKeys]:
-        """Yield the keys that a loop used, without the order."""
-        vmaps = sum(self._origin(outer).vmaps for outer in recorded.step.outward())
-        for leaf, rows in recorded.leaves():
-            columns, output = leaf.inputs, leaf.output
-            if not columns or not len(rows):
-                continue
-            found = self._origin_of(leaf.eqn, leaf.jaxpr)
-            made = None if output is None else _flat(output.read(rows))
-            if found.sampler is not None:
-                for column in columns.values():
-                    around = sum(self._origin_of(eqn, jaxpr).vmaps for eqn, jaxpr in leaf.around)
-                    shared = vmaps + around + found.vmaps > len(column.shape) - 1  # the last axis has the words
-                    yield UsedKeys("draw", _flat(column.read(rows)), None, made, shared)
-                continue
-            kind = KEY_USES[leaf.eqn.primitive.name]
-            if kind == "seed":
-                assert made is not None
-                yield UsedKeys(kind, made, None, made)
-                continue
-            keys = key_words(columns[0].read(rows))
-            data = None
-            if kind == "fold_in":
-                data = columns[1].read(rows)
-                shape = np.broadcast_shapes(keys.shape[:-1], data.shape)
-                keys, data = np.broadcast_to(keys, (*shape, keys.shape[-1])), np.broadcast_to(data, shape).reshape(-1)
-            yield UsedKeys(kind, keys.reshape(-1, keys.shape[-1]), data, made)
+    def cut(self, step: interpret.BoundEquation, followed: int, count: int, left: Sequence[Any]) -> None:
+        """Log that a loop was followed only in part."""
+        places = self._origin(step).places + self._surroundings(step.scope).places
+        line = places[0].line if places else None
+        self.log.cut[line] = max(self.log.cut.get(line, (0, 0)), (followed, count), key=lambda seen: seen[1])
+        self.log.left += [x for x in left if is_key(x) or (np.ndim(x) and x.dtype == np.uint32)]
 
     def _draws(self, eqn: Any, jaxpr: Any) -> bool:
         if KEY_USES.get(eqn.primitive.name) == "draw":
@@ -245,9 +189,7 @@ class KeyObserver(interpret.Observer):
                 return [None] * len(step.eqn.outvars)
             return interpret.bind(step.eqn, step.inputs)
         # Only draws are worth skipping if nothing depends on them.
-        outputs = step.outputs
-        if outputs is None and kind not in (None, "draw"):
-            outputs = interpret.bind(step.eqn, step.inputs)
+        outputs = None if kind in (None, "draw") else interpret.bind(step.eqn, step.inputs)
         if sampler is not None:
             self._sampler(step, sampler, outputs)
         elif kind is not None:
@@ -315,8 +257,6 @@ class KeyObserver(interpret.Observer):
         children = [()] * len(rows) if made is None else _children(made, len(rows))
         numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
         used = [i for i in range(len(rows)) if active[i] and rows[i] not in skip]
-        if self._only is not None and not branches:
-            used = [i for i in used if rows[i] in self._only or not self._only.isdisjoint(children[i])]
         if not used:
             return
         # Each `vmap` that maps over the key gives it an axis: if one is missing, all rows get the same key.
@@ -341,7 +281,7 @@ class KeyObserver(interpret.Observer):
                 continue
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
             event = Event(use, places, operation, children[i], tags, vmaps > 0, shared, axis or None, path)
-            self.log.add(event)
+            self.log.events.append(event)
 
     def _surroundings(self, scope: interpret.Scope) -> "_Surroundings":
         """Return what all steps in a scope have in common."""
@@ -392,30 +332,6 @@ class _Surroundings:
     running: list[np.ndarray]
     taken: frozenset[Any]
     path: tuple[PathStep, ...]
-
-
-class _LateLoop:
-    """The events of a loop that ran as a whole."""
-
-    def __init__(self, observer: KeyObserver, recorded: RecordedLoop) -> None:
-        self._observer = observer
-        self._recorded = recorded
-        self._keys: list[UsedKeys] | None = None
-
-    def used_keys(self) -> Sequence[UsedKeys]:
-        """Return the keys that the loop used."""
-        if self._keys is None:
-            self._keys = list(self._observer.late_keys(self._recorded))
-        return self._keys
-
-    def events(self, only: Set[Bits] | None) -> Sequence[Event]:
-        """Return the events in order: all, or those that used or made one of these keys."""
-        return self._observer.late_events(self._recorded, only)
-
-
-def _flat(keys: Any) -> np.ndarray:
-    words = key_words(keys)
-    return words.reshape(-1, words.shape[-1])
 
 
 def _draws_nothing(eqn: Any, inputs: Sequence[Any]) -> bool:

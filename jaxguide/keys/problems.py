@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, place_name
-from jaxguide.keys.events import Bits, Event
+from jaxguide.keys.events import Bits, Event, KeyLog
 from jaxguide.keys.ignoring import NOTHING, Ignored
 from jaxguide.keys.key_record import KeyProblem, KeyProblems
 from jaxguide.keys.libraries import Blame, blame, package_given_the_key, package_given_the_key_once
@@ -308,10 +308,10 @@ def _stated(place: CallSite, *, with_file: bool = True) -> str:
     return _("{line}: `{source}`").format(line=line, source=source) if source else line
 
 
-def find_problems(events: Sequence[Event], ignored: Ignored = NOTHING) -> KeyProblems:
+def find_problems(log: KeyLog, ignored: Ignored = NOTHING) -> KeyProblems:
     """Return the problems in the order of their second use, each pair of lines once."""
-    found = _found(events, ignored)
-    return KeyProblems(found.problems.values(), len(found.ignored))
+    found = _found(log.events, ignored)
+    return KeyProblems(found.problems.values(), len(found.ignored), log.cut_loops())
 
 
 def find_clashes(events: Sequence[Event], ignored: Ignored = NOTHING) -> list[tuple[str, Bits]]:

@@ -45,7 +45,7 @@ class KeyReuseError(RuntimeError):
         self.function = function
 
     def _repr_html_(self) -> str:
-        return problems_card(self.problems, 0)
+        return problems_card(self.problems)
 
     def __str__(self) -> str:
         if len(self.problems) == 1:
@@ -134,7 +134,7 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
                 stacklevel=2,
             )
             return result
-        problems = find_problems(log.suspects(), ignored)
+        problems = find_problems(log, ignored)
         if problems:
             raise KeyReuseError(problems, function_name(fn))
         warn_of_unseen(log, stacklevel=2)

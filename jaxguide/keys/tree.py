@@ -18,10 +18,11 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.check import require_key_values, warn_of_unseen
-from jaxguide.keys.events import Bits, is_key, key_rows, key_words
+from jaxguide.keys.events import Bits, KeyLog, is_key, key_rows, key_words
 from jaxguide.keys.forest import KeyNode, descendants, grow
 from jaxguide.keys.ignoring import read_ignored
-from jaxguide.keys.key_record import KeyProblem
+from jaxguide.keys.key_cards import marked_lines
+from jaxguide.keys.key_record import KeyProblems
 from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_clashes, find_problems
 from jaxguide.keys.tree_rows import Twig, fold
@@ -62,7 +63,8 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str
     Returns:
         The picture. Keys are named as in the source if possible, such as `keys[1]`; `k #1` is the second key that a
         call returned, and `k (3)` the one with 3 folded in. A key that is used once, or split, is spent; a key that is
-        only returned is not used.
+        only returned is not used. Of a loop, the first 64 iterations are followed, as by `check_keys`; keys for the
+        others are marked "not followed".
 
     Raises:
         TypeError: `fn` is not a function, does not take these arguments, or returns before its body has run, as a
@@ -81,10 +83,14 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str
     log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
     events = log.events
-    problems = find_problems(events, ignored)
     clashes = find_clashes(events, ignored)
-    roots = grow(events, clashes, _given(fn, args, kwargs, {e.use.bits for e in events}))
-    return _picture(function_name(fn), roots, problems)
+    roots = grow(events, clashes, _given(fn, args, kwargs, {e.use.bits for e in events}), _left(log))
+    return _picture(function_name(fn), roots, find_problems(log, ignored))
+
+
+def _left(log: KeyLog) -> set[Bits]:
+    """Return the keys that went into iterations that were not followed, and perhaps other numbers."""
+    return {row for value in log.left for row in key_rows(key_words(value))}
 
 
 def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], used: set[Bits]) -> dict[Bits, str]:
@@ -107,8 +113,8 @@ def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     return found
 
 
-_GLYPHS = {"spent": "✓", "reused": "✗", "unused": "○", "folded": "", "": ""}
-_TONES = {"spent": "good", "reused": "bad", "unused": "quiet", "folded": "quiet", "": "quiet"}
+_GLYPHS = {"spent": "✓", "reused": "✗", "unused": "○", "left": "…", "folded": "", "": ""}
+_TONES = {"spent": "good", "reused": "bad", "unused": "quiet", "left": "quiet", "folded": "quiet", "": "quiet"}
 
 
 @dataclass(frozen=True)
@@ -127,16 +133,16 @@ def _rows(twigs: Sequence[Twig], last: tuple[bool, ...] = ()) -> list[_Row]:
     return found
 
 
-def _picture(name: str, roots: Sequence[KeyNode], problems: Sequence[KeyProblem]) -> Picture:
+def _picture(name: str, roots: Sequence[KeyNode], problems: KeyProblems) -> Picture:
     """Return the picture of a function's keys and of its problems with them."""
     title = _("Keys of {name}").format(name=name)
     summary = f"{title}: {_summary(roots)}"
     rows = _rows(fold(roots))
-    messages = [problem.message for problem in problems]
+    marked = marked_lines(problems, problems.cut_loops)
     tree = "\n".join(_text(rows))
-    text = "\n\n".join(filter(None, (summary, tree, "\n".join(f"✗ {message}" for message in messages))))
-    drawing = _draw(title, " ".join((summary, *messages)), rows)
-    return Picture(text, _html(summary, drawing, tree, messages), drawing.svg())
+    text = "\n\n".join(filter(None, (summary, tree, "\n".join(marked))))
+    drawing = _draw(title, " ".join((summary, *marked)), rows)
+    return Picture(text, _html(summary, drawing, tree, marked, "bad" if problems else "good"), drawing.svg())
 
 
 def _summary(roots: Sequence[KeyNode]) -> str:
@@ -144,7 +150,7 @@ def _summary(roots: Sequence[KeyNode]) -> str:
     if not keys:
         return _("no keys were used.")
     draws = sum(len(o.events) for key in keys for o in key.operations if o.kind == "draw")
-    reused, unused = sum(bool(key.problems) for key in keys), sum(not key.used for key in keys)
+    reused, unused = sum(bool(key.problems) for key in keys), sum(not key.used and not key.left for key in keys)
     parts = [
         plural("{count} key made", "{count} keys made", len(keys) - sum(not root.seeds for root in roots)),
         plural("{count} draw", "{count} draws", draws),
@@ -228,14 +234,12 @@ def _draw(title: str, description: str, rows: Sequence[_Row]) -> Drawing:
     return drawing
 
 
-def _html(summary: str, drawing: Drawing, tree: str, messages: Sequence[str]) -> str:
-    marks = "".join(f'<li style="margin:0.2em 0">✗ {prose_html(message)}</li>' for message in messages)
+def _html(summary: str, drawing: Drawing, tree: str, marked: Sequence[str], tone: str) -> str:
+    marks = "".join(f'<li style="margin:0.2em 0">{prose_html(line)}</li>' for line in marked)
     listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
     as_text = (
         f'<details><summary>{escape(_("As text"))}</summary><pre style="{CODE};white-space:pre;overflow-x:auto">'
         f"{escape(tree)}</pre></details>"
     )
     body = f"{drawing.html()}{listed}{as_text}" if tree else ""
-    return (
-        f'<div style="{frame("bad" if messages else "good")};max-width:none"><div>{escape(summary)}</div>{body}</div>'
-    )
+    return f'<div style="{frame(tone)};max-width:none"><div>{escape(summary)}</div>{body}</div>'

@@ -25,7 +25,7 @@ class Twig:
     Args:
         name: the key's name; empty for an operation on the key above.
         action: what was done with it; empty if several things were, or none.
-        state: 'spent', 'reused', 'unused' or 'folded'; empty for an operation.
+        state: 'spent', 'reused', 'unused', 'left' or 'folded'; empty for an operation.
         words: the state in words.
         place: the call that did it.
         source: the text of its line.
@@ -217,7 +217,11 @@ def _name(key: KeyNode) -> str:
 def _state(key: KeyNode) -> dict[str, Any]:
     if key.problems:
         return {"state": "reused", "words": _("reused: {how}").format(how=_how(key))}
-    return {"state": "spent", "words": _("spent")} if key.used else {"state": "unused", "words": _("not used")}
+    if key.used:
+        return {"state": "spent", "words": _("spent")}
+    if key.left:
+        return {"state": "left", "words": _("not followed")}
+    return {"state": "unused", "words": _("not used")}
 
 
 def _how(key: KeyNode) -> str:

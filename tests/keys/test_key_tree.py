@@ -84,13 +84,30 @@ def wide_split_with_one_mistake(key):
 
 
 @case(
-    "key  split into 2, 200 times over  ✓ spent",
+    "key  split into 2, 64 times over  ✓ spent",
     "├─ round 1: sub  normal  ✓ spent",
-    "├─ … 197 more",
-    "├─ round 200: sub  normal  ✓ spent",
-    "└─ key after round 200  uniform  ✓ spent",
+    "├─ … 61 more",
+    "├─ round 64: sub  normal  ✓ spent",
+    "└─ key after round 64  uniform  ✓ spent",
 )
 def long_scan(key):
+    def step(key, x):
+        key, sub = random.split(key)
+        return key, x + random.normal(sub)
+
+    key, xs = lax.scan(step, key, jnp.zeros(64))
+    return xs.sum() + random.uniform(key)
+
+
+@case(
+    "key  split into 2, 64 times over  ✓ spent",
+    "├─ round 1: sub  normal  ✓ spent",
+    "├─ … 61 more",
+    "├─ round 64: sub  normal  ✓ spent",
+    "└─ key after round 64  … not followed",
+    "key  uniform  ✓ spent",
+)
+def longer_scan(key):
     def step(key, x):
         key, sub = random.split(key)
         return key, x + random.normal(sub)

@@ -788,12 +788,5 @@ def test_a_report_crosses_as_plain_data():
     assert isinstance(use.problems[0], KeyProblem)
 
 
-def test_a_long_scan_is_followed():
-    def fn(key):
-        return lax.scan(lambda c, k: (c + random.normal(k), None), 0.0, random.split(key, 300))
-
-    assert len(key_use(fn, random.key(0)).uses) == 301
-
-
 def test_each_pair_of_lines_is_reported_once():
     assert len(key_use(scan_over_closed_key, random.key(0)).problems) == 1
