@@ -103,7 +103,7 @@ def test_the_process_keeps_its_number_and_has_one_child_from_which_workers_come(
     process = psutil.Process(started.pid)
     forks: list[psutil.Process] = []
     while started.poll() is None and not (forks and forks[0].children()):
-        # Isolation probes run other programs; only a forked process has the same command line.
+        # The self-test of isolation runs another program; only a forked process has the same command line.
         forks = [child for child in process.children() if _command_line(child) == process.cmdline()]
         time.sleep(0.05)
     try:
