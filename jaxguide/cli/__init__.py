@@ -49,8 +49,6 @@ class _Commands(click.Group):
         click.Group.format_help(cast(click.Group, translated_command(self)), ctx, formatter)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        # Only a process that runs nothing else may be replaced; see `begin_with_zygote`.
-        options.setdefault("obj", {"runs_nothing_else": not args and "args" not in options})
         with click_translated():
             return super().main(*args, **options)
 

@@ -12,11 +12,9 @@ import click
 from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
     author_errors_told,
-    begin_with_zygote,
     complete_exercise,
     complete_lesson,
     course_option,
-    files_of,
     json_option,
     judged_course,
     need_names,
@@ -24,6 +22,7 @@ from jaxguide.cli.common import (
     read_course,
     read_course_outline,
     read_course_settings,
+    start_zygote,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def verify(
         _survey(lessons, folder, as_json, only, jobs)
     started = time.monotonic()
     if workers:
-        begin_with_zygote(files_of(folder))
+        start_zygote()
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
         from jaxguide.proving.course_problems import left_out_of_set_ups
 

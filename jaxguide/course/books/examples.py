@@ -35,7 +35,7 @@ class BookRuns:
     """Run all cells of a course's books while the course loads, unless they ran before and have not changed since.
 
     The books that come with the package do not run: its tests run them. Use this as a context manager around loading
-    the course, which starts JAX's backend: earlier, the books can run in forks, which need not import JAX again.
+    the course.
 
     Args:
         folder: the course's folder, or None for the course that comes with the package.
@@ -105,27 +105,17 @@ class _Run:
         self._began_s: float | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="jaxguide-book-")
         copy_files(files, Path(self._folder.name))  # what it writes is deleted with the folder
-        why_not = compat.why_not_fork()
-        context: Any = multiprocessing.get_context("spawn" if why_not else "fork")
+        context = multiprocessing.get_context("spawn")
         self._line, theirs = context.Pipe()
         places = [os.path.abspath(place) for place in sys.path]
         self._process = context.Process(target=main, args=(theirs, places, path.absolute(), self._folder.name))
-        self._theirs: Connection | None = theirs
-        if not why_not:
-            self._start()
-
-    def _start(self) -> None:
-        self._process.start()
-        if self._theirs is not None:
-            self._theirs.close()
+        self._theirs = theirs
 
     def begin(self) -> None:
         if self._began_s is None:
             self._began_s = time.monotonic()
-            if self._process.pid is None:
-                self._start()
-            with contextlib.suppress(OSError):
-                self._line.send_bytes(b"begin")
+            self._process.start()
+            self._theirs.close()
 
     def has_ended(self) -> bool:
         """Wait; return False if the book still runs after `LIMIT_S`.
@@ -164,12 +154,6 @@ def main(line: Connection, places: list[str], path: Path, folder: str) -> None:
         folder: where it runs.
     """
     try:
-        # End if the other process is killed: forks made later keep its end of the line open.
-        other = os.getppid()
-        while not line.poll(1):
-            if os.getppid() != other:
-                return
-        line.recv_bytes()
         signal.alarm(round(LIMIT_S) + 60)
         for number in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)

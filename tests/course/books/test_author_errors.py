@@ -324,23 +324,6 @@ def test_an_example_that_raises_is_told_before_anything_is_graded(tiny: Path) ->
     assert not (tiny / "results").exists()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("lessons", [1, 5])
-def test_a_command_that_may_fork_runs_books_in_forks(tiny: Path, lessons: int) -> None:
-    said = "\n# %%\nimport multiprocessing\n\nraise KeyError(multiprocessing.current_process().name)\n"
-    book = tiny / BOOK
-    for number in range(2, lessons + 1):
-        for path in (book, tiny / KEY):
-            text = path.read_text().replace("double", f"double_{number}").replace("guess_shape", f"guess_{number}")
-            path.with_name(f"tiny_{number}.py").write_text(text)
-    last = sorted((tiny / "exercises").glob("*.py"))[-1]
-    last.write_text(last.read_text() + said)
-    (tiny / "ada.py").write_text("def double(x):\n    return 2 * x\n")
-    command = [sys.executable, "-m", "jaxguide", "grade", tiny / "ada.py", "--course", tiny, "--out", tiny / "results"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, f"KeyError: 'ForkProcess-{lessons}'" in done.stderr) == (3, True), done.stderr
-
-
 def test_examples_run_with_the_keys_answers_beside_the_files_that_lessons_read_and_change_nothing(tiny: Path) -> None:
     (tiny / "exercises" / "data.txt").write_text("3")
     (tiny / "course.toml").write_text('files = ["data.txt"]')
