@@ -31,7 +31,7 @@ def main() -> None:
     """Print seconds and megabytes as a table, or as an object with `--json`."""
     import numpy as np
 
-    find_tier()  # a batch runs its probes once
+    find_tier()  # a batch tests isolation once
     ways: dict[str, Spawn] = {"fresh process": fresh_process}
     measured: dict[str, dict[str, float]] = {}
     if can_fork():

@@ -8,7 +8,6 @@ import click
 
 from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
-    begin_with_zygote,
     complete_exercise,
     complete_lesson,
     course_meant,
@@ -47,7 +46,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     """
     folder = course_meant(folder, file=file)
     need_names(folder, exercises, as_json=as_json)
-    begin_with_zygote([file])
+    start_zygote()
     from rich.console import Console
 
     from jaxguide.base.clean import clean
@@ -57,7 +56,6 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.student.check_file import check_file, lessons_in
     from jaxguide.student.help import stuck
 
-    start_zygote()
     outline = read_course_outline(folder, as_json=as_json)
     course = read_course(folder, keys=False, as_json=as_json, lessons=lessons_in(file, outline))
     try:

@@ -12,13 +12,12 @@ import click
 from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
     Unusable,
-    begin_with_zygote,
     course_option,
-    files_of,
     json_option,
     need_names,
     print_json,
     read_course,
+    start_zygote,
     stopped_by_signals,
 )
 
@@ -240,7 +239,7 @@ def grade(
     Example: jaxguide grade submissions/ --out results/
     """
     need_names(folder, only, lessons, as_json=as_json)
-    begin_with_zygote([*paths, *files_of(folder)])
+    start_zygote()
     from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.batch.grade_class import ClassRun, Order
     from jaxguide.grading.batch.grader import GradeSettings

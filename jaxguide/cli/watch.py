@@ -8,7 +8,6 @@ import click
 
 from jaxguide.base.text import _
 from jaxguide.cli.common import (
-    begin_with_zygote,
     course_meant,
     read_course,
     start_zygote,
@@ -42,7 +41,6 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     Example: jaxguide watch
              jaxguide watch workspace --cpu-limit 5
     """
-    begin_with_zygote()
     from jaxguide.student import watching
 
     folder = course_meant(folder, workspace=workspace)

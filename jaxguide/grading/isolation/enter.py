@@ -1,6 +1,5 @@
 """Enter a tier's layers, in an order in which each still allows the next."""
 
-import contextlib
 import os
 import sys
 from pathlib import Path
@@ -78,7 +77,7 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
             'cpu_s', processor time after which the system kills it, and 'landlock_version', the newest that is used.
 
     Raises:
-        OSError, LandlockMissing, SeccompMissing: the system refuses a layer that the probe of `find_tier` could enter.
+        OSError, LandlockMissing, SeccompMissing: the system refuses a layer that the self-test could enter.
     """
     hidden = [Path(os.path.realpath(path)) for path in config["hidden"]]
     scratch = Path(config["scratch"])
@@ -113,8 +112,7 @@ def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidde
     if tier.uses(RLIMITS):
         rlimits.limit_counts(config.get("threads"), config.get("cpu_s"))
     if tier.uses(NO_NEW_PRIVILEGES):
-        with contextlib.suppress(OSError):
-            prctl(PR_SET_NO_NEW_PRIVS, 1)
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
     if tier.uses(LANDLOCK):
         writable = [scratch, Path(os.devnull)]
         landlock.restrict_files(readable, writable, hidden, config.get("landlock_version"))

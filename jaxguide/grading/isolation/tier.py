@@ -34,7 +34,7 @@ class Layer:
 
     Args:
         name: one of this module's names of layers, such as 'seccomp'.
-        holds: whether a probe attempted on this machine what the layer must prevent, and failed.
+        holds: whether the self-test entered it on this machine and attempted in vain what the layer must prevent.
         why: what happened if it does not hold; otherwise a remark, or ''.
     """
 

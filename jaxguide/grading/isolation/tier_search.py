@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.grading.isolation import privileges, tier_record
+from jaxguide.grading.isolation import privileges
 from jaxguide.grading.isolation.tier import (
     AUDIT_HOOK,
     LAYERS,
@@ -31,26 +31,25 @@ from jaxguide.grading.isolation.tier import (
     Layer,
     Tier,
 )
-from jaxguide.grading.isolation.tier_record import circumstances
 
-_PROBE_LIMIT_S = 120.0
+_LIMIT_S = 120.0
 _BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from jaxguide.grading.isolation.probe import main; main()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    "from jaxguide.grading.isolation.self_test import main; main()"
 )
 _ALL = (*LAYERS[STRONG], AUDIT_HOOK)
 _Reply = dict[str, Any]
 
 
-def find_tier(wanted: str | None = None, anew: bool = False) -> Tier:
-    """Return the best tier that holds on this machine, after trying each of its layers in a real process.
+def find_tier(wanted: str | None = None) -> Tier:
+    """Return the best tier that holds on this machine, as a self-test in processes of its own finds.
 
-    In each layer, the probe attempts what the layer must prevent. A layer that does not hold lowers the tier and says
-    why. This takes a few tenths of a second. The result is kept for this user's next processes, until anything changes
-    that it depends on.
+    A process enters all layers of `strong` and attempts what they must prevent. If it cannot enter a layer or an
+    attempt succeeds, each layer is tried alone and each tier as a whole: what does not hold lowers the tier and says
+    why. The result is kept as long as this process runs.
 
     Args:
         wanted: 'strong', 'medium' or 'process' to insist on that tier; None for the best.
-        anew: try everything again, even if a result was kept.
 
     Raises:
         IsolationError: the wanted tier does not hold on this machine, or this process runs as root and cannot become
@@ -59,9 +58,9 @@ def find_tier(wanted: str | None = None, anew: bool = False) -> Tier:
     """
     if wanted is not None and wanted not in NAMES:
         raise ValueError(_("There is no tier `{name}`; choose strong, medium or process.").format(name=wanted))
-    if anew:
-        _found.cache_clear()
-    found = _found(anew)
+    if wanted in (None, STRONG) and (strong := _strong()) is not None:
+        return strong
+    found = _found()
     usable = {tier.name: tier for tier in found}
     if wanted is None:
         return found[0]
@@ -69,7 +68,7 @@ def find_tier(wanted: str | None = None, anew: bool = False) -> Tier:
         missing = [x for x in found[0].layers if not x.holds and x.name in (*NEEDED[wanted], together(wanted))]
         message = _("Isolation `{name}` does not hold on this machine. {reasons}. The best that holds is `{best}`.")
         reasons = "; ".join(f"{layer.name}: {layer.why}" for layer in missing)
-        raise IsolationError(message.format(name=wanted, reasons=reasons, best=found[0].name))
+        raise IsolationError(message.format(name=wanted, reasons=reasons, best=find_tier().name))
     return usable[wanted]
 
 
@@ -79,36 +78,26 @@ def together(name: str) -> str:
 
 
 @functools.cache
-def _found(anew: bool) -> list[Tier]:
-    """Return the tiers that hold, best first: the recorded ones, or else those of a probe, recorded if it is sure."""
+def _strong() -> Tier | None:
+    """Return the tier `strong` if all its layers hold together."""
+    if not sys.platform.startswith("linux"):
+        return None
+    tier = _whole(STRONG)
+    (reply,) = _replies([(tier, LAYERS[STRONG])])
+    return None if _leak(reply) or _hindrance(reply) else tier
+
+
+@functools.cache
+def _found() -> list[Tier]:
+    """Return the tiers that hold, best first, after trying each and each layer alone."""
     if not sys.platform.startswith("linux"):
         return [_elsewhere()]
-    before = now()
-    found = [] if anew or before is None else tier_record.read(before)
-    if not found:
-        found, is_sure = _probed()
-        if before is not None and is_sure:
-            tier_record.write(before, found)
-    return found
-
-
-def now() -> dict[str, Any] | None:
-    """Return everything that determines what a probe finds, as plain data, or None if some of it cannot be known."""
-    return circumstances([_command(), _environment()], [tempfile.gettempdir(), *_path()])
-
-
-def _probed() -> tuple[list[Tier], bool]:
-    """Return the tiers that hold, best first, and whether another probe would give the same result.
-
-    It might not if the machine was short of something.
-    """
     wholes = [(name, False) for name in NAMES]
     if privileges.is_root():
         wholes += [(name, True) for name in NAMES if name != STRONG]
     requests: list[tuple[Tier, Sequence[str]]] = [(alone(name), [name]) for name in _ALL]
-    for name, reading in wholes:
-        requests.append((Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name]), reading), LAYERS[name]))
-    replies = try_layers(requests)
+    requests += [(_whole(name, reading), LAYERS[name]) for name, reading in wholes]
+    replies = _replies(requests)
     layers = [Layer(name, not (why := _leak(reply)), why) for name, reply in zip(_ALL, replies, strict=False)]
     troubles = dict(zip(wholes, (_leak(reply) or _hindrance(reply) for reply in replies[len(_ALL) :]), strict=True))
     held = {layer.name for layer in layers if layer.holds}
@@ -132,8 +121,11 @@ def _probed() -> tuple[list[Tier], bool]:
             "too. Run it as an ordinary user."
         )
         raise IsolationError(message.format(why=why))
-    tiers = [Tier(name, tuple(_remarked(layers, name) if reading else layers), reading) for name, reading in found]
-    return tiers, not any(reply["doubts"] for reply in replies)
+    return [Tier(name, tuple(_remarked(layers, name) if reading else layers), reading) for name, reading in found]
+
+
+def _whole(name: str, reads_as_root: bool = False) -> Tier:
+    return Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name]), reads_as_root)
 
 
 def _remarked(layers: list[Layer], name: str) -> list[Layer]:
@@ -177,32 +169,25 @@ def _elsewhere() -> Tier:
     return Tier(PROCESS, (*layers, Layer(ORDINARY_USER, True)))
 
 
-def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]], landlock_version: int | None = None) -> list[_Reply]:
-    """Enter tiers in separate processes, and attempt there what some layers must prevent.
+def _replies(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
+    """Return the self-test's reply for each of these tiers, with the layers whose attempts to make.
 
-    Args:
-        requests: tiers, each with the layers whose attempts to make.
-        landlock_version: the newest version of Landlock to use, as on an older kernel; tests set it.
-
-    Returns:
-        For each request: 'error', why the tier could not be entered, or None; 'works' and 'fails', for each attempt how
-        it was prevented, '' if it succeeded; 'doubts', what may turn out differently next time.
+    See `self_test.attempts_in`.
     """
-    asked = json.dumps(
-        [
-            {"tier": tier.to_plain(), "attempts": list(layers), "landlock_version": landlock_version}
-            for tier, layers in requests
-        ]
-    )
+    top = str(Path(__file__).parents[3])
+    places = [top, *(entry for entry in sys.path if entry and entry != top)]
+    kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    environment |= {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            _command(),
-            input=asked,
+            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(places)],
+            input=json.dumps([(tier.to_plain(), list(layers)) for tier, layers in requests]),
             capture_output=True,
             text=True,
-            env=_environment(),
+            env=environment,
             cwd=tempfile.gettempdir(),
-            timeout=_PROBE_LIMIT_S,
+            timeout=_LIMIT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         said = str(error)
@@ -211,19 +196,4 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]], landlock_version:
             replies: list[_Reply] = json.loads(done.stdout)
             return replies
         said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it printed nothing")
-    return [{"error": _("the probe did not run: {said}").format(said=said), "doubts": [said]}] * len(requests)
-
-
-def _command() -> list[str]:
-    return [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(_path())]
-
-
-def _path() -> list[str]:
-    top = str(Path(__file__).parents[3])
-    return [top, *(entry for entry in sys.path if entry and entry != top)]
-
-
-def _environment() -> dict[str, str]:
-    kept = ("TMPDIR", "LD_LIBRARY_PATH")
-    environment = {name: os.environ[name] for name in kept if name in os.environ}
-    return environment | {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return [{"error": _("the self-test did not run: {said}").format(said=said)}] * len(requests)

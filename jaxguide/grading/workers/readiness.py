@@ -18,7 +18,7 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     None of these troubles is serious, because most users do not grade.
     """
     try:
-        tier = find_tier(anew=True)  # the user may just have changed something
+        tier = find_tier()
     except IsolationError as error:
         remedy = _("Grade as an unprivileged user, or on a machine where you are one.")
         trouble = Trouble("grading_refused", False, str(error), remedy)

@@ -16,7 +16,7 @@ import psutil
 from jaxguide.base.text import _
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier, tier_record
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.how_code_ended import (
@@ -136,7 +136,6 @@ class WorkerProcess:
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
-            tier_record.discard()  # a layer may have stopped working since it was tried
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
 
     def _count_from_here(self) -> None:
@@ -150,9 +149,8 @@ class WorkerProcess:
             zygote.own_bytes = self._tree.peak_bytes
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
-        kept = tier_record.record_path()
         return {
-            "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
+            "hidden": [str(path) for path in hidden],
             "readable": [] if self._programs is None else [str(self._programs.folder)],
             "programs": None if self._programs is None else self._programs.to_plain(),
             "runs_code": self._runs_code,

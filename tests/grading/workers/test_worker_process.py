@@ -23,7 +23,7 @@ from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
 
 @pytest.mark.parametrize("spawn", [pytest.param(default_spawn(), marks=pytest.mark.long), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
-    tier = find_tier()  # its probes start processes, too
+    tier = find_tier()  # its self-test starts processes, too
     spawning.close()  # otherwise no process needs to be started
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)

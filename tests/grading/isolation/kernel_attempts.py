@@ -1,4 +1,4 @@
-"""Attempt what a submission must not be able to do, and what it must; the probe makes these attempts for real.
+"""Attempt what a submission must not be able to do, and what it must; `kernel_probe` makes these attempts for real.
 
 An attempt that raises `OSError` was prevented. Tests ensure that each attempt succeeds without its layer.
 """
@@ -12,7 +12,6 @@ import os
 import resource
 import signal
 import socket
-import stat
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -20,22 +19,23 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.grading.isolation import rlimits, syscalls
+from jaxguide.grading.isolation.self_test import HONEST, MEMORY_BYTES, PREVENTED, Targets
 from jaxguide.grading.isolation.tier import (
     AUDIT_HOOK,
     CAPABILITIES,
     IPC_NAMESPACE,
     LANDLOCK,
+    LAYERS,
     MOUNT_NAMESPACE,
-    NET_NAMESPACE,
     NO_NEW_PRIVILEGES,
-    ORDINARY_USER,
-    PID_NAMESPACE,
+    PROCESS,
     RLIMITS,
     SECCOMP,
+    STRONG,
     USER_NAMESPACE,
 )
 
-PROBE_SCRATCH_BYTES = 2**20
+SCRATCH_BYTES = 2**20
 _SHARED_MEMORY_SIZE = 4096
 # Of the kernel's interface; Python has no names for these.
 _AT_FDCWD, _SET_FLAGS, _PAGE_OUT = -100, 0x40086602, 21
@@ -48,26 +48,16 @@ class Prevented(OSError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Bait:
-    """The targets that the probe sets up for the attempts.
+class Bait(Targets):
+    """What these attempts aim at.
 
     Args:
-        secret: a hidden file.
-        outside: a folder next to the scratch that every user may write to.
-        scratch: the writable folder.
-        address: an address on this machine at which the probe listens.
         message_key: the key of a shared memory segment.
-        prober: the probe's process ID.
         user_namespace: the name of the probe's user namespace.
         root: the device and inode of the probe's `/`.
     """
 
-    secret: str
-    outside: str
-    scratch: str
-    address: tuple[str, int]
     message_key: int
-    prober: int
     user_namespace: str
     root: tuple[int, int]
 
@@ -76,14 +66,6 @@ def root() -> tuple[int, int]:
     """Return the device and inode of this process's `/`."""
     found = os.stat("/")
     return found.st_dev, found.st_ino
-
-
-def read_secret(bait: Bait) -> None:
-    Path(bait.secret).read_text()
-
-
-def write_outside(bait: Bait) -> None:
-    (Path(bait.outside) / f"stray-{os.urandom(4).hex()}").write_text("x")
 
 
 def list_the_root(bait: Bait) -> None:
@@ -95,15 +77,8 @@ def list_the_root(bait: Bait) -> None:
 
 def fill_the_scratch(bait: Bait) -> None:
     with open(Path(bait.scratch, "large"), "wb") as file:
-        for _mebibyte in range(2 * PROBE_SCRATCH_BYTES // 2**20):
+        for _mebibyte in range(2 * SCRATCH_BYTES // 2**20):
             file.write(bytes(2**20))
-
-
-def fork(_bait: Bait) -> None:
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    os.waitpid(child, 0)
 
 
 def start_a_program(_bait: Bait) -> None:
@@ -120,24 +95,8 @@ def open_a_local_socket(_bait: Bait) -> None:
     socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).close()
 
 
-def connect_on_the_machine(bait: Bait) -> None:
-    host, port = bait.address
-    with socket.socket() as client:
-        client.settimeout(5)
-        client.connect((host.encode(), port))  # a str would need a codec that may be hidden
-
-
-def trace_a_process(_bait: Bait) -> None:
-    with _unless(errno.ESRCH):
-        syscalls.call("ptrace", 16, -1, 0, 0)  # attach to a process that does not exist
-
-
 def read_a_process(_bait: Bait) -> None:
     syscalls.call("process_vm_readv", os.getpid(), None, 0, None, 0, 0)
-
-
-def signal_the_prober(bait: Bait) -> None:
-    os.kill(bait.prober, 0)
 
 
 def signal_its_group(_bait: Bait) -> None:
@@ -145,7 +104,7 @@ def signal_its_group(_bait: Bait) -> None:
 
 
 def limit_the_prober(bait: Bait) -> None:
-    syscalls.call("prlimit64", bait.prober, 7, None, None)
+    syscalls.call("prlimit64", bait.process, 7, None, None)
 
 
 def be_told_by_signal(_bait: Bait) -> None:
@@ -211,36 +170,29 @@ def find_shared_memory(bait: Bait) -> None:
         raise OSError(code, os.strerror(code))
 
 
-def change_a_mode(bait: Bait) -> None:
-    before = os.stat(bait.secret).st_mode
-    os.chmod(bait.secret, stat.S_IMODE(before) ^ 1)
-    if os.stat(bait.secret).st_mode == before:
-        raise Prevented(errno.EPERM, "the mode did not change")
-
-
 def change_a_date(bait: Bait) -> None:
-    before = os.stat(bait.secret).st_mtime_ns
-    os.utime(bait.secret, ns=(before - 10**9, before - 10**9))
-    if os.stat(bait.secret).st_mtime_ns == before:
+    before = os.stat(bait.key).st_mtime_ns
+    os.utime(bait.key, ns=(before - 10**9, before - 10**9))
+    if os.stat(bait.key).st_mtime_ns == before:
         raise Prevented(errno.EPERM, "the date did not change")
 
 
 def cut_off_a_file(bait: Bait) -> None:
-    os.truncate(bait.secret, os.stat(bait.secret).st_size)
+    os.truncate(bait.key, os.stat(bait.key).st_size)
 
 
 def empty_a_file_open_for_reading(bait: Bait) -> None:
-    os.close(os.open(bait.secret, os.O_RDONLY | os.O_TRUNC))
+    os.close(os.open(bait.key, os.O_RDONLY | os.O_TRUNC))
 
 
 def empty_a_file_open_for_nothing(bait: Bait) -> None:
-    os.close(os.open(bait.secret, os.O_ACCMODE | os.O_TRUNC))
+    os.close(os.open(bait.key, os.O_ACCMODE | os.O_TRUNC))
 
 
 def open_by_a_structure(bait: Bait) -> None:
     """Open a file by arguments that no filter can read."""
     how = (os.O_RDONLY | os.O_CLOEXEC).to_bytes(8, "little") + bytes(16)
-    os.close(syscalls.call("openat2", _AT_FDCWD, os.fsencode(bait.secret) + b"\0", how, len(how)))
+    os.close(syscalls.call("openat2", _AT_FDCWD, os.fsencode(bait.key) + b"\0", how, len(how)))
 
 
 def change_how_a_file_is_kept(bait: Bait) -> None:
@@ -325,7 +277,7 @@ def ask_for_a_lease(bait: Bait) -> None:
 
 
 def be_told_of_changes(bait: Bait) -> None:
-    folder = os.open(os.path.dirname(bait.secret), os.O_RDONLY)
+    folder = os.open(os.path.dirname(bait.key), os.O_RDONLY)
     try:
         with _unless(errno.EINVAL):
             fcntl.fcntl(folder, fcntl.F_NOTIFY, 0)
@@ -375,7 +327,7 @@ def page_out(_bait: Bait) -> None:
 
 
 def measure_the_disk(bait: Bait) -> None:
-    os.statvfs(bait.secret)
+    os.statvfs(bait.key)
 
 
 def start_watching(_bait: Bait) -> None:
@@ -388,41 +340,33 @@ def watch_a_folder(bait: Bait) -> None:
 
 
 def read_anothers_priority(bait: Bait) -> None:
-    os.getpriority(os.PRIO_PROCESS, bait.prober)
+    os.getpriority(os.PRIO_PROCESS, bait.process)
 
 
 def read_anothers_session(bait: Bait) -> None:
-    os.getsid(bait.prober)
+    os.getsid(bait.process)
 
 
 def read_anothers_group(bait: Bait) -> None:
-    os.getpgid(bait.prober)
+    os.getpgid(bait.process)
 
 
 def read_anothers_processors(bait: Bait) -> None:
-    os.sched_getaffinity(bait.prober)
+    os.sched_getaffinity(bait.process)
 
 
 @contextlib.contextmanager
 def _reading(bait: Bait) -> Iterator[int]:
-    descriptor = os.open(bait.secret, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(bait.key, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def see_the_prober(bait: Bait) -> None:
-    os.kill(bait.prober, 0)
-
-
 def stay_in_the_users_namespace(bait: Bait) -> None:
     if os.readlink("/proc/self/ns/user") != bait.user_namespace:
         raise Prevented(errno.EPERM, "another namespace of users")
-
-
-def be_root(_bait: Bait) -> None:
-    os.setresuid(0, 0, 0)
 
 
 def mount_something(bait: Bait) -> None:
@@ -452,39 +396,28 @@ def open_many_files(_bait: Bait) -> None:
             os.close(descriptor)
 
 
-def write_a_large_file(bait: Bait) -> None:
-    # Python ignores the signal SIGXFSZ and gets an error instead.
-    with open(Path(bait.scratch, "longest"), "wb") as file:
-        file.truncate(FILE_BYTES + 1)
-
-
 def take_much_memory(_bait: Bait) -> None:
     import mmap
 
     mmap.mmap(-1, MEMORY_BYTES + 2**20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
 
 
-FILE_BYTES, MEMORY_BYTES = 2**16, 2**28
-
-# For each layer, the attempts that it must prevent by itself.
-MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
+# For each layer, the attempts that it must prevent by itself, besides those of the self-test.
+_MORE: dict[str, tuple[Callable[[Bait], None], ...]] = {
     USER_NAMESPACE: (stay_in_the_users_namespace,),
-    PID_NAMESPACE: (see_the_prober,),
-    NET_NAMESPACE: (connect_on_the_machine,),
     IPC_NAMESPACE: (find_shared_memory,),
-    MOUNT_NAMESPACE: (read_secret, write_outside, list_the_root, fill_the_scratch),
-    ORDINARY_USER: (be_root,),
+    MOUNT_NAMESPACE: (list_the_root, fill_the_scratch),
     CAPABILITIES: (hold_a_capability, mount_something),
     NO_NEW_PRIVILEGES: (gain_privileges,),
-    RLIMITS: (open_many_files, write_a_large_file, take_much_memory),
-    LANDLOCK: (read_secret, write_outside, list_the_root),
-    AUDIT_HOOK: (read_secret, start_a_program),
+    RLIMITS: (open_many_files, take_much_memory),
+    LANDLOCK: (list_the_root,),
+    AUDIT_HOOK: (start_a_program,),
     SECCOMP: (
-        *(fork, start_a_program, open_a_socket, open_a_local_socket, connect_on_the_machine, trace_a_process),
-        *(read_a_process, signal_the_prober, signal_its_group, limit_the_prober, be_told_by_signal),
+        *(start_a_program, open_a_socket, open_a_local_socket, read_a_process, signal_its_group),
+        *(limit_the_prober, be_told_by_signal),
         *(outlive_its_parent, keep_a_key, set_up_io_uring, load_bpf, watch_page_faults, watch_performance),
         *(hide_what_it_holds_open, make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
-        *(change_a_mode, change_a_date, cut_off_a_file, empty_a_file_open_for_reading, empty_a_file_open_for_nothing),
+        *(change_a_date, cut_off_a_file, empty_a_file_open_for_reading, empty_a_file_open_for_nothing),
         *(open_by_a_structure, change_how_a_file_is_kept, kill_itself, kill_its_thread, queue_a_signal),
         *(queue_a_signal_for_its_thread, set_a_timer_that_kills, be_told_of_a_message, limit_its_own_time),
         *(limit_its_own_time_the_old_way, limit_its_own_calls, filter_its_own_calls, lock_a_file),
@@ -494,6 +427,7 @@ MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
         *(read_anothers_group, read_anothers_processors),
     ),
 }
+MUST_FAIL = {layer: (*PREVENTED.get(layer, ()), *_MORE.get(layer, ())) for layer in (*LAYERS[STRONG], *LAYERS[PROCESS])}
 
 
 def start_a_thread(_bait: Bait) -> None:
@@ -512,18 +446,6 @@ def pair_sockets(_bait: Bait) -> None:
     right.recv(1)
     left.close()
     right.close()
-
-
-def read_python(_bait: Bait) -> None:
-    import importlib.util
-
-    for name in ("jax", "jaxlib", "numpy"):
-        found = importlib.util.find_spec(name)
-        if found is None or found.origin is None:
-            raise OSError(errno.ENOENT, f"{name} is not visible")
-        Path(found.origin).read_bytes()
-    Path(os.__file__).read_bytes()
-    Path(rlimits.__file__).read_bytes()
 
 
 def use_the_scratch(bait: Bait) -> None:
@@ -559,7 +481,7 @@ def read_its_own_limits(_bait: Bait) -> None:
 
 
 MUST_WORK: tuple[Callable[[Bait], None], ...] = (
-    *(start_a_thread, pair_sockets, read_python, use_the_scratch, read_its_own_state, use_devices, signal_itself),
+    *(*HONEST, start_a_thread, pair_sockets, use_the_scratch, read_its_own_state, use_devices, signal_itself),
     *(lock_its_own_file, read_its_own_limits),
 )
 
@@ -575,49 +497,3 @@ class _unless:  # noqa: N801  (read as a statement)
 
     def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> bool:
         return isinstance(error, OSError) and error.errno in self.codes
-
-
-def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[str, Exception | None]:
-    """Make each attempt, and return for each the error that prevented it, or None if it succeeded."""
-    found: dict[str, Exception | None] = {}
-    for attempt in attempts:
-        try:
-            attempt(bait)
-            found[attempt.__name__] = None
-        except (OSError, ImportError, LookupError) as error:  # the last two: a hidden module or codec
-            found[attempt.__name__] = error
-    return found
-
-
-def how_prevented(error: Exception | None) -> str:
-    """Return in words how an attempt was prevented, or '' if it succeeded."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error) or type(error).__name__
-    return "" if error is None else f"{type(error).__name__}: {error}"
-
-
-def may_pass(error: BaseException | None, attempt: str = "") -> bool:
-    """Return whether an error proves nothing, since it may be gone the next time: the machine was short of something.
-
-    Args:
-        error: the error from an attempt, or from entering a layer.
-        attempt: the attempt's name; for some attempts, such an error means that a limit works.
-    """
-    if isinstance(error, OSError):
-        if isinstance(error, TimeoutError | ChildProcessError):
-            return True
-        return error.errno in _SHORT_OF_SOMETHING and error.errno != _BY_A_LIMIT.get(attempt)
-    return isinstance(error, MemoryError) or (error is not None and may_pass(error.__cause__))
-
-
-_SHORT_OF_SOMETHING = frozenset(
-    (
-        *(errno.EAGAIN, errno.ENOMEM, errno.ENOBUFS, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT),
-        *(errno.EINTR, errno.EIO, errno.EBUSY, errno.EUSERS, errno.ETIMEDOUT),
-    )
-)
-_BY_A_LIMIT = {
-    fill_the_scratch.__name__: errno.ENOSPC,
-    open_many_files.__name__: errno.EMFILE,
-    take_much_memory.__name__: errno.ENOMEM,
-}
