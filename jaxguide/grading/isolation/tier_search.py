@@ -176,7 +176,7 @@ def _replies(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
     """
     top = str(Path(__file__).parents[3])
     places = [top, *(entry for entry in sys.path if entry and entry != top)]
-    kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
+    kept = ("TMPDIR", "LD_LIBRARY_PATH")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment |= {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
