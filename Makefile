@@ -21,7 +21,7 @@ PYTEST := $(IN_VENV) pytest -q -n auto --maxprocesses 2 --dist worksteal
 # If it is set for all programs, each test process would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help start test test-all lint print clean
+.PHONY: help start test test-all examples lint print clean
 .NOTPARALLEL:
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo '                    BROWSER=none prints the address; WORKSPACE=folder PORT=8888 IP=0.0.0.0'
 	@echo 'make test           run the tests (ARGS="-k card" selects)'
 	@echo 'make test-all       run all tests but those that take hours (ARGS="-m hours" runs these)'
+	@echo 'make examples       compare the documented examples with the installed JAX'
 	@echo 'make lint           check style and types'
 	@echo 'make print          print the students'"'"' notebooks from the books'
 	@echo 'make clean          delete what was built, including .venv, but never a workspace'
@@ -43,6 +44,10 @@ test: $(VENV)/.dev
 test-all: $(VENV)/.dev
 	$(PYTEST) -m 'not hours' $(ARGS)
 
+examples: $(VENV)/.dev
+	$(VENV)/bin/python tools/documented_examples.py coverage
+	$(VENV)/bin/python tools/documented_examples.py drift
+
 lint: $(VENV)/.dev
 	$(IN_VENV) ruff check
 	$(IN_VENV) ruff format --check
@@ -53,7 +58,7 @@ print: $(VENV)/.notebook
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find jaxguide tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find jaxguide tools tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each step writes its stamp file last, so a step that failed runs again.
 $(VENV)/.made:

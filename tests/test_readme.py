@@ -30,7 +30,6 @@ ELSEWHERE = {
     "jaxguide watch": "tests/student/test_watch_in_docs.py",
     "jaxguide start --course physics.zip --workspace physics": "tests/student/test_handed_out.py",
 }
-SLOW = {"jaxguide coverage --json"}  # it judges every exercise, as tests/proving/test_course.py does
 STATUS = {"jaxguide check my_answers.py two_samples": 1}
 # Some of what each page's program prints.
 PRINTS = {
@@ -57,8 +56,7 @@ OTHER_OPTIONS = {"--prove", "--no-deps", "--python", "--resolution", "--compile-
 FILES = {"jaxguide.po"}  # file names that look like names of modules
 IMAGES_LIMIT_BYTES = 300_000
 
-WITH_COMMANDS = [page for page in PAGES if {one.line for one in documents.commands(page)} - {*ELSEWHERE, *SLOW}]
-WITH_SLOW_COMMANDS = [page for page in PAGES if {one.line for one in documents.commands(page)} & SLOW]
+WITH_COMMANDS = [page for page in PAGES if {one.line for one in documents.commands(page)} - {*ELSEWHERE}]
 WITH_A_PROGRAM = [page for page in PAGES if documents.program(page)]
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=documents.name)
@@ -93,7 +91,7 @@ def test_each_block_is_run_by_a_test(page: Path) -> None:
 
 
 def test_what_runs_elsewhere_is_shown_and_run_there() -> None:
-    assert {command.line for page in PAGES for command in documents.commands(page)} >= {*ELSEWHERE, *SLOW, *STATUS}
+    assert {command.line for page in PAGES for command in documents.commands(page)} >= {*ELSEWHERE, *STATUS}
     for command, where in ELSEWHERE.items():
         assert command.removeprefix("jaxguide ") in (ROOT / where).read_text(), command
 
@@ -101,18 +99,10 @@ def test_what_runs_elsewhere_is_shown_and_run_there() -> None:
 @ON_THE_NEWEST
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=documents.name)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
-    _run([one for one in documents.commands(page) if one.line not in {*ELSEWHERE, *SLOW}], folder)
-
-
-@pytest.mark.hours(reason="it judges all exercises, which CI proves")
-@pytest.mark.parametrize("page", WITH_SLOW_COMMANDS, ids=documents.name)
-def test_the_slow_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
-    _run([one for one in documents.commands(page) if one.line in SLOW], folder)
-
-
-def _run(commands: list[documents.Command], folder: Path) -> None:
     checker = doctest.OutputChecker()
-    for command in commands:
+    for command in documents.commands(page):
+        if command.line in ELSEWHERE:
+            continue
         done = subprocess.run(
             [sys.executable, "-m", *shlex.split(command.line)],
             capture_output=True,

@@ -25,8 +25,6 @@ _COMMANDS = {
     "export": "jaxguide.cli.export:export",
     "verify": "jaxguide.cli.for_authors:verify",
     "print": "jaxguide.cli.for_authors:print_",
-    "coverage": "jaxguide.cli.for_authors:coverage",
-    "drift": "jaxguide.cli.for_authors:drift",
     "completion": "jaxguide.cli.completion:completion",
     "doctor": "jaxguide.cli.doctor:doctor",
 }

@@ -1,4 +1,4 @@
-"""The commands for authors and maintainers: `verify`, `print`, `coverage` and `drift`."""
+"""The commands for authors: `verify` and `print`."""
 
 import os
 import sys
@@ -412,53 +412,3 @@ def _write_zip(path: Path, content: bytes) -> None:
     except OSError as error:
         raise click.ClickException(str(error)) from None
     click.echo(_("Written: {file}").format(file=path))
-
-
-@click.command(short_help="List the documented examples that exercises reproduce.")
-@course_option
-@json_option
-def coverage(folder: Path | None, as_json: bool) -> None:
-    """List the documented examples that the course's exercises reproduce.
-
-    \b
-    Example: jaxguide coverage --json
-    """
-    from jaxguide.proving.documented_examples import measure_coverage
-
-    with judged_course(folder, as_json=as_json) as course:
-        found = measure_coverage(course)
-    if as_json:
-        print_json(found.to_plain())
-        return
-    for example, exercise in found.by_exercise.items():
-        click.echo(f"{example}  {exercise}")
-    words = _("{reproduced} of {documented} documented examples are reproduced by graded exercises.")
-    click.echo(words.format(reproduced=len(found.by_exercise), documented=len(found.documented)))
-
-
-@click.command(short_help="Compare the documented examples with the installed JAX.")
-@course_option
-@json_option
-def drift(folder: Path | None, as_json: bool) -> None:
-    """Compare each documented example with what the installed JAX does; run this on each new release.
-
-    The exit status is 1 if an example differs from what the ledger records.
-
-    \b
-    Example: jaxguide drift --json
-    """
-    import jax
-
-    from jaxguide.proving.documented_examples import NEWLY_CHANGED, STATES, measure_drift
-
-    with judged_course(folder, as_json=as_json) as course:
-        found = list(measure_drift(course))
-    counts = {state: sum(one.state == state for one in found) for state in STATES}
-    if as_json:
-        print_json({"jax": jax.__version__, "counts": counts, "examples": [one.to_plain() for one in found]})
-    else:
-        for one in found:
-            note = one.got or one.setting or (_("since JAX {version}").format(version=one.since) if one.since else "")
-            click.echo(f"{one.example:6} {one.state:14} {note or one.says}")
-        click.echo(f"JAX {jax.__version__}: " + ", ".join(f"{state} {count}" for state, count in counts.items()))
-    sys.exit(1 if counts[NEWLY_CHANGED] else 0)

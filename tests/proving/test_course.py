@@ -14,7 +14,6 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.printer import notebook_text, print_book, printed_cells, script_text, stale_files
-from jaxguide.proving.documented_examples import Coverage
 from jaxguide.proving.proof import Proof
 from jaxguide.proving.prover import prove_course
 
@@ -73,11 +72,6 @@ def test_every_example_of_a_lessons_section_stands_on_an_exercise(whole_course: 
     section = {f"{source}-{number:02}" for number in range(first, last + 1)}
     claimed = {example for exercise in whole_course.books[topic].exercises for example in exercise.reproduces}
     assert section == claimed
-
-
-def test_coverage_counts_what_is_missing() -> None:
-    found = Coverage(("a", "b"), {"a": "exercise"})
-    assert found.to_plain() == {"documented": 2, "reproduced": 1, "missing": ["b"]}
 
 
 def test_the_last_of_four_hints_is_a_task_like_it_worked_out(whole_course: Course) -> None:

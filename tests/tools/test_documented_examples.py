@@ -1,23 +1,15 @@
-"""Test what `jaxguide drift` reports about the documented examples on the installed JAX."""
+"""Test what `tools/documented_examples.py` reports about the documented examples on the installed JAX."""
 
 import dataclasses
-import importlib
 import json
 
+import documented_examples
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from documented_examples import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, measure_drift
 
-from jaxguide.cli import main
 from jaxguide.course import ledger
 from jaxguide.course.books.library import Course
-from jaxguide.proving.documented_examples import (
-    AS_DOCUMENTED,
-    NEWLY_CHANGED,
-    NOT_COMPARED,
-    WITH_SETTING,
-    Drift,
-    measure_drift,
-)
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +51,27 @@ def test_what_comes_out_otherwise_is_newly_changed_and_nothing_else_is(course: C
     assert "expected" in after["S0-41"].got
 
 
-def test_the_command_counts_and_its_status_says_whether_anything_is_new(
+def run(course: Course, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
+    monkeypatch.setattr("jaxguide.cli.common.read_course", lambda *unused, **options: course)
+    return CliRunner().invoke(documented_examples.main, arguments)
+
+
+def test_drift_counts_and_its_status_says_whether_anything_is_new(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Imported while `read_course` is replaced, the module would keep the replacement.
-    importlib.import_module("jaxguide.cli.for_authors")
-    monkeypatch.setattr("jaxguide.cli.common.read_course", lambda *unused, **options: course)
-    done = CliRunner().invoke(main, ["drift", "--json"])
+    done = run(course, monkeypatch, "drift", "--json")
     said = json.loads(done.stdout)
     assert (done.exit_code, said["counts"][NEWLY_CHANGED]) == (0, 0)
     assert sum(said["counts"].values()) == len(said["examples"]) == len(ledger.entries())
     with ledger.corrupted("S0-41", "today"):
-        done = CliRunner().invoke(main, ["drift"])
+        done = run(course, monkeypatch, "drift")
     assert done.exit_code == 1
     assert "newly changed 1" in done.stdout
+
+
+def test_coverage_counts_what_is_missing(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed = {example for one in course.exercises.values() for example in one.reproduces}
+    done = run(course, monkeypatch, "coverage", "--json")
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said["reproduced"]) == (1, len(claimed))
+    assert set(said["missing"]) == set(ledger.entries()) - claimed

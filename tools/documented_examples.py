@@ -1,9 +1,13 @@
-"""Tell which documented examples the course reproduces, and how each comes out on the installed JAX."""
+"""Print which documented examples the course reproduces, and how each comes out on the installed JAX."""
 
 import dataclasses
+import sys
 from collections.abc import Iterator
-from typing import Any
 
+import click
+import jax
+
+from jaxguide.cli.common import json_option, judged_course, print_json
 from jaxguide.course import ledger
 from jaxguide.course.books.book import run_answer
 from jaxguide.course.books.library import Course
@@ -43,8 +47,62 @@ class Drift:
     since: str = ""
     got: str = ""
 
-    def to_plain(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Look up the documented examples that the bundled course reproduces.
+
+    \b
+    Example: python tools/documented_examples.py drift --json
+    """
+
+
+@main.command()
+@json_option
+def coverage(as_json: bool) -> None:
+    """List the documented examples that exercises reproduce.
+
+    An example counts only if a check compares it with the ledger's record. The exit status is 1 if one is missing.
+    """
+    with judged_course(None, as_json=as_json) as course:
+        found = measure_coverage(course)
+    documented = list(ledger.entries())
+    missing = [example for example in documented if example not in found]
+    if as_json:
+        print_json({"documented": len(documented), "reproduced": len(found), "missing": missing})
+    else:
+        for example in documented:
+            click.echo(f"{example:6} {found.get(example, 'missing')}")
+        click.echo(f"{len(found)} of {len(documented)} documented examples are reproduced by graded exercises.")
+    sys.exit(1 if missing else 0)
+
+
+@main.command()
+@json_option
+def drift(as_json: bool) -> None:
+    """Compare each documented example with what the installed JAX does; run this on each new release.
+
+    The exit status is 1 if an example differs from what the ledger records.
+    """
+    with judged_course(None, as_json=as_json) as course:
+        found = list(measure_drift(course))
+    counts = {state: sum(one.state == state for one in found) for state in STATES}
+    if as_json:
+        print_json({"jax": jax.__version__, "counts": counts, "examples": [dataclasses.asdict(one) for one in found]})
+    else:
+        for one in found:
+            note = one.got or one.setting or (f"since JAX {one.since}" if one.since else one.says)
+            click.echo(f"{one.example:6} {one.state:14} {note}")
+        click.echo(f"JAX {jax.__version__}: " + ", ".join(f"{state} {count}" for state, count in counts.items()))
+    sys.exit(1 if counts[NEWLY_CHANGED] else 0)
+
+
+def measure_coverage(course: Course) -> dict[str, str]:
+    """Return the documented examples that a course with its keys reproduces: example -> exercise."""
+    found: dict[str, str] = {}
+    for exercise in course.exercises.values():
+        found |= dict.fromkeys(sorted(reproduced(course.book_of(exercise), exercise)), exercise.name)
+    return found
 
 
 def measure_drift(course: Course) -> Iterator[Drift]:
@@ -100,24 +158,5 @@ def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
     return (result.trouble or result.message) + got
 
 
-@dataclasses.dataclass(frozen=True)
-class Coverage:
-    """All documented examples, and the exercise that reproduces each of those that are reproduced."""
-
-    documented: tuple[str, ...]
-    by_exercise: dict[str, str]
-
-    @property
-    def missing(self) -> list[str]:
-        return [example for example in self.documented if example not in self.by_exercise]
-
-    def to_plain(self) -> dict[str, Any]:
-        return {"documented": len(self.documented), "reproduced": len(self.by_exercise), "missing": self.missing}
-
-
-def measure_coverage(course: Course) -> Coverage:
-    """Return the proven coverage: an example counts only if a check compares it with the ledger's record."""
-    by_exercise: dict[str, str] = {}
-    for exercise in course.exercises.values():
-        by_exercise |= dict.fromkeys(sorted(reproduced(course.book_of(exercise), exercise)), exercise.name)
-    return Coverage(tuple(ledger.entries()), by_exercise)
+if __name__ == "__main__":
+    main()
