@@ -577,13 +577,41 @@ def try_out(kind, situation):
 check(try_out)
 
 # %% [markdown]
-# Now the whole table, measured on your JAX, beside what the guide says. `≠` marks where they differ. Look at the
-# two rows with "in a scan of 3 under grad": there even the "guaranteed" `io_callback` does not run in each step.
-
-# %%
-from jaxguide.callbacks import callback_table
-
-callback_table()
+# Here is the whole table: how often each kind runs, beside how often plain Python would call the host. Numbers in
+# **bold** differ from that, and `≠` marks where the guide says something else. Look at the two rows under `grad` with a
+# scan: there even the "guaranteed" `io_callback` does not run in each step.
+#
+# | situation | Python | `pure_callback` | `io_callback` | + `ordered=True` | `debug.callback` | + `ordered=True` |
+# | --- | --- | --- | --- | --- | --- | --- |
+# | gives a value back | yes | yes | yes | yes | no | no |
+# | `jit` | 1 | 1 | 1 | 1 | 1 | 1 |
+# | `vmap` over 3 rows | 3 | refused (a) ≠ | 3 | refused (b) | 3 | 3 |
+# | the same, `vmap_method="sequential"` | 3 | 3 | - | - | - | - |
+# | `grad` | 1 | refused (c) | refused (d) | refused (d) | 1 | 1 |
+# | `scan` of 3 steps | 3 | 3 | 3 | 3 | 3 | 3 |
+# | `while_loop` of 3 steps | 3 | 3 | 3 | 3 | 3 | 3 |
+# | 2 calls in each of 3 steps of a `map` | 6, in order | 6 | 6 | 6, in order | 6 | 6, in order |
+# | value not used | 1 | **0** | 1 | 1 | 1 | 1 |
+# | constant argument, in a scan of 3 | 3 | **1** | 3 | 3 | 3 | 3 |
+# | value not used, in a scan of 3 under `grad` | 3 | **0** | **0** ≠ | **0** ≠ | 3 | 3 |
+# | the same, constant argument | 3 | **0** | **1** ≠ | **1** ≠ | **1** | **1** |
+# | `vmap` of `cond`: 1 of 3 rows calls | 1 | **3** | refused (e) | refused (e) | **3** | **3** |
+# | `vmap` of `while_loop`: rows of 0, 1 and 2 steps | 3 | **6** | refused (f) | refused (g) | **6** | **6** |
+# | `checkpoint` under `grad` | 1 | **2** | refused (h) | refused (h) | **2** | **2** |
+#
+# Without `ordered=True`, the six calls of the `map` may come in any order. `pure_callback` has
+# `vmap_method="sequential"` in all rows but the third. This is what JAX says when it refuses:
+#
+# - (a) `NotImplementedError: vmap is only supported for the pure_callback primitive when vmap_method is one of` ...
+# - (b) ``ValueError: Cannot `vmap` ordered IO callback.``
+# - (c) `ValueError: Pure callbacks do not support JVP.`
+# - (d) `ValueError: IO callbacks do not support JVP.`
+# - (e) `NotImplementedError: IO effect not supported in vmap-of-cond.`
+# - (f) `Exception: Unordered IO effects not supported in while_loop with batched predicate`
+# - (g) `Exception: Ordered IO effects not supported in vmap.`
+# - (h) `NotImplementedError: Effects not supported in` ..., which goes on in other words since JAX 0.11.
+#
+# All this was measured on a CPU, and is the same with JAX 0.10.2, 0.11.2 and 0.12.0.1.
 
 # %% [markdown]
 # ### Order by effect, not by luck

@@ -16,10 +16,7 @@ from jax import lax
 
 from jaxguide.callbacks import (
     HostFunctionError,
-    callback_table,
     callback_timeline,
-    capabilities,
-    capability_table,
     host_errors,
     host_function,
     io_function,
@@ -76,7 +73,7 @@ ROOMS = ("keys", "callbacks", "debug", "tracing", "explain")
 # What helpers return or raise, and so no helpers.
 RESULTS = {
     *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyUse", "Use"),
-    *("CallbackTable", "Cell", "DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Site", "Timeline"),
+    *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Site", "Timeline"),
     *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Transcript", "Trouble"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
     *("SideEffects", "TooManyTracesError", "TraceCount", "Traces", "Edit", "Explanation", "Fix"),
@@ -198,14 +195,6 @@ def _unordered() -> Any:
 def _callback_timeline() -> Any:
     seen = callback_timeline(lambda x: lax.map(host_function(np.sin, elementwise=True), x), _given("row"))
     return len(seen.sites), len(seen.runs), seen.result
-
-
-def _callback_table() -> Any:
-    def few() -> Any:
-        return [one for one in capabilities.situations() if one.name in ("value", "vmap", "scan", "grad")]
-
-    with mock.patch.object(capability_table, "situations", few):
-        return callback_table().rows
 
 
 def _find_nan() -> Any:
@@ -330,7 +319,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "io_function": _io_function,
     "watch_value": _unordered,
     "callback_timeline": _callback_timeline,
-    "callback_table": _callback_table,
     "find_nan": _find_nan,
     "breakpoint_if_nonfinite": _breakpoint_if_nonfinite,
     "scripted_breakpoints": _scripted_breakpoints,

@@ -1,12 +1,10 @@
-"""Define checked host callbacks, and show what each kind of callback can do on the installed JAX."""
+"""Define checked host callbacks, and show when a program calls the host."""
 
 from typing import TYPE_CHECKING
 
 from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from jaxguide.callbacks.capabilities import Cell
-    from jaxguide.callbacks.capability_table import CallbackTable, callback_table
     from jaxguide.callbacks.errors import HostFunctionError, host_errors
     from jaxguide.callbacks.finite_differences import DerivativeError, Verification
     from jaxguide.callbacks.host import HostFunction, host_function
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
-    "CallbackTable": "capability_table",
-    "Cell": "capabilities",
     "DerivativeError": "finite_differences",
     "HostFunction": "host",
     "HostFunctionError": "errors",
@@ -24,7 +20,6 @@ _HOMES = {
     "Site": "timeline",
     "Timeline": "timeline",
     "Verification": "finite_differences",
-    "callback_table": "capability_table",
     "callback_timeline": "timeline",
     "host_errors": "errors",
     "host_function": "host",
@@ -34,8 +29,6 @@ _HOMES = {
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES)
 
 __all__ = [
-    "CallbackTable",
-    "Cell",
     "DerivativeError",
     "HostFunction",
     "HostFunctionError",
@@ -43,7 +36,6 @@ __all__ = [
     "Site",
     "Timeline",
     "Verification",
-    "callback_table",
     "callback_timeline",
     "host_errors",
     "host_function",

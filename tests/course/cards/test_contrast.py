@@ -11,8 +11,6 @@ import pytest
 from made_results import ALL
 
 from jaxguide.base.render.theme import EDGES
-from jaxguide.callbacks.capabilities import Cell
-from jaxguide.callbacks.capability_table import CallbackTable
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.cards import Card
 from jaxguide.course.progress import ExerciseProgress
@@ -85,7 +83,6 @@ PICTURES: dict[str, Callable[[], str]] = {
     "lines": lambda: show_lines(f, jnp.ones(3), 2).html,
     "doctor": doctor,
     "first NaN": lambda: find_nan(f, -jnp.ones(3), 2)._repr_html_(),
-    "callbacks": lambda: CallbackTable({"jit": {"pure_callback": Cell(1, 1)}}, "0.12", "cpu")._repr_html_(),
 }
 
 
