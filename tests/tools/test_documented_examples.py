@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import documented_examples
 import pytest
 from click.testing import CliRunner, Result
 
