@@ -153,7 +153,7 @@ class WorkerProcess:
         kept = tier_record.record_path()
         return {
             "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
-            "readable": [] if self._programs is None else [str(self._programs.folder)],
+            "unlisted": [] if self._programs is None else [str(self._programs.folder)],
             "programs": None if self._programs is None else self._programs.to_plain(),
             "runs_code": self._runs_code,
             "set_up": self._set_up.to_plain(),
