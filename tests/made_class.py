@@ -123,15 +123,6 @@ def made_class(tier: str = "strong") -> BatchResult:
 
 
 def _submission(student: str, results: list[ExerciseResult], place: int) -> SubmissionResult:
-    habits = {
-        one.name: {
-            "tries": 1 + (place + n) % 5,
-            "hints": (place * n) % 3,
-            "minutes": 2.5 * n + place % 7,
-        }
-        for n, one in enumerate(results)
-        if place % 2 == 0
-    }
     return SubmissionResult(
         Path(f"class/{student}/random_numbers.ipynb"),
         student,
@@ -142,7 +133,6 @@ def _submission(student: str, results: list[ExerciseResult], place: int) -> Subm
         tier="strong",
         course_digest="d" * 64,
         versions=VERSIONS,
-        habits=habits,
         cpu_s=1.25,
         wall_s=2.5,
         memory_bytes=200 * 2**20,

@@ -22,9 +22,9 @@ _LOCK_LIMIT_S = 5.0
 
 @dataclasses.dataclass
 class ExerciseProgress:
-    """Progress in one exercise: whether it passed, ids of the answers checked, hints read, the locked guess, times.
+    """Progress in one exercise: whether it passed, ids of the answers checked, hints read, the locked guess, the start.
 
-    `started_s` and `passed_s` are the times of the first check and the first pass in seconds since 1970, or None.
+    `started_s` is the time of the first check in seconds since 1970, or None.
     """
 
     passed: bool = False
@@ -32,7 +32,6 @@ class ExerciseProgress:
     hints: int = 0
     guess: str | None = None
     started_s: float | None = None
-    passed_s: float | None = None
 
     @property
     def tries(self) -> int:
@@ -53,12 +52,11 @@ _KINDS = {
     "hints": int,
     "guess": str | None,
     "started_s": float | int | None,
-    "passed_s": float | int | None,
 }
 
 
 def _entry(plain: dict[str, Any]) -> ExerciseProgress:
-    entry = ExerciseProgress(**plain)
+    entry = ExerciseProgress(**{name: value for name, value in plain.items() if name != "passed_s"})  # once recorded
     for name, kind in _KINDS.items():
         if not isinstance(getattr(entry, name), kind):
             raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
@@ -165,16 +163,14 @@ class Progress:
             return
         done, passed = self.of(result.name), result.verdict is Verdict.PASSED
         now_s = round(time.time())
-        when = {"started_s": now_s if done.started_s is None else done.started_s, "passed_s": done.passed_s}
-        if when["passed_s"] is None and (passed or result.reveal is not None):
-            when["passed_s"] = now_s
+        started_s = now_s if done.started_s is None else done.started_s
         if result.reveal is not None:
             result.note = done.guess if done.guess is not None else result.note
-            self.update(result.name, guess=result.note, passed=True, **when)
+            self.update(result.name, guess=result.note, passed=True, started_s=started_s)
             self.move_to(result.name)
             return
         attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
-        self.update(result.name, attempts=attempts, passed=done.passed or passed, **when)
+        self.update(result.name, attempts=attempts, passed=done.passed or passed, started_s=started_s)
         self.move_to(result.name)
 
     def _read(self) -> dict[str, ExerciseProgress]:

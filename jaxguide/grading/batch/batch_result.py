@@ -172,7 +172,6 @@ def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) ->
         cells=[*(cell for cell in old.cells if cell["lesson"] not in lessons), *new.cells],
         fingerprints={**old.fingerprints, **new.fingerprints},
         not_graded={**waiting, **new.not_graded},
-        habits={**old.habits, **new.habits},
     )
 
 

@@ -15,7 +15,6 @@ from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.control import GraderBroken
 from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.grader import GradeSettings, open_grader
-from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
 from jaxguide.grading.batch.store import RowKey, Store, StoreError, last_batch_in, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -226,7 +225,6 @@ class _Records:
             {"students": f.students, "replaced": sorted(f.replaced), "path": str(f.entry.path)}
             for f in self._line.files
         ]
-        self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files], self._course.identity)
         self._unconfirmed: list[tuple[int, str, int]] = []
         last = store.last_batch()
         only = None if self._settings.only is None else sorted(self._settings.only)
@@ -283,7 +281,6 @@ class _Records:
         Raises:
             GraderBroken, PoolLost, StoreError: see `ClassRun.grade`.
         """
-        path = Path(self._rows[place]["path"])
         try:
             result, source, passed = graded.result()
         except (GraderBroken, PoolLost):
@@ -291,7 +288,7 @@ class _Records:
         except GraderError as error:
             self._record(place, key, self._failed(place, key, str(error)))
             return
-        result = dataclasses.replace(result, student=key.student, habits=self._habits.get(path, {}))
+        result = dataclasses.replace(result, student=key.student)
         row = self._record(place, key, result)
         self._unconfirmed = [one for one in self._unconfirmed if one[1] != source or one[2] >= passed]
         self._unconfirmed.append((row, source, passed))

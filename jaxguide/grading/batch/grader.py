@@ -16,7 +16,7 @@ from jaxguide.course.books import digest
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judging.compilation_cache import KeptPrograms, compiled_once
+from jaxguide.course.judging.compilation_cache import PROGRAMS, KeptPrograms, compiled_once
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.limits import Limits
@@ -36,11 +36,10 @@ from jaxguide.grading.intake.reading import CourseText, ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.workers import public_programs
 from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
 from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.session import Session, Surroundings
-from jaxguide.grading.workers.shared_programs import OWN, VALUES, fill, folder_of, prune
+from jaxguide.grading.workers.shared_programs import OWN, SHARED, VALUES, folder_of, prune, share
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 
@@ -209,7 +208,7 @@ class Grader:
         fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
         programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
             a lesson that are missing from the `compile_cache` are compiled first, for all workers.
-        lent: a folder of programs that workers load instead of the public ones of a lesson, for trusted code only.
+        lent: a folder of programs that workers load instead of those in the `compile_cache`.
 
     Raises:
         GraderError: the isolation tier is not supported on this machine, or it is too weak for untrusted submissions.
@@ -328,9 +327,11 @@ class Grader:
         if topic in self._prepared or self._lent is not None or self.programs is None or cache is None:
             return
         if not (cache / topic).exists():
-            public_programs.listen()
+            before = set(self.programs.glob(PROGRAMS))
             self._rehearse(self.course.books[topic])
-            fill(cache / topic, self.programs)
+            share(cache, set(self.programs.glob(PROGRAMS)) - before)
+            with contextlib.suppress(OSError):
+                (cache / topic).touch()
         prune(cache)
         self._prepared.add(topic)
 
@@ -360,15 +361,15 @@ class Grader:
 
     def _around(self, topic: str) -> Surroundings:
         set_up = WorkerSetUp.of(self.course, topic)
-        return dataclasses.replace(self._surroundings, programs=self._programs(topic), set_up=set_up)
+        return dataclasses.replace(self._surroundings, programs=self._programs(), set_up=set_up)
 
-    def _programs(self, topic: str) -> ProgramFolder | None:
+    def _programs(self) -> ProgramFolder | None:
         if self._fill is not None:
             return ProgramFolder(self._fill, is_filled=True)
         if self._lent is not None:
             return ProgramFolder(self._lent)
         cache = self.settings.compile_cache
-        return ProgramFolder(cache / topic) if cache is not None and is_safe(cache / topic) else None
+        return ProgramFolder(cache / SHARED) if cache is not None and is_safe(cache / SHARED) else None
 
     def read(self, path: Path, content: bytes) -> ReadSubmission:
         """Read a file in a limited process, or in this one if it is the user's own.

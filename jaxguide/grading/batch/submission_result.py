@@ -14,6 +14,9 @@ from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.intake.student_names import joined
 from jaxguide.grading.workers import wire
 
+# Fields that earlier versions recorded.
+_OF_EARLIER_VERSIONS = ("withheld_repairs", "habits")
+
 
 class State(enum.StrEnum):
     """The state of a row of a batch. Only `GRADED` and `UNREADABLE` are final."""
@@ -67,7 +70,6 @@ class SubmissionResult:
         layers: the tier's layers as plain data: what each protects against, whether it holds, and if not, why.
         course_digest: digest of the course and the JAX version, see `course_state_digest`.
         versions: the versions of Python, jax, jaxlib, numpy and jaxguide in the worker.
-        habits: exercise -> the student's `Habit` as plain data.
         cpu_s: processor time of the workers.
         wall_s: elapsed time.
         memory_bytes: the highest peak memory among the workers, without memory shared with other processes.
@@ -90,7 +92,6 @@ class SubmissionResult:
     layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     course_digest: str = ""
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
-    habits: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     cpu_s: float = 0.0
     wall_s: float = 0.0
     memory_bytes: int = 0
@@ -129,5 +130,5 @@ class SubmissionResult:
     def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
         """Build a result from the output of `to_plain`; `read` must be the inverse of its `write`."""
         results = [plain_result.from_plain(one, read) for one in plain["results"]]
-        plain = {name: value for name, value in plain.items() if name != "withheld_repairs"}  # of earlier versions
+        plain = {name: value for name, value in plain.items() if name not in _OF_EARLIER_VERSIONS}
         return cls(**{**plain, "path": Path(plain["path"]), "state": State(plain["state"]), "results": results})

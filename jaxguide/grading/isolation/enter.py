@@ -73,8 +73,9 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
     Args:
         tier: what `find_tier` returned.
         config: 'hidden', the folders and files that must not be seen; 'scratch'; what `enter_outer` added; and
-            optionally 'readable', more files and folders to show, 'scratch_bytes', the size limit of the scratch,
-            'cpu_s', processor time after which the system kills it, and 'landlock_version', the newest that is used.
+            optionally 'unlisted', folders whose files can be opened by name but not listed, 'scratch_bytes', the size
+            limit of the scratch, 'cpu_s', processor time after which the system kills it, and 'landlock_version', the
+            newest that is used.
 
     Raises:
         OSError, LandlockMissing, SeccompMissing: the system refuses a layer that the self-test could enter.
@@ -83,22 +84,25 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
     scratch = Path(config["scratch"])
     visible_paths.forget(hidden)
     if sys.platform.startswith("linux"):
-        readable = [*visible_paths.readable(), *map(Path, config.get("readable", ()))]
+        readable, unlisted = visible_paths.readable(), [Path(folder) for folder in config.get("unlisted", ())]
         if tier.uses(LANDLOCK) or tier.uses(MOUNT_NAMESPACE):
             visible_paths.remember_folders()
-        _enter_linux(tier, config, readable, visible_paths.touching(hidden, readable), scratch)
+        touching = visible_paths.touching(hidden, [*readable, *unlisted])
+        _enter_linux(tier, config, readable, unlisted, touching, scratch)
     elif tier.uses(RLIMITS):
         rlimits.limit_counts(None, config.get("cpu_s"))
     if tier.uses(AUDIT_HOOK):
         audit.add_audit_hook(hidden)
 
 
-def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidden: list[Path], scratch: Path) -> None:
+def _enter_linux(
+    tier: Tier, config: dict[str, Any], readable: list[Path], unlisted: list[Path], hidden: list[Path], scratch: Path
+) -> None:
     parent, user = os.getppid(), config.get("user")
     if tier.uses(MOUNT_NAMESPACE):
         owner = os.geteuid() if user is None else user
         namespaces.unshare([MOUNT_NAMESPACE])
-        mounts.enter(readable, hidden, scratch, int(config.get("scratch_bytes", SCRATCH_BYTES)), owner)
+        mounts.enter([*readable, *unlisted], hidden, scratch, int(config.get("scratch_bytes", SCRATCH_BYTES)), owner)
     if user is not None:
         privileges.become(user, tier.reads_as_root)
     if config.get("users_last"):
@@ -115,6 +119,6 @@ def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidde
         prctl(PR_SET_NO_NEW_PRIVS, 1)
     if tier.uses(LANDLOCK):
         writable = [scratch, Path(os.devnull)]
-        landlock.restrict_files(readable, writable, hidden, config.get("landlock_version"))
+        landlock.restrict_files(readable, unlisted, writable, hidden, config.get("landlock_version"))
     if tier.uses(SECCOMP):
         seccomp.filter_calls()

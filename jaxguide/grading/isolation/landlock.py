@@ -40,12 +40,17 @@ def version() -> int:
 
 
 def restrict_files(
-    readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence[Path], newest: int | None = None
+    readable: Iterable[Path],
+    unlisted: Iterable[Path],
+    writable: Iterable[Path],
+    hidden: Sequence[Path],
+    newest: int | None = None,
 ) -> None:
     """Refuse this process, irrevocably, all files but these, TCP, and signals to others (from kernel 6.12).
 
     Args:
         readable: files and folders that may be read, with everything below; missing ones are skipped.
+        unlisted: folders whose files may be read, but only by name; missing ones are skipped.
         writable: files and folders that may be read and written.
         hidden: folders and files that stay unreadable even if they are below a readable one.
         newest: use nothing that is newer than this version of Landlock, as on an older kernel; tests set it.
@@ -64,9 +69,10 @@ def restrict_files(
     except OSError as error:
         raise LandlockMissing(str(error)) from error
     try:
-        for path in readable:
-            for part in without(path, hidden):
-                _grant(ruleset, part, _READ & handled)
+        for paths, rights in ((readable, _READ), (unlisted, _READ_FILE)):
+            for path in paths:
+                for part in without(path, hidden):
+                    _grant(ruleset, part, rights & handled)
         for path in writable:
             _grant(ruleset, path, _WRITE & handled)
         try:

@@ -1,4 +1,4 @@
-"""Compute statistics of a class: distribution of marks, pass rates, results of checks, time and hints."""
+"""Compute statistics of a class: distribution of marks, pass rates, results of checks."""
 
 import collections
 import dataclasses
@@ -111,43 +111,3 @@ def checks_of(batch: BatchResult) -> list[CheckCount]:
                 not_checked=found.not_checked + is_open,
             )
     return sorted(counts.values(), key=lambda check: places[check.exercise])
-
-
-@dataclasses.dataclass(frozen=True)
-class Effort:
-    """How students worked on one exercise, as recorded in their workspaces.
-
-    Args:
-        column: the exercise.
-        students: the number of students with a record.
-        tries, hints: medians.
-        minutes: the median time from the first check to the first pass, None if it is not known for anyone.
-        read_hints: the number of students who read a hint.
-    """
-
-    column: Column
-    students: int
-    tries: float
-    hints: float
-    minutes: float | None
-    read_hints: int
-
-
-def efforts_of(batch: BatchResult) -> list[Effort]:
-    """Return how students worked, for each exercise that some workspace has a record of."""
-    efforts = []
-    for column in columns_of(batch):
-        known = [s.habits[column.name] for s in batch.counted if column.name in s.habits]
-        if known:
-            minutes = [one["minutes"] for one in known if one.get("minutes") is not None]
-            efforts.append(
-                Effort(
-                    column,
-                    len(known),
-                    statistics.median(one["tries"] for one in known),
-                    statistics.median(one["hints"] for one in known),
-                    statistics.median(minutes) if minutes else None,
-                    sum(one["hints"] > 0 for one in known),
-                )
-            )
-    return efforts

@@ -12,7 +12,7 @@ from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports.charts import histogram, in_words, legend, share_bar, stacked_bar
 from jaxguide.grading.reports.csv_tables import file_names
-from jaxguide.grading.reports.insight import Distribution, distribution_of, efforts_of, rates_of
+from jaxguide.grading.reports.insight import Distribution, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import rendered
@@ -48,7 +48,6 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
         "exercises": _exercises(batch),
         "misconceptions": _misconceptions(batch, named, names),
         "errors": [_error(one, names) for one in causes if not one.is_named],
-        "efforts": _efforts(batch),
         **record_view(batch, rows),
     }
 
@@ -217,21 +216,6 @@ def _error(one: Misconception, names: bool) -> dict[str, Any]:
         "met_by": _met_by(one.students) if names else "",
         "message": said,
     }
-
-
-def _efforts(batch: BatchResult) -> list[dict[str, Any]]:
-    """Return the time and hints of exercises for which workspaces recorded them."""
-    return [
-        {
-            "title": one.column.title,
-            "students": one.students,
-            "tries": f"{one.tries:g}",
-            "hints": f"{one.hints:g}",
-            "read_hints": _percent(one.read_hints / one.students),
-            "minutes": "\u2013" if one.minutes is None else f"{one.minutes:g}",
-        }
-        for one in efforts_of(batch)
-    ]
 
 
 def _percent(share: float | None) -> str:

@@ -14,7 +14,6 @@ from jaxguide.course.cards.shown import Shown, written
 from jaxguide.course.limits import Limits
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.cell_fates import CellFact, Fate
-from jaxguide.grading.batch.habits import Habit
 from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
@@ -45,7 +44,7 @@ _DIGITS = 12  # of each number of a fingerprint
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 # Fields that a document may lack.
-_OPTIONAL = {"members", "habits", "tier", "layers", "passed_over", "lessons"}
+_OPTIONAL = {"members", "tier", "layers", "passed_over", "lessons"}
 
 
 class NoResults(Exception):
@@ -169,7 +168,6 @@ def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
     runs = {name: _runs(text) for name, text in plain["fingerprints"].items()}
     found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, Shown)
     _require([CellFact(**{**one, "fate": Fate(one["fate"])}) for one in found.cells], list[CellFact])
-    _require([Habit(**one) for one in found.habits.values()], list[Habit])
     return found
 
 

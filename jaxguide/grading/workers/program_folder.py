@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class ProgramFolder:
-    """A folder of compiled programs for a worker.
+    """A folder of compiled programs for a worker, which isolation lets it open by name but not list.
 
     Args:
         folder: the folder, in the layout of JAX's compilation cache.
@@ -30,7 +30,7 @@ def use(folder: str, is_filled: bool) -> None:
         folder: the folder, in the layout of JAX's compilation cache. If it cannot be read, nothing happens.
         is_filled: whether to also save programs there; otherwise nothing is written.
     """
-    if not os.access(folder, os.R_OK | os.X_OK):
+    if not os.access(folder, os.X_OK):
         return
     import jax
 

@@ -1,4 +1,4 @@
-"""Save compilation time in workers: give them a read-only folder of programs compiled from the course's answers.
+"""Save compilation time in workers: let them load programs that were compiled from the key's answers.
 
 Each state of a course has a separate folder for each version of JAX. Of a user's folders, the most recent are kept.
 """
@@ -8,17 +8,15 @@ import hashlib
 import importlib.metadata
 import os
 import platform
-import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-from jaxguide.base.files import user_folder
-from jaxguide.grading.workers.public_programs import is_public
+from jaxguide.base.files import user_folder, write_whole
 
-OWN, VALUES = ".own", ".values"
+OWN, SHARED, VALUES = ".own", ".shared", ".values"
 # The packages whose code computes the key's values.
 _DECIDING = ("base", "compat", "code", "jaxpr", "course", "keys", "tracing", "callbacks", "debug", "grading")
 # The number of folders to keep, besides those used within a day, which may be in use.
@@ -26,21 +24,20 @@ KEPT = 8
 _IN_USE_S = 24 * 3600.0
 
 
-def fill(folder: Path, programs: Path) -> None:
-    """Create a lesson's folder, if it does not exist, with the public programs that this process has used so far.
+def share(folder: Path, programs: Iterable[Path]) -> None:
+    """Copy programs that were compiled from the key's answers to the folder from which workers load them.
 
-    Workers can read, load and call what is there. A compiled `mean` is no secret; the compiled answer to an exercise is
-    the key. If the disk refuses, no folder is created and workers compile for themselves.
+    Some of them are the key. But workers can only open files there by name, and a program's name contains a hash of
+    what it was compiled from: only code that compiles the same program finds it. If the disk refuses, workers compile
+    for themselves.
 
     Args:
-        folder: the folder of one lesson.
-        programs: the folder to which this process saves what it compiles.
+        folder: the folder of one state of a course, see `folder_of`.
+        programs: files of JAX's compilation cache.
     """
-    if not folder.exists():
-        with contextlib.suppress(OSError), new_folder(folder) as part:
-            for path in [path for path in programs.iterdir() if is_public(path.name)]:
-                shutil.copyfile(path, part / path.name)
-                (part / path.name).chmod(0o644)  # a worker may run as a user of its own
+    with contextlib.suppress(OSError):
+        for path in programs:
+            write_whole(folder / SHARED / path.name, path.read_bytes(), 0o644)  # a worker may run as another user
 
 
 def prune(used: Path) -> None:
@@ -62,8 +59,8 @@ def prune(used: Path) -> None:
 def folder_of(course_digest: str) -> Path:
     """Return the folder for the programs and values of one state of a course on this kind of machine.
 
-    It contains a folder for each lesson with the programs that workers may load, the folder `OWN` with programs for the
-    grader only, and the file `VALUES` with the results of the key's answers.
+    It contains the folder `SHARED` with programs that workers may load, the folder `OWN` with programs for the grader
+    only, the file `VALUES` with the results of the key's answers, and an empty file for each lesson that was prepared.
 
     Args:
         course_digest: the course's `course_state_digest`, which covers the JAX version.
@@ -94,17 +91,3 @@ def _state_of_package() -> list[str]:
 
 def _all_programs() -> Path:
     return user_folder() / "programs"
-
-
-@contextlib.contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder to fill, and rename it to `folder` at the end unless an error was raised."""
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)  # a worker may run as another user
-    part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
-    part.mkdir(mode=0o755)
-    try:
-        yield part
-        with contextlib.suppress(OSError):  # another grader created it first
-            os.rename(part, folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

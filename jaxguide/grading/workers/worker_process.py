@@ -151,7 +151,7 @@ class WorkerProcess:
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
             "hidden": [str(path) for path in hidden],
-            "readable": [] if self._programs is None else [str(self._programs.folder)],
+            "unlisted": [] if self._programs is None else [str(self._programs.folder)],
             "programs": None if self._programs is None else self._programs.to_plain(),
             "runs_code": self._runs_code,
             "set_up": self._set_up.to_plain(),

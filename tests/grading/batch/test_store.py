@@ -66,6 +66,12 @@ def test_a_result_comes_back_from_json_as_it_went() -> None:
     assert again == result
 
 
+def test_a_record_with_fields_of_earlier_versions_is_read() -> None:
+    result = SubmissionResult(Path("ada.ipynb"), "ada")
+    old = result.to_plain() | {"habits": {"double": {"tries": 2}}, "withheld_repairs": []}
+    assert SubmissionResult.from_plain(old) == result
+
+
 def test_every_field_of_a_result_survives() -> None:
     # An interrupted batch would lose a new field that is not stored.
     plain = full_result().to_plain()

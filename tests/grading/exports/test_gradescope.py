@@ -25,7 +25,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results, visible_part
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
-from jaxguide.grading.workers.shared_programs import VALUES
+from jaxguide.grading.workers.shared_programs import SHARED, VALUES
 
 # The format of results.json, from https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 _VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
@@ -218,7 +218,7 @@ def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path
     done = subprocess.run(command, cwd=autograder / "source", env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
     (kept,) = (autograder / "cache" / "jaxguide" / "programs").iterdir()
-    before = {path: path.stat().st_mtime_ns for path in (kept / VALUES, *(kept / "small_numbers").iterdir())}
+    before = {path: path.stat().st_mtime_ns for path in (kept / VALUES, *(kept / SHARED).iterdir())}
     assert len(before) > 1
     # A container finds the cache and adds nothing to it.
     status, plain = _run(autograder, {"homework.py": "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())})

@@ -56,7 +56,7 @@ def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(folder: Path, name
         (shown / file).write_text("x = 1")
     link.symlink_to(shown)
     hidden = [str(shown / "solutions"), str(shown / "ada.py")]
-    config = {"hidden": hidden, "readable": [str(link)], "scratch": str(scratch)}
+    config = {"hidden": hidden, "unlisted": [str(link)], "scratch": str(scratch)}
     paths = [str(top / file) for top in (shown, link) for file in ("public.py", "ada.py", "solutions/key.py")]
     assert seen(tier, config, paths, folder) == ["x = 1", None, None] * 2
 

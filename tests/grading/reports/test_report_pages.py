@@ -371,11 +371,3 @@ def test_a_class_of_nobody_and_one_that_is_absent_have_reports() -> None:
     for batch in (BatchResult([]), BatchResult([one for one in made_class().submissions if one.state is State.ABSENT])):
         _Page(report_html(batch))
         assert [row.score for row in rows_of(batch)] in ([], [None, None])
-
-
-def test_the_report_shows_time_and_hints_only_where_a_workspace_came_along() -> None:
-    batch = made_class()
-    assert "Time and hints" in report_html(batch)
-    for one in batch.submissions:
-        one.habits = {}
-    assert "Time and hints" not in report_html(batch)

@@ -1,9 +1,12 @@
-"""Test that compiled programs are shared read-only, made by trusted code, and reveal no answer."""
+"""Test that workers load programs compiled from the key by name only, and cannot change them."""
 
 import dataclasses
 import os
+import sys
+import tempfile
 import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,55 +17,56 @@ from jaxguide.course.judging.compilation_cache import compiled_once
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.isolation import IsolationError, find_tier
+from jaxguide.grading.isolation.tier import MEDIUM, STRONG
 from jaxguide.grading.workers import shared_programs
 from jaxguide.grading.workers.program_folder import is_safe
+from jaxguide.grading.workers.shared_programs import SHARED
 
 LOOKS = """
 import os, jax
 folder = jax.config.jax_compilation_cache_dir
-names = os.listdir(folder)
-seen = [len(names)]
-for name, mode in ((names[0], "r+b"), ("new-cache", "wb")):
+events = []
+jax.monitoring.register_event_listener(lambda event, **details: events.append(event))
+
+def attempt(act):
     try:
-        open(os.path.join(folder, name), mode)
-        seen.append("written")
+        return str(act())
     except OSError:
-        seen.append("refused")
+        return "refused"
+
+seen = [attempt(lambda: len(open(os.path.join(folder, {name!r}), "rb").read()))]
+seen.append(attempt(lambda: os.listdir(folder)))
+seen.append(attempt(lambda: os.open(folder, os.O_RDONLY | os.O_DIRECTORY)))
+seen.append(attempt(lambda: open(os.path.join(folder, {name!r}), "r+b")))
+seen.append(attempt(lambda: open(os.path.join(folder, "new-cache"), "wb")))
 
 def double(x):
-    print(*seen)
-    return 2 * x
+    twice = 2.0 * x
+    print(*seen, "loaded" if "/jax/compilation_cache/cache_hits" in events else "compiled")
+    return twice
 """
 
 
 @pytest.fixture(scope="module")
-def cache(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("cache") / "programs"
-    with open_grader(course, GradeSettings(compile_cache=folder)) as grader:
-        grader.grade_controlled(submission("double"))
-    return folder
+def cache(course: Course) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as made:  # other users may not enter pytest's folders
+        Path(made).chmod(0o755)
+        folder = Path(made, "programs")
+        with open_grader(course, GradeSettings(compile_cache=folder)) as grader:
+            grader.grade_controlled(submission("double"))
+        yield folder
 
 
 def submission(*names: str, before: str = "") -> ReadEntry:
     return ReadEntry(Path("ada.py"), "\n\n".join([before, *(ANSWERS[name] for name in names)]).encode())
 
 
-def names_in(folder: Path) -> set[str]:
-    return {path.name.partition("-cache")[0].rpartition("-")[0] for path in folder.iterdir()}
-
-
-def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, cache: Path) -> None:
-    kept = names_in(cache / "small_numbers")
-    assert "jit_mul" in kept or "jit_multiply" in kept
-    assert not {f"jit_{name}" for name in (*course.exercises, "loss", "_lambda", "scan")} & kept
-    # Unfiltered, the answers would be among them, since checks call them under jit.
-    assert "jit_double" in names_in(cache / shared_programs.OWN)
-
-
 def test_programs_name_no_code_of_the_key(course: Course, cache: Path) -> None:
-    """As they would by default, in what they keep for profilers: functions, files and lines that asked for them."""
-    programs = [_unpacked(path) for path in (cache / "small_numbers").iterdir()]
-    named = [*course.exercises, course.books["small_numbers"].path.parent.name, "small_numbers"]
+    """As they would by default, in what they keep for profilers: files and lines that asked for them."""
+    programs = [_unpacked(path) for path in (cache / SHARED).iterdir()]
+    assert programs
+    named = [course.books["small_numbers"].path.parent.name, "small_numbers"]
     assert [name for name in named if any(name.encode() in program for program in programs)] == []
 
 
@@ -75,21 +79,29 @@ def _unpacked(program: Path) -> bytes:
     return zstandard.ZstdDecompressor().decompressobj().decompress(content)
 
 
-def test_workers_take_programs_and_cannot_change_them(course: Course, cache: Path) -> None:
-    settings = GradeSettings(compile_cache=cache, only=frozenset({"double"}))
-    result = Grader(course, settings).grade(ReadEntry(Path("ada.py"), LOOKS.encode()))
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
+@pytest.mark.parametrize("tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
+def test_workers_load_programs_and_cannot_list_or_change_them(course: Course, cache: Path, tier: str) -> None:
+    try:
+        find_tier(tier)
+    except IsolationError as error:
+        pytest.skip(str(error))
+    program = next((cache / SHARED).iterdir())
+    settings = GradeSettings(compile_cache=cache, only=frozenset({"double"}), tier=tier)
+    source = LOOKS.format(name=program.name)
+    result = Grader(course, settings).grade(ReadEntry(Path("ada.py"), source.encode()))
     (double,) = result.results
     assert double.verdict is Verdict.PASSED, result.repairs
-    before = len(list((cache / "small_numbers").iterdir()))
-    assert double.printed.split("\n")[0] == f"{before} refused refused"
+    refused = "refused " * 4
+    assert double.printed.split("\n")[0] == f"{program.stat().st_size} {refused}loaded"
 
 
 def test_nothing_that_a_submission_compiles_is_kept(course: Course, cache: Path) -> None:
-    before = sorted((path.name, path.read_bytes()) for path in (cache / "small_numbers").iterdir())
+    before = sorted((path.name, path.read_bytes()) for path in (cache / SHARED).iterdir())
     odd = "import jax.numpy as jnp\njnp.arange(17.0).reshape(17, 1).sum(axis=1)\n"
     result = Grader(course, GradeSettings(compile_cache=cache)).grade(submission(*ANSWERS, before=odd))
     assert result.score == result.points
-    assert sorted((path.name, path.read_bytes()) for path in (cache / "small_numbers").iterdir()) == before
+    assert sorted((path.name, path.read_bytes()) for path in (cache / SHARED).iterdir()) == before
 
 
 @pytest.mark.long
@@ -143,8 +155,6 @@ def test_programs_of_courses_that_were_not_used_for_long_are_removed(
         (folder / "lesson" / "jit_add-1-cache").write_text("x")
         os.utime(folder, (time.time() - days * day_s - 60,) * 2)
     used = folders[-2]
-    # An existing folder is not filled again, but is now the last to be deleted.
-    shared_programs.fill(used / "lesson", tmp_path)
     shared_programs.prune(used)
     kept = [*folders[: shared_programs.KEPT - 1], used]
     assert set(used.parent.iterdir()) == set(kept)
