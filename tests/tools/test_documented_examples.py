@@ -3,7 +3,6 @@
 import dataclasses
 import json
 
-import documented_examples
 import pytest
 from click.testing import CliRunner, Result
 
