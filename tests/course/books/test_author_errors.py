@@ -264,6 +264,19 @@ def test_all_mistakes_of_books_are_told_at_once_and_all_of_keys_too(tiny: Path) 
     assert run("verify", "--course", tiny).stderr.count("syntax error") == 2
 
 
+def test_cells_of_a_book_that_raise_are_told_at_once_without_what_follows_from_it(tiny: Path) -> None:
+    edit(tiny, BOOK, "points=2,", "point=2,")
+    edit(tiny, BOOK, "@reveal(guess_shape)", "@reveal(guess_shape, 1)")
+    said = run("verify", "--course", tiny).stderr.splitlines()
+    assert ["exercise() got an unexpected" in said[0], "reveal() takes 1" in said[1], len(said)] == [True, True, 2]
+    edit(tiny, BOOK, "point=2,", "points=2,")
+    edit(tiny, BOOK, "@reveal(guess_shape, 1)", "@reveal(guess_shape)")
+    for stage in ('idea="Twice is two times."', 'stage="jit"'):
+        edit(tiny, BOOK, stage, 'stage="compile"')
+    said = run("verify", "--course", tiny).stderr.splitlines()
+    assert ["`compile` is not a stage" in line for line in said] == [True, True]
+
+
 def test_the_command_prints_one_sentence_and_ends_with_status_3(tiny: Path) -> None:
     edit(tiny, BOOK, "points=2,", "points=-2,")
     done = subprocess.run(
@@ -279,9 +292,8 @@ def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     command = [sys.executable, "-m", "jaxguide", "verify", "--no-workers", "--course", str(tiny), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     plain = json.loads(done.stdout)
-    # The only problems with the tiny course are that its notebooks are not printed, and that it has no identity yet.
-    assert (done.returncode, len(plain["problems"]), plain["exercises"], done.stderr) == (1, 3, 2, "")
-    assert all("jaxguide print" in problem["message"] for problem in plain["problems"])
+    assert (done.returncode, plain["problems"], plain["exercises"], done.stderr) == (0, [], 2, "")
+    assert "jaxguide print" in plain["advice"][-1]["message"]
     edit(tiny, BOOK, "points=2,", "points=-2,")
     done = subprocess.run(command, capture_output=True, text=True)
     (problem,) = json.loads(done.stdout)["problems"]
@@ -446,7 +458,10 @@ def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> N
 @pytest.mark.long
 def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) -> None:
     verify = ("verify", "--no-workers", "--jobs", "1", "--course", tiny)
-    assert "is not printed yet; run `jaxguide print`" in run(*verify).output
+    new, strict = run(*verify), run(*verify, "--strict")
+    assert (new.exit_code, new.output.count("jaxguide print")) == (0, 1)
+    assert "is not printed yet; run `jaxguide print`" in new.output
+    assert (strict.exit_code, strict.output.count("jaxguide print")) == (1, 1)
     run("print", "--course", tiny)
     assert "jaxguide print" not in run(*verify).output
     edit(tiny, BOOK, "# %% exercise\n", "# %%\nmore = 1\n\n# %% exercise\n")
