@@ -448,6 +448,22 @@ def test_an_exercise_that_returns_a_value_needs_a_required_check_that_decides_on
     assert "no required check decides on it" in problem
 
 
+@pytest.mark.parametrize(
+    ("asks", "kind"),
+    [
+        ("answer.program(x).primitives", "observed"),
+        ("[one.traces for one in answer.observe_calls([(x,)])]", "observed"),
+        ("asked(answer, x)", "observed"),
+        ("answer.observe(x).value.shape", "value"),
+    ],
+)
+def test_a_check_of_what_code_in_a_worker_can_forge_is_of_no_value(tiny: Path, asks: str, kind: str) -> None:
+    book = edit(tiny, BOOK, "        expect_close(answer(x), FACTOR * x)\n", f"        assert {asks}\n")
+    book.write_text(book.read_text() + "\n\ndef asked(answer, x):\n    return answer.key_use(x)\n")
+    check = load_course(tiny).exercise("double").checks[0]
+    assert (check.kind.value, check.required) == (kind, True)
+
+
 @pytest.mark.parametrize("how", ['kind="value"', 'kind="relation"'])
 def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> None:
     edit(tiny, BOOK, '@visible(double, idea="Twice', '@visible(double, kind="observed", idea="Twice')
