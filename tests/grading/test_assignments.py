@@ -68,6 +68,10 @@ def test_a_lesson_is_graded_alone_with_its_own_total(run: Run, tmp_path: Path) -
     assert {name: row["score"] for name, row in found.items()} == {"ada": "1", "bob": "0", "eve": ""}
     assert found["eve"]["state"] == "absent"
     assert "other_double" not in found["ada"]
+    assert "sent nothing" not in done.output
+    said = "Nothing was handed in for small_numbers. eve.py answers small_other, which is not graded here."
+    assert said in re.sub(r"\s+", " ", (tmp_path / "results" / "feedback" / "eve.txt").read_text("utf-8"))
+    assert "eve.py answers small_other" in (tmp_path / "results" / "report.html").read_text("utf-8")
     assert {one["student"]: one["lessons"] for one in document(tmp_path)["submissions"] if one["lessons"]} == {
         "ada": ["small_numbers"],
         "bob": ["small_numbers"],

@@ -31,7 +31,7 @@ class Misconception:
         names: what the planted wrong answers do that fail in this way, in the author's sentences; several if the check
             cannot tell them apart. If there are none, the exception, the limit or the check, in words.
         idea: the idea that the failed check shows to students.
-        is_named: whether a check failed, or a planted wrong answer does the same; an exception or a limit alone can have
+        is_named: whether a check failed or a planted wrong answer does the same. An exception or a limit alone can have
             many causes.
         answers: the number of answers, one for each student and exercise.
         students: the students who gave them.
