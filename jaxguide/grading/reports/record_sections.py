@@ -14,7 +14,7 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
 from jaxguide.grading.reports.csv_tables import points_cell
 from jaxguide.grading.reports.insight import checks_of
-from jaxguide.grading.reports.marks import Column, Row, columns_of
+from jaxguide.grading.reports.marks import Column, Row, columns_of, outdated
 from jaxguide.grading.reports.results_json import feedback_stems
 
 # Fates of cells that need no mention in the report.
@@ -124,7 +124,8 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
                 points=one.points,
                 was=_("no mark") if one.was is None else f"{one.was:g}",
                 comment=one.comment,
-            ),
+            )
+            + (_(" (older than the student's file)") if outdated(batch, one) else ""),
         )
         for one in batch.overrides
     ]
