@@ -73,13 +73,17 @@ def verify(
     if workers:
         start_zygote()
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
-        from jaxguide.proving.course_problems import ignored_translations, left_out_of_set_ups
+        from jaxguide.proving.course_problems import ignored_translations, left_out_of_set_ups, stale_problems
 
         proof = _prove(course, lessons, only, seeds, jobs, as_json, programs, strict)
         left_out = left_out_of_set_ups(course, (lessons or course.books) if only is None else [])
         left_out += ignored_translations(course)
         seconds = round(time.monotonic() - started, 1)
         by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json, programs) if workers else None
+        # Last: an author prints once all else is right.
+        stale = stale_problems(course, lessons or course.books) if only is None else []
+        (proof.problems if strict else proof.advice).extend(stale)
+        _Progress(0, as_json).tell(stale if strict else [])
     worker_seconds = round(time.monotonic() - started - seconds, 1)
     if as_json:
         graded = by_workers and {
@@ -90,7 +94,7 @@ def verify(
         plain = {"left_out": [note.to_plain() for note in left_out], "seconds": seconds, "workers": graded}
         print_json({**proof.to_plain(), **plain})
     else:
-        for note in [*proof.notes, *proof.advice, *left_out]:
+        for note in [*proof.notes, *left_out, *proof.advice]:
             click.echo(_("note: {note}").format(note=note))
         words = _(
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
@@ -182,7 +186,7 @@ def _prove(
 ) -> "Proof":
     """Prove the requested exercises, and show the progress and the problems."""
     from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.course_problems import kept_problems, stale_problems
+    from jaxguide.proving.course_problems import kept_problems
     from jaxguide.proving.proof import Proof
     from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
@@ -216,8 +220,6 @@ def _prove(
     if strict:
         proof.problems += proof.advice
         proof.advice = []
-    if only is None:
-        proof.problems += stale_problems(course, lessons or course.books)
     if only is None and not lessons:
         proof.problems += kept_problems(course, proof)
     progress.tell(proof.problems[shown:])

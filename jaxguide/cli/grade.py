@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # How many of the students who are not on the roster are named in the terminal; the report names all.
 _SOME = 5
-_MOST_CHANGES = 20
+_MOST_LINES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
 
@@ -133,14 +133,14 @@ def _say_passed_over(paths: list[str]) -> None:
     click.echo(message)
 
 
-def _say_changes(changes: list[str]) -> None:
+def _say_lines(title: str, lines: list[str]) -> None:
     from jaxguide.base.clean import clean
 
-    click.echo(_("Since the last run:"))
-    for line in changes[:_MOST_CHANGES]:
+    click.echo(title)
+    for line in lines[:_MOST_LINES]:
         click.echo(f"  {clean(line, 300)}")
-    if len(changes) > _MOST_CHANGES:
-        click.echo("  " + _("… and {count} more").format(count=len(changes) - _MOST_CHANGES))
+    if len(lines) > _MOST_LINES:
+        click.echo("  " + _("… and {count} more").format(count=len(lines) - _MOST_LINES))
 
 
 def _say_unknown(students: list[str]) -> None:
@@ -257,7 +257,7 @@ def grade(
         with_marks_elsewhere,
         write_reports,
     )
-    from jaxguide.grading.reports.marks import changed_marks
+    from jaxguide.grading.reports.marks import changed_marks, note_files, outdated
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -296,6 +296,7 @@ def grade(
                 click.echo(str(error), err=True)
                 status = GRADER_BROKEN
             batch = run.result(store)
+            note_files(batch, before)
     except NoBatch as error:
         if status is None:
             raise Unusable(str(error)) from None
@@ -322,7 +323,9 @@ def grade(
         if batch.passed_over:
             _say_passed_over(batch.passed_over)
         if before is not None and (changes := changed_marks(before, batch)):
-            _say_changes(changes)
+            _say_lines(_("Since the last run:"), changes)
+        if old := [f"{one.student}: {one.exercise}" for one in batch.overrides if outdated(batch, one)]:
+            _say_lines(_("Points by hand that are older than the student's file:"), old)
         click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED

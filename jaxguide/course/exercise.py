@@ -24,7 +24,7 @@ class Mistakes:
     """Collect an author's mistakes, to report all of them at once."""
 
     def __init__(self) -> None:
-        self._found: list[AuthorError] = []
+        self.found: list[AuthorError] = []
 
     @contextlib.contextmanager
     def noted(self) -> Iterator[None]:
@@ -32,12 +32,12 @@ class Mistakes:
         try:
             yield
         except AuthorError as error:
-            self._found += [error, *error.others]
+            self.found += [error, *error.others]
 
     def tell(self) -> None:
         """Raise the first mistake, with the others, if there is one."""
-        if self._found:
-            first, *first.others = self._found
+        if self.found:
+            first, *first.others = self.found
             raise first
 
 

@@ -15,15 +15,16 @@ _MOST_SHOWN = 80
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file of these lessons that is not printed, or differs from what is printed now."""
+    """Return one problem, about the first file, if files of these lessons are not printed as they would be now."""
     differs = _("differs from what the book prints now; run `jaxguide print`")
     missing = _("is not printed yet; run `jaxguide print`")
     stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
     stale += stale_beside(beside_lessons(course), course.folders.notebooks)
-    found = [Problem(path, 1, differs if path.exists() else missing) for path in stale]
+    if stale:
+        return [Problem(stale[0], 1, differs if stale[0].exists() else missing)]
     if not (course.settings.identity or course.folders.is_bundled):
-        found.append(Problem(course.folders.settings_file, 1, _("there is no `identity` yet; run `jaxguide print`")))
-    return found
+        return [Problem(course.folders.settings_file, 1, _("there is no `identity` yet; run `jaxguide print`"))]
+    return []
 
 
 def kept_problems(course: Course, proof: Proof) -> list[Problem]:

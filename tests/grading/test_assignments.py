@@ -68,6 +68,10 @@ def test_a_lesson_is_graded_alone_with_its_own_total(run: Run, tmp_path: Path) -
     assert {name: row["score"] for name, row in found.items()} == {"ada": "1", "bob": "0", "eve": ""}
     assert found["eve"]["state"] == "absent"
     assert "other_double" not in found["ada"]
+    assert "sent nothing" not in done.output
+    said = "Nothing was handed in for small_numbers. eve.py answers small_other, which is not graded here."
+    assert said in re.sub(r"\s+", " ", (tmp_path / "results" / "feedback" / "eve.txt").read_text("utf-8"))
+    assert "eve.py answers small_other" in (tmp_path / "results" / "report.html").read_text("utf-8")
     assert {one["student"]: one["lessons"] for one in document(tmp_path)["submissions"] if one["lessons"]} == {
         "ada": ["small_numbers"],
         "bob": ["small_numbers"],
@@ -153,7 +157,7 @@ def test_the_total_of_one_lesson_is_exported(run: Run, tmp_path: Path) -> None:
     assert "The results have no lesson `loops`, only these: small_numbers, small_other." in said
 
 
-def test_what_changed_since_the_last_run_is_said(run: Run, tmp_path: Path) -> None:
+def test_what_changed_since_the_last_run_is_said(run: Run, tmp_path: Path, two_lessons: Path) -> None:
     hand_in(tmp_path, ada=WRONG, bob=RIGHT, eve=RIGHT)
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points\nbob,double,0.5\n")
@@ -163,11 +167,17 @@ def test_what_changed_since_the_last_run_is_said(run: Run, tmp_path: Path) -> No
     (tmp_path / "class" / "eve.py").unlink()
     said = run("--only", "double").stdout
     assert "  ada: double 0 → 1\n" in said
-    assert "  bob: double keeps its points by hand, although the student's file has changed\n" in said
+    older = "Points by hand that are older than the student's file:\n  bob: double\n"
+    assert older in said
     assert "  1 student of the last run is not in this one, and so not in the tables: eve\n" in said
     assert run().exit_code == 0
+    assert CliRunner().invoke(main, ["report", str(tmp_path / "results"), "--course", str(two_lessons)]).exit_code == 0
+    assert "older than the student" in (tmp_path / "results" / "report.html").read_text("utf-8")
     said = run().stdout
     assert "Since the last run" not in said
+    assert older in said
+    (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points,comment\nbob,double,0.5,still\n")
+    assert "older than" not in run().stdout
 
 
 @pytest.mark.parametrize("has_roster", [False, True])

@@ -1,6 +1,9 @@
 """Create checks from the declarations of authors."""
 
+import dis
 import inspect
+import types
+from collections.abc import Callable
 from pathlib import Path
 
 from jaxguide.base.text import _
@@ -8,6 +11,10 @@ from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import is_number
 from jaxguide.course.exercise import AuthorError, Check
 from jaxguide.course.verdict import STAGES, Kind
+
+_SEEN_STAGES = ("traces", "keys", "cost")
+_SEEN = frozenset({"program", "key_use", "traces", "compiles"})
+"""What a check can read that is no value; code in the worker can forge it."""
 
 
 def function_line(declaration: Declaration) -> int:
@@ -27,7 +34,7 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
     if stage not in STAGES[2:]:
         message = _("`{stage}` is not a stage; the stages are {stages}")
         raise AuthorError(path, line, message.format(stage=stage, stages=", ".join(STAGES[2:])))
-    kind = options["kind"] or ("observed" if stage in ("traces", "keys", "cost") else "value")
+    kind = options["kind"] or ("observed" if stage in _SEEN_STAGES or _observes(declaration.function) else "value")
     if kind not in list(Kind):
         message = _("`{kind}` is not a kind of check; the kinds are {kinds}")
         raise AuthorError(path, line, message.format(kind=kind, kinds=", ".join(Kind)))
@@ -41,7 +48,7 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
         raise AuthorError(path, line, message.format(**words))
     required = options["required"]
     if required is None:
-        required = kind == "value" and stage in ("shape", "dtype", "value")
+        required = options["kind"] in (None, "value") and stage in ("shape", "dtype", "value")
     return Check(
         name=declaration.function.__name__,
         fact=fact,
@@ -58,6 +65,22 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
         line=line,
         path=path,
     )
+
+
+def _observes(check: Callable[..., None]) -> bool:
+    """Return whether a check, or a function of its file that it uses, reads what code in a worker can forge."""
+    function = inspect.unwrap(check)
+    waiting, done = [getattr(function, "__code__", None)], set()
+    while waiting:
+        code = waiting.pop()
+        if not isinstance(code, types.CodeType) or code in done or code.co_filename != function.__code__.co_filename:
+            continue
+        done.add(code)
+        for step in dis.get_instructions(code):
+            if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in _SEEN:
+                return True
+        waiting += [*code.co_consts, *(getattr(function.__globals__.get(n), "__code__", None) for n in code.co_names)]
+    return False
 
 
 def add_check(checks: list[Check], check: Check) -> None:

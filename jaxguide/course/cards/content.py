@@ -174,7 +174,7 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
     pair += [CardRow(_("Expected"), expected, code=True)] if expected else []
     message = clean(translated(check.message), 1000) or note
     error = _error_row(check.error, message) if check.error else None
-    behind = _behind(check) if check.hidden else ""
+    behind = _behind(check)
     failed = _("Failed: {fact}") if check.verdict is Verdict.FAILED else _("While checking: {fact}")
     return dataclasses.replace(
         content,

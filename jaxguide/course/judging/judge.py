@@ -193,7 +193,7 @@ class Judging:
         if failure is None or self.exercise.key is None or self._planted is None:
             result.misconceptions = (said,) if said and " " not in said else ()
             named = [planted.sentence for planted in self._wrong() if planted.name == said]
-            result.says = tuple(named or [said.replace("_", " ")] if said else [])
+            result.says = tuple(named) or ((said,) if " " in said else ())
             return
         likely = [p for p in self._wrong() if p.rejected_by == check.name or p.name in (said, check.misconception)]
         judged = functools.partial(self._failure_of, check)

@@ -133,8 +133,10 @@ def _only(plain: dict[str, Any]) -> list[str] | None:
 def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
     """Return a batch's rows; if it has only some exercises, with the marks of the batch before for all others."""
     found = [one for row in plain["rows"] for one in _rows(store, row, plain)]
+    notes, digest = plain.get("elsewhere", {}), plain["course_digest"]
     found += [
-        SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
+        SubmissionResult(Path(), name, State.ABSENT, course_digest=digest, repairs=notes.get(name, []))
+        for name in plain["absent"]
     ]
     if plain.get("before") is None:
         return found

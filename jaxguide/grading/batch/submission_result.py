@@ -60,7 +60,7 @@ class SubmissionResult:
         lessons: the lessons that the file answers.
         results: the results of all exercises of these lessons.
         score, points: the sums over `results`.
-        repairs: notes on code that was left out or repaired.
+        repairs: notes on code that was left out or repaired; if absent, on what the student handed in instead.
         cells: a `CellFact` for each cell, as plain data.
         fingerprints: exercise -> fingerprint of the answer (`jaxguide.grading.batch.similarity`).
         unreadable: why the file could not be read, or None.

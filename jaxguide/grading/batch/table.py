@@ -77,7 +77,8 @@ class GradeTable:
             yield layout.badge(badge).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
             return
         if result.state in _WITHOUT_CODE:
-            yield layout.text(f"{result.state.word}: {_WITHOUT_CODE[result.state]()}")
+            why = clean(" ".join(result.repairs), 500) or _WITHOUT_CODE[result.state]()
+            yield layout.text(f"{result.state.word}: {why}")
             return
         for verdict in Verdict:
             names = [one.name for one in result.results if one.verdict is verdict]
@@ -107,7 +108,7 @@ class GradeTable:
         if tiers:
             yield _("Isolation: {names}.").format(names=", ".join(tiers))
         for state, say in _COUNTED_STATES.items():
-            count = sum(result.state is state for result in self.results)
+            count = sum(result.state is state and not result.repairs for result in self.results)
             if count:
                 yield say(count)
         incomplete = sum(not result.is_complete and result.state not in _WITHOUT_CODE for result in self.results)

@@ -35,6 +35,7 @@ class Override:
         points: the points that count.
         comment: the instructor's comment.
         was: the grader's points, None if it gave none.
+        files: the digests of the files that answered the exercise when these points were first given, None if unknown.
     """
 
     student: str
@@ -42,6 +43,7 @@ class Override:
     points: float
     comment: str = ""
     was: float | None = None
+    files: list[str] | None = None
 
 
 def read_overrides(path: Path, course: Course) -> list[Override]:

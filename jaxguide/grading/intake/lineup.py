@@ -85,11 +85,13 @@ class LineUp:
         files: the files, in the order in which they were found.
         roster: the class list, None if none was given.
         passed_over: the files that answer no exercise, beside others that do.
+        elsewhere: student -> a note on each file that answers only lessons that are not graded.
     """
 
     files: list[Submitted]
     roster: ClassList | None = None
     passed_over: list[Path] = dataclasses.field(default_factory=list)
+    elsewhere: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def people(self) -> list[Person]:
@@ -210,8 +212,14 @@ def line_up(
     ]
     contents = _Contents(read)
     entries, owners = _without_copies(entries, owners)
+    elsewhere: dict[str, list[str]] = {}
     if lessons is not None and not course.books.keys() <= set(lessons):
         kept = [not (found := contents.lessons(entry)) or not found.isdisjoint(lessons) for entry in entries]
+        for entry, owner, is_kept in zip(entries, owners, kept, strict=True):
+            for person in () if is_kept else owner.people:
+                message = _("{file} answers {lessons}, which is not graded here.")
+                answered = ", ".join(sorted(contents.lessons(entry)))
+                elsewhere.setdefault(person.name, []).append(message.format(file=entry.path.name, lessons=answered))
         entries, owners = list(itertools.compress(entries, kept)), list(itertools.compress(owners, kept))
     by_student: dict[str, list[Entry]] = {}
     for owner, entry in zip(owners, entries, strict=True):
@@ -240,7 +248,7 @@ def line_up(
         for owner, entry in zip(owners, entries, strict=True)
         if id(entry) not in passed_over
     ]
-    return LineUp(files, roster, [entry.path for entry in entries if id(entry) in passed_over])
+    return LineUp(files, roster, [entry.path for entry in entries if id(entry) in passed_over], elsewhere)
 
 
 def _owners_of(

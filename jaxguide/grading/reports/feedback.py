@@ -29,7 +29,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
         "title": _("Feedback for {student}").format(student=clean(row.student, 100)),
         "student": row.student,
         "files": _files(row),
-        "summary": list(_summary(row)),
+        "summary": list(_summary(row, batch)),
         "notes": list(_notes(row, batch)),
         "exercises": [
             {
@@ -44,7 +44,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
 
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return the feedback as plain text."""
-    lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row)]
+    lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row, batch)]
     notes = list(_notes(row, batch))
     if notes:
         lines += ["", _("While reading your file") + ":", *(f"  - {note}" for note in notes)]
@@ -64,7 +64,7 @@ def _text_of(result: str, reveal: bool) -> str:
     return Card(result_from_plain(json.loads(result)), reveal).text(_WIDTH)
 
 
-def _summary(row: Row) -> Iterator[str]:
+def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     """Yield the sentences about the submission as a whole."""
     totals = totals_of(row) if row.state is not State.ABSENT else []
     if row.score is not None and len(totals) != 1:
@@ -75,7 +75,10 @@ def _summary(row: Row) -> Iterator[str]:
         if one.members:
             yield _("Handed in by {students}.").format(students=_line(", ".join(one.members)))
     if row.state is State.ABSENT:
-        yield _("Nothing was handed in; the points were given by hand.") if given else _("Nothing was handed in.")
+        nothing = _("Nothing was handed in") if batch.only is None else _("Nothing was handed in for {lessons}")
+        nothing = nothing.format(lessons=_line(", ".join(batch.lessons)))
+        yield nothing + (_("; the points were given by hand.") if given else ".")
+        yield from (_line(note) for one in row.submissions for note in one.repairs)
     for one in row.submissions:
         if one.unreadable is not None:
             yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
@@ -101,7 +104,7 @@ def points_of(row: Row) -> str:
 
 
 def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
-    for one in row.submissions:
+    for one in row.submissions if row.state is not State.ABSENT else ():
         yield from (_line(repair) for repair in one.repairs)
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:

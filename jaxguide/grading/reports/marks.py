@@ -117,7 +117,7 @@ def totals_of(row: Row) -> list[LessonTotal]:
 
 
 def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
-    """Return a line for each mark that differs from an earlier run, and for points by hand older than a file."""
+    """Return a line for each mark that differs from an earlier run, and one for students who are gone."""
     earlier, now = ({row.student: row for row in rows_of(batch)} for batch in (before, after))
     lines = []
     for student, row, old in ((student, row, earlier[student]) for student, row in now.items() if student in earlier):
@@ -127,10 +127,6 @@ def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
                 score = _("no mark") if mark.score is None else f"{mark.score:g}"
                 message = _("{student}: {exercise} {was:g} → {score}")
                 lines.append(message.format(student=student, exercise=name, was=was.score, score=score))
-            files = [{one.digest for one in found.submissions} for found in (old, row)]
-            if mark.override is not None and was is not None and was.override is not None and files[0] != files[1]:
-                message = _("{student}: {exercise} keeps its points by hand, although the student's file has changed")
-                lines.append(message.format(student=student, exercise=name))
     gone = [student for student, row in earlier.items() if student not in now and row.score is not None]
     if gone:
         message = plural(
@@ -141,6 +137,39 @@ def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
         )
         lines.append(message)
     return lines
+
+
+def note_files(batch: BatchResult, before: BatchResult | None) -> None:
+    """Note for which files a batch's points by hand were given; the same points were, if they were in `before`."""
+    given = {_said_by_hand(one): one.files for one in before.overrides} if before is not None else {}
+    noted = []
+    for one in batch.overrides:
+        files = given.get(_said_by_hand(one))
+        noted.append(dataclasses.replace(one, files=_files(batch, one) if files is None else files))
+    batch.overrides = noted
+
+
+def outdated(batch: BatchResult, override: Override) -> bool:
+    """Return whether points by hand were given for other files than those that count now."""
+    return override.files is not None and override.files != _files(batch, override)
+
+
+def _said_by_hand(one: Override) -> tuple[object, ...]:
+    return name_key(one.student), one.exercise, one.points, one.comment
+
+
+def _files(batch: BatchResult, override: Override) -> list[str]:
+    """Return the digests of a student's files that answer the lesson of an override."""
+    student = name_key(override.student)
+    own = [one for one in batch.counted if name_key(one.student) == student]
+    return sorted(
+        {
+            one.digest
+            for one in own
+            for result in one.results
+            if result.name == override.exercise and result.lesson in one.lessons
+        }
+    )
 
 
 def of_lessons(batch: BatchResult, lessons: Collection[str]) -> BatchResult:

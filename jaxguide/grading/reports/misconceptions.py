@@ -31,7 +31,8 @@ class Misconception:
         names: what the planted wrong answers do that fail in this way, in the author's sentences; several if the check
             cannot tell them apart. If there are none, the exception, the limit or the check, in words.
         idea: the idea that the failed check shows to students.
-        is_named: whether a check failed, rather than an exception or a limit, which can have many causes.
+        is_named: whether a check failed or a planted wrong answer does the same. An exception or a limit alone can have
+            many causes.
         answers: the number of answers, one for each student and exercise.
         students: the students who gave them.
         exercises: the titles of the exercises in which they failed.
@@ -68,7 +69,7 @@ def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconcep
     return Misconception(
         names=names,
         idea=example.check.idea,
-        is_named=example.check.verdict is Verdict.FAILED,
+        is_named=bool(example.check.says) or example.check.verdict is Verdict.FAILED,
         answers=len(examples),
         students=tuple(sorted({one.student for one in examples})),
         exercises=tuple(dict.fromkeys(one.result.title for one in sorted(examples, key=lambda one: one.result.name))),
@@ -77,11 +78,11 @@ def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconcep
 
 
 def _names(failure: CheckResult) -> tuple[str, ...]:
-    """Name what a failure points to: an exception, a limit, a misconception or else the failed check."""
+    """Name what a failure points to: a misconception, or else an exception, a limit or the failed check."""
+    if failure.says:
+        return tuple(clean(sentence, 200) for sentence in failure.says)
     if failure.verdict is Verdict.ERROR and failure.error is not None:
         return (_("raised {name}").format(name=clean(failure.error.type_name, 60)),)
     if failure.verdict is not Verdict.FAILED:
         return (failure.verdict.value,)
-    if failure.says:
-        return tuple(clean(sentence, 200) for sentence in failure.says)
     return (_("fails: {fact}").format(fact=clean(failure.fact or failure.name, 200)),)

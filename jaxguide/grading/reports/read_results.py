@@ -7,6 +7,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.intake.instructor_tables import Override
+from jaxguide.grading.reports.marks import note_files
 from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, read_document
 
 
@@ -42,10 +43,13 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
     document = path if path.is_file() else path / RESULTS_FILE_NAME
     if path.is_dir() and (path / store.NAME).is_file():
         try:
+            before = read_document(document) if document.is_file() else None
             if overrides is None:
-                overrides = read_document(document).overrides if document.is_file() else []
+                overrides = before.overrides if before is not None else []
             with store.Store(path) as kept:
-                return load_batch(kept, overrides)
+                batch = load_batch(kept, overrides)
+            note_files(batch, before)
+            return batch
         except store.NoBatch as error:
             if not document.is_file():  # if there is one, the store was lost and this one is empty
                 raise NoResults(str(error)) from None

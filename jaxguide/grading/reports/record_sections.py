@@ -14,7 +14,7 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
 from jaxguide.grading.reports.csv_tables import points_cell
 from jaxguide.grading.reports.insight import checks_of
-from jaxguide.grading.reports.marks import Column, Row, columns_of
+from jaxguide.grading.reports.marks import Column, Row, columns_of, outdated
 from jaxguide.grading.reports.results_json import feedback_stems
 
 # Fates of cells that need no mention in the report.
@@ -108,8 +108,14 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
     """Return lists for the instructor to look at, such as ungraded students: (title, [(student, reason), ...])."""
     not_graded = [(row.student, why) for row in rows if row.state is State.NOT_GRADED for why in _why_not(row)]
     unreadable = [(one.student, f"{one.path.name}: {one.unreadable}") for one in batch.counted if one.unreadable]
+    absent = [
+        (row.student, " ".join(note for one in row.submissions for note in one.repairs))
+        for row in rows
+        if row.state is State.ABSENT
+    ]
     replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
-    repairs = [(one.student, line) for one in batch.counted for line in one.repairs]
+    notes = [(one, line) for one in batch.counted for line in one.repairs]
+    repairs = [(one.student, line) for one, line in notes if one.state is not State.ABSENT]
     given = [
         (
             one.student,
@@ -118,14 +124,15 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
                 points=one.points,
                 was=_("no mark") if one.was is None else f"{one.was:g}",
                 comment=one.comment,
-            ),
+            )
+            + (_(" (older than the student's file)") if outdated(batch, one) else ""),
         )
         for one in batch.overrides
     ]
     lists = [
         (_("Not graded, through no fault of theirs"), not_graded),
         (_("Not readable"), unreadable),
-        (_("Absent"), [(row.student, "") for row in rows if row.state is State.ABSENT]),
+        (_("Absent"), absent),
         (_("Not on the roster"), [(student, "") for student in batch.unknown]),
         (_("Files that do not count, since another one does"), replaced),
         (_("Points given by hand"), given),

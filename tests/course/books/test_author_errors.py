@@ -285,6 +285,19 @@ def test_all_mistakes_of_books_are_told_at_once_and_all_of_keys_too(tiny: Path) 
     assert run("verify", "--course", tiny).stderr.count("syntax error") == 2
 
 
+def test_cells_of_a_book_that_raise_are_told_at_once_without_what_follows_from_it(tiny: Path) -> None:
+    edit(tiny, BOOK, "FACTOR = 2.0", "FACTOR = two")
+    edit(tiny, BOOK, "@reveal(guess_shape)", "@reveal(guess_shape, 1)")
+    said = run("verify", "--course", tiny).stderr.splitlines()
+    assert ["name 'two' is not defined" in said[0], "reveal() takes 1" in said[1], len(said)] == [True, True, 2]
+    edit(tiny, BOOK, "FACTOR = two", "FACTOR = 2.0")
+    edit(tiny, BOOK, "@reveal(guess_shape, 1)", "@reveal(guess_shape)")
+    for stage in ('idea="Twice is two times."', 'stage="jit"'):
+        edit(tiny, BOOK, stage, 'stage="compile"')
+    said = run("verify", "--course", tiny).stderr.splitlines()
+    assert ["`compile` is not a stage" in line for line in said] == [True, True]
+
+
 def test_the_command_prints_one_sentence_and_ends_with_status_3(tiny: Path) -> None:
     edit(tiny, BOOK, "points=2,", "points=-2,")
     done = subprocess.run(
@@ -300,9 +313,8 @@ def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     command = [sys.executable, "-m", "jaxguide", "verify", "--no-workers", "--course", str(tiny), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     plain = json.loads(done.stdout)
-    # The only problems with the tiny course are that its notebooks are not printed, and that it has no identity yet.
-    assert (done.returncode, len(plain["problems"]), plain["exercises"], done.stderr) == (1, 3, 2, "")
-    assert all("jaxguide print" in problem["message"] for problem in plain["problems"])
+    assert (done.returncode, plain["problems"], plain["exercises"], done.stderr) == (0, [], 2, "")
+    assert "jaxguide print" in plain["advice"][-1]["message"]
     edit(tiny, BOOK, "points=2,", "points=-2,")
     done = subprocess.run(command, capture_output=True, text=True)
     (problem,) = json.loads(done.stdout)["problems"]
@@ -439,6 +451,22 @@ def test_an_exercise_that_returns_a_value_needs_a_required_check_that_decides_on
     assert "no required check decides on it" in problem
 
 
+@pytest.mark.parametrize(
+    ("asks", "kind"),
+    [
+        ("answer.program(x).primitives", "observed"),
+        ("[one.traces for one in answer.observe_calls([(x,)])]", "observed"),
+        ("asked(answer, x)", "observed"),
+        ("answer.observe(x).value.shape", "value"),
+    ],
+)
+def test_a_check_of_what_code_in_a_worker_can_forge_is_of_no_value(tiny: Path, asks: str, kind: str) -> None:
+    book = edit(tiny, BOOK, "        expect_close(answer(x), FACTOR * x)\n", f"        assert {asks}\n")
+    book.write_text(book.read_text() + "\n\ndef asked(answer, x):\n    return answer.key_use(x)\n")
+    check = load_course(tiny).exercise("double").checks[0]
+    assert (check.kind.value, check.required) == (kind, True)
+
+
 @pytest.mark.parametrize("how", ['kind="value"', 'kind="relation"'])
 def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> None:
     edit(tiny, BOOK, '@visible(double, idea="Twice', '@visible(double, kind="observed", idea="Twice')
@@ -449,7 +477,10 @@ def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> N
 @pytest.mark.long
 def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) -> None:
     verify = ("verify", "--no-workers", "--jobs", "1", "--course", tiny)
-    assert "is not printed yet; run `jaxguide print`" in run(*verify).output
+    new, strict = run(*verify), run(*verify, "--strict")
+    assert (new.exit_code, new.output.count("jaxguide print")) == (0, 1)
+    assert "is not printed yet; run `jaxguide print`" in new.output
+    assert (strict.exit_code, strict.output.count("jaxguide print")) == (1, 1)
     run("print", "--course", tiny)
     assert "jaxguide print" not in run(*verify).output
     edit(tiny, BOOK, "# %% exercise\n", "# %%\nmore = 1\n\n# %% exercise\n")

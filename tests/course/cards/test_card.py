@@ -206,6 +206,13 @@ def test_rich_markup_in_a_students_text_stays_text() -> None:
     assert all(words in text for words in ("[red]F[/red]", "[bold]a", "[1, 2]", "[/nothing]"))
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_card_says_what_the_planted_answer_does_that_fails_alike(hidden: bool) -> None:
+    failing = check("a", "It is a.", Verdict.FAILED, hidden=hidden)
+    failing.says = ("It squares.",)
+    assert re.search(r"What it does\W+It squares\.", Card(exercise("f", "F", Verdict.FAILED, [failing])).text())
+
+
 def test_of_a_hidden_check_a_student_sees_its_fact_and_idea_only() -> None:
     bundle = Card(GRADED)._repr_mimebundle_()
     for form in bundle.values():

@@ -291,6 +291,18 @@ def test_two_answers_of_one_student_count_twice_and_the_share_is_of_answers() ->
     assert report_view(batch, names=False)["misconceptions"]["shown"][0]["count"] == "2 answers, 67 %"
 
 
+def test_an_exception_counts_as_the_misconception_that_raises_it() -> None:
+    batch = made_class()
+    ada, bo = batch.submissions[:2]
+    for one in (ada, bo):
+        one.results = [exercise("dropout_rows", Verdict.ERROR)]
+    ada.results[0].checks[0].says = ("The rows are split by Python.",)
+    found = {one.names: (one.students, one.is_named) for one in misconceptions_of(BatchResult([ada, bo]))}
+    (raised,) = found.keys() - {("The rows are split by Python.",)}
+    assert raised[0].startswith("raised ")
+    assert found == {("The rows are split by Python.",): (("Ada",), True), raised: (("Bo",), False)}
+
+
 def test_an_example_is_of_a_visible_check_where_there_is_one() -> None:
     batch = made_class()
     ada, bo = batch.submissions[:2]
