@@ -83,19 +83,19 @@ def _declare(role: str, function: Any, **options: Any) -> None:
         declarations.append(Declaration(role, function, options))
 
 
-def _listed(texts: Sequence[str]) -> Sequence[str]:
-    """Return texts as a tuple, but a single text as it is, so that the mistake can be told."""
-    return texts if isinstance(texts, str) else tuple(texts)
+def _declaring(role: str, **options: Any) -> Callable[[F], F]:
+    """Return a decorator that declares a function and returns it."""
+
+    def decorate(function: F) -> F:
+        _declare(role, function, **options)
+        return function
+
+    return decorate
 
 
 def reveal(target: Callable[..., Any] | str) -> Callable[[F], F]:
     """Declare the function below to compute the answer to a prediction live."""
-
-    def decorate(function: F) -> F:
-        _declare("reveal", function, target=target)
-        return function
-
-    return decorate
+    return _declaring("reveal", target=target)
 
 
 def visible(
@@ -123,7 +123,7 @@ def visible(
         misconception: a planted wrong answer that it rejects, too, though another check is the first to do so.
         reproduces: ids of the documented examples that it compares with the ledger.
     """
-    return _check(
+    return _declaring(
         "visible",
         target=target,
         stage=stage,
@@ -133,7 +133,7 @@ def visible(
         weight=weight,
         required=required,
         misconception=misconception,
-        reproduces=reproduces,
+        reproduces=tuple(reproduces),
     )
 
 
@@ -149,7 +149,7 @@ def hidden(
     reproduces: Sequence[str] = (),
 ) -> Callable[[F], F]:
     """Declare, in a key, a check that runs only in grading; it takes the same arguments as `visible`."""
-    return _check(
+    return _declaring(
         "hidden",
         stage=stage,
         idea=idea,
@@ -158,16 +158,8 @@ def hidden(
         weight=weight,
         required=required,
         misconception=misconception,
-        reproduces=reproduces,
+        reproduces=tuple(reproduces),
     )
-
-
-def _check(role: str, **options: Any) -> Callable[[F], F]:
-    def decorate(function: F) -> F:
-        _declare(role, function, **{**options, "reproduces": _listed(options["reproduces"])})
-        return function
-
-    return decorate
 
 
 def answer(function: F) -> F:
@@ -185,12 +177,7 @@ def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -
         misses_the_point: whether it does not do what the exercise is about, so that it must earn nothing. The check
             that it names is then required, unless the exercise `keeps` points.
     """
-
-    def decorate(function: F) -> F:
-        _declare("wrong", function, rejected_by=rejected_by, says=says, misses_the_point=misses_the_point)
-        return function
-
-    return decorate
+    return _declaring("wrong", rejected_by=rejected_by, says=says, misses_the_point=misses_the_point)
 
 
 def alternative(function: F) -> F:

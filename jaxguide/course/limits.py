@@ -82,9 +82,6 @@ def parse_limits(text: str, others: Limits | None = None) -> Limits:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _equals, value = (half.strip() for half in part.partition("="))
         name = name.replace("_", "-")
-        if name not in _FIELDS:
-            hint = _("Write limits like `cpu=10,memory=1.5GB`. The limits are {names}.")
-            raise LimitsError(f"{_no_limit(name)} {hint.format(names=', '.join(_FIELDS))}", name)
         if name in given:
             raise LimitsError(_("The limit `{name}` is given twice.").format(name=name), name)
         given[name] = value
@@ -100,8 +97,9 @@ def limits_of(given: Mapping[str, str], others: Limits | None = None) -> Limits:
     found: dict[str, float] = {}
     for name, value in given.items():
         if name not in _FIELDS:
+            unknown = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(_FIELDS))
             names = _("The limits are {names}.").format(names=", ".join(_FIELDS))
-            raise LimitsError(f"{_no_limit(name)} {names}", name)
+            raise LimitsError(f"{unknown} {names}", name)
         found[_FIELDS[name]] = _value(name, value, _FIELDS[name])
     limits = dataclasses.replace(others or Limits(), **found)  # type: ignore[arg-type]
     if limits.cpu_s > limits.total_cpu_s:
@@ -125,10 +123,6 @@ def write_limits(limits: Limits) -> str:
         if value != field.default:
             said.append(f"{_name(field.name)}={value:.12g}")
     return ",".join(said)
-
-
-def _no_limit(name: str) -> str:
-    return _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(_FIELDS))
 
 
 def _name(field: str) -> str:

@@ -97,7 +97,7 @@ def _task(path: Path, cell: PercentCell, above: tuple[str, ...]) -> Task:
         name=node.name,
         is_prediction=decorator_name(decorator) == "prediction",
         signature=f"({ast.unparse(node.args)})",
-        contract=inspect.cleandoc(ast.get_docstring(node, clean=False) or ""),
+        contract=ast.get_docstring(node) or "",
         starter_source="\n".join(starter),
         cell_source="\n".join([*lines[: first - 1], *starter, *lines[node.end_lineno :]]).rstrip(),
         headings=above,
@@ -144,11 +144,12 @@ def check_whole(task: Task) -> None:
     """Check that an exercise has everything that grading needs.
 
     Raises:
-        AuthorError: hints are not texts, a prediction takes arguments, or the points make no sense.
+        AuthorError: hints or ids are not texts, a prediction takes arguments, or the points make no sense.
     """
     message = _about_points(task)
-    if type(task.hints) is not tuple or not all(isinstance(hint, str) for hint in task.hints):
-        message = _("the hints of `{name}` must be a list of texts")
+    lists = (task.hints, task.reproduces)
+    if not all(type(texts) is tuple and all(isinstance(text, str) for text in texts) for texts in lists):
+        message = _("`hints` and `reproduces` of `{name}` must be lists of texts")
     elif task.is_prediction and task.signature != "()":
         message = _("the prediction `{name}` must take no arguments")
     if message:

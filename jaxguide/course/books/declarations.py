@@ -49,21 +49,15 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
     required = options["required"]
     if required is None:
         required = options["kind"] in (None, "value") and stage in ("shape", "dtype", "value")
+    given = {name: option for name, option in options.items() if name != "target"}
     return Check(
         name=declaration.function.__name__,
         fact=fact,
         function=declaration.function,
-        stage=stage,
-        kind=Kind(kind),
-        weight=options["weight"],
-        required=required,
-        idea=options["idea"],
-        on=options["on"],
-        misconception=options["misconception"],
-        reproduces=options["reproduces"],
         hidden=is_hidden,
         line=line,
         path=path,
+        **{**given, "kind": Kind(kind), "required": required},
     )
 
 

@@ -162,7 +162,7 @@ MISTAKES = {
     "an example no check compares": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "on both the", "@exercise"),
     "points below 0": (BOOK, "points=2,", "points=-2,", "must be a number, 0 or more, but are -2", "@exercise"),
     "points in words": (BOOK, "points=2,", 'points="2",', "must be a number, 0 or more, but are '2'", "@exercise"),
-    "hints that are no list": (BOOK, "hints=[", "hints='How?', why_so_many=[", "a list of texts", "@exercise"),
+    "hints that are no list": (BOOK, "hints=[", "hints='How?', why_so_many=[", "must be lists of texts", "@exercise"),
     "a hint that is not written": (
         BOOK,
         "What is twice x?",
