@@ -150,7 +150,6 @@ NO_OUT = _phrase(
     NotImplementedError, r"^The 'out' argument to (\S+) is not supported|^out argument of <jnp\.ufunc '(\w+)'>"
 )
 NO_KIND = _phrase(TypeError, r"^'kind' argument to (\w+) is not supported\. Use stable=")
-TRANSPOSE_COUNT = _phrase(TypeError, r"^transpose\(\) takes from 1 to 2 positional arguments but 3 were given")
 TOO_LARGE = _phrase(
     OverflowError,
     r"^Python int (?P<value>-?\d+) too large to convert to (?P<dtype>u?int\d+)"

@@ -18,6 +18,7 @@ _SLICED, CARRIED, _SHARD = "scan_slice", "loop_carry", "shard"
 _IN_JAXPRS = frozenset({"transpose", "slice", STOP_GRADIENT, "optimization_barrier", "reduce_precision"})
 TRANSPARENT = MOVES | _IN_JAXPRS | collectives.CASTS | {_SLICED, _SHARD}
 _MOST_OPERATIONS = 100_000
+_MOST_USES = 300
 
 Path = tuple[int, ...]
 
@@ -206,8 +207,8 @@ def made_by(place: ValuePlace, *names: str, through: Collection[str] = TRANSPARE
     return maker if maker is not None and (not names or maker.name in names) else None
 
 
-def ancestors(place: ValuePlace, most: int = 300, stop: Collection[str] = ()) -> Iterator[Operation]:
-    """Yield the operations that a value comes from, nearest first, not looking behind those in `stop`."""
+def ancestors(place: ValuePlace, most: int = 300) -> Iterator[Operation]:
+    """Yield the operations that a value comes from, nearest first."""
     waiting = [place]
     seen: set[int] = set()
     while waiting and len(seen) < most:
@@ -216,17 +217,14 @@ def ancestors(place: ValuePlace, most: int = 300, stop: Collection[str] = ()) ->
             continue
         seen.add(id(maker))
         yield maker
-        if maker.name not in stop:
-            waiting += maker.inputs
+        waiting += maker.inputs
 
 
-def uses(
-    place: ValuePlace, through: Collection[str] = TRANSPARENT, most: int = 300
-) -> Iterator[tuple[Operation, ValuePlace]]:
+def uses(place: ValuePlace, through: Collection[str] = TRANSPARENT) -> Iterator[tuple[Operation, ValuePlace]]:
     """Yield the operations that use a value, each with the input at which it arrives, looking behind `through`."""
     waiting = [place]
     seen: set[tuple[int, int]] = set()
-    while waiting and len(seen) < most:
+    while waiting and len(seen) < _MOST_USES:
         here = waiting.pop(0)
         for user in here.users:
             if (id(user), id(here)) in seen:

@@ -90,9 +90,9 @@ _WIDEST = 120
 _BAR_CELLS = 20
 
 
-def console(stderr: bool = False) -> Console:
+def console() -> Console:
     """Return a console for the terminal, with lines that are short enough to read well."""
-    found = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
+    found = Console(highlight=False, markup=False, emoji=False)
     if found.width > _WIDEST:
         found.width = _WIDEST
     return found

@@ -23,6 +23,7 @@ from jaxguide.course.verdict import ErrorInfo
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
 _GIVEN = ("<setup", "<book>")
+_MESSAGE_LIMIT = 600
 
 
 class Printed(io.StringIO):
@@ -240,9 +241,9 @@ def _without_paths(text: str, paths: Collection[str]) -> str:
     return text
 
 
-def _first_lines(text: str, limit: int = 600) -> str:
+def _first_lines(text: str) -> str:
     kept = text.split("\n\n")[0].strip()
-    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+    return kept if len(kept) <= _MESSAGE_LIMIT else kept[: _MESSAGE_LIMIT - 1] + "…"
 
 
 def _is_students(path: str) -> bool:

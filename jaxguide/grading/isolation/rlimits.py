@@ -6,6 +6,8 @@ from pathlib import Path
 
 # JAX starts a few threads per processor; the rest are for the student's code.
 _THREADS, _THREADS_PER_PROCESSOR = 512, 8
+# Room beyond the current threads, so that workers do not get in each other's way.
+_SPARE_THREADS = 2000
 DESCRIPTORS = 512
 
 
@@ -30,11 +32,8 @@ def own_threads() -> int:
     return _THREADS + _THREADS_PER_PROCESSOR * (os.cpu_count() or 1)
 
 
-def shared_threads(others: int = 2000) -> int | None:
+def shared_threads() -> int | None:
     """Return a limit for a worker whose user has other processes, which the system counts too.
-
-    Args:
-        others: room beyond the current threads, so that workers do not get in each other's way.
 
     Returns:
         The limit, or None if the system does not tell how many threads there are.
@@ -48,7 +47,7 @@ def shared_threads(others: int = 2000) -> int | None:
                     count += int(fields[17])
     except OSError:
         return None
-    return count + others
+    return count + _SPARE_THREADS
 
 
 def limit(memory_bytes: int, file_bytes: int) -> None:
