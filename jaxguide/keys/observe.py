@@ -32,7 +32,7 @@ from jaxguide.keys.key_record import KeyUse, Use
 from jaxguide.keys.origins import CallSite, Origin, origin
 from jaxguide.keys.problems import find_problems
 
-# How many iterations of a loop are followed; inside another loop a quarter as many, and so on.
+# How many iterations of a loop are followed; inside another loop an eighth as many, and so on.
 _MOST_ITERATIONS, _AT_LEAST = 64, 2
 
 # `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving a key are not uses.
@@ -161,7 +161,7 @@ class KeyObserver(interpret.Observer):
         """Return how many iterations of a loop to follow."""
         outer = [one.eqn for one in step.outward() if one is not step and not isinstance(one.eqn, EagerOperation)]
         loops = sum(eqn.primitive.name in (SCAN, WHILE) for eqn in outer)
-        return max(_MOST_ITERATIONS >> 2 * loops, _AT_LEAST)
+        return max(_MOST_ITERATIONS >> 3 * loops, _AT_LEAST)
 
     def cut(self, step: interpret.BoundEquation, followed: int, count: int, left: Sequence[Any]) -> None:
         """Log that a loop was followed only in part."""

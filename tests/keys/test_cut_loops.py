@@ -177,10 +177,10 @@ def test_loops_inside_loops_are_followed_for_fewer_iterations() -> None:
 
     for program in (million, jax.jit(million)):
         used = key_use(program, random.key(0))
-        assert len(used.uses) == 64 * 16 * 2 + 1
+        assert len(used.uses) == 64 * 8 * 2 + 1
         assert used.problems == []
         assert [re.findall(r"[\d,]+(?= of|\sit)", sentence) for sentence in used.cut_loops] == [
-            ["16", "1,000"],
+            ["8", "1,000"],
             ["64", "1,000"],
         ]
 
