@@ -390,7 +390,7 @@ class _Runner:
                 outputs = [[None] * len(eqn.outvars)] * len(steps)
             elif rule is not None and steps[0].scope.shards is not None:  # there may be collectives in it
                 outputs = rule(steps, asked, heard=False)
-            elif not heard and self.observer.watches(eqn):  # inputs that it does not need may be missing
+            elif rule is not None and not heard and self.observer.watches(eqn):  # some inputs may be missing
                 outputs = [self._traced(eqn, steps[0].inputs, asked)]
             else:
                 outputs = self._leaf(eqn, steps)

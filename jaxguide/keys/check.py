@@ -49,9 +49,9 @@ def check_keys(
 
     The program really runs, once, on these arguments: only the branch of a `jax.lax.cond` that is taken is checked, and
     a host callback runs only if a key depends on it. Of a `scan`, `fori_loop` or `while_loop`, the first 64 iterations
-    are followed (8 of one inside another, then 2), so a problem that appears only later is missed. Keys are
-    told apart by their bits, so typed keys, legacy uint32[2] keys and all implementations work alike. Each call is
-    checked separately: two calls may use the same key.
+    are followed (8 of one inside another, then 2), so a problem that appears only later is missed. Keys are told apart
+    by their bits, so typed keys, legacy uint32[2] keys and all implementations work alike. Each call is checked
+    separately: two calls may use the same key.
 
     An installed package may use a key twice of its own accord. The sentence says so, and which line of yours led
     there; `ignore` leaves such problems out:
