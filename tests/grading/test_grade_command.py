@@ -242,9 +242,9 @@ def test_a_broken_grader_has_a_status_of_its_own(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, ada=RIGHT)
-    # Workers and the zygote are started with `sys.executable`, which here is a program that ends at once.
     spawning.close()
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    for module in ("processes", "zygote"):  # workers and the zygote are started with a program that ends at once
+        monkeypatch.setattr(f"jaxguide.grading.workers.{module}.command", lambda _module: ["/bin/false"])
     done = command("--isolation", "medium")
     assert done.exit_code == 3
     assert "No student is at fault." in done.stderr
