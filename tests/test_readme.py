@@ -52,7 +52,7 @@ PRINTS = {
         "b = log x",
     ),
 }
-OTHER_OPTIONS = {"--prove", "--no-deps", "--python", "--resolution", "--compile-bytecode"}  # of the tests, pip and uv
+OTHER_OPTIONS = {"--no-deps", "--python", "--resolution", "--compile-bytecode"}  # of the tests, pip and uv
 FILES = {"jaxguide.po"}  # file names that look like names of modules
 IMAGES_LIMIT_BYTES = 300_000
 

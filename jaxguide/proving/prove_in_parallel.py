@@ -22,7 +22,7 @@ from jaxguide.course.books.book import Book, load_book
 from jaxguide.course.books.key import load_key
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judging.compilation_cache import PROGRAMS, compiled_once
+from jaxguide.course.judging.compilation_cache import PROGRAMS, compiled_once, free_many_programs
 from jaxguide.proving.proof import Problem, Proof, ProofSettings
 from jaxguide.proving.prover import prove_exercise
 
@@ -69,6 +69,7 @@ def prove(
     if min(jobs, len(exercises)) <= 1:
         for exercise in exercises:
             proof.add(prove_exercise(course.book_of(exercise), exercise, settings, stuck))
+            free_many_programs()
             yield exercise, proof
         return
     judges = {exercise.name: (exercise, prove_exercise) for exercise in exercises}
@@ -184,7 +185,9 @@ def _judge_here(
 
     with compiled_once(_own(programs)):
         book = _book(path, key)
-        return judge(book, next(e for e in book.exercises if e.name == name), settings, end)
+        judged = judge(book, next(e for e in book.exercises if e.name == name), settings, end)
+        free_many_programs()
+        return judged
 
 
 @functools.cache

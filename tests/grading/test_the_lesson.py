@@ -31,9 +31,9 @@ def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suf
 
 
 @ON_THE_NEWEST
-@pytest.mark.parametrize("topic", topics())
-def test_the_solved_lesson_gets_full_marks(whole_course: Course, topic: str, tmp_path: Path) -> None:
-    book = whole_course.books[topic]
+def test_the_solved_lesson_gets_full_marks(whole_course: Course, tmp_path: Path) -> None:
+    """Grade one lesson; `jaxguide verify` grades the keys of all, through workers, too."""
+    book = whole_course.books["callbacks"]
     graded = _grade(whole_course, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
     assert {c.name: c.verdict for e in graded.results for c in e.checks if not c.passed} == {}
     assert graded.score == graded.points == sum(e.points for e in book.exercises)

@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -13,6 +14,7 @@ from tiny_course import edit
 from jaxguide.cli import main
 from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course
+from jaxguide.course.judging import compilation_cache
 from jaxguide.proving import prover
 from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prove_in_parallel import ProverDied, prove
@@ -45,6 +47,16 @@ def test_what_an_answer_sets_in_numpy_is_gone_after_its_exercise(tiny: Path) -> 
     assert names == ["double", "guess_shape"]
     assert proof.problems == []
     assert np.get_printoptions() == before
+
+
+def test_programs_are_freed_after_an_exercise_if_they_are_many(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation_cache, "_LARGE_BYTES", 0)
+    traced = []
+    function = jax.jit(lambda x: (traced.append(1), 2 * x)[1])
+    function(1.0)
+    _prove(tiny, jobs=1)
+    function(1.0)
+    assert len(traced) == 2
 
 
 # Each of these is right or wrong by what it has noted since its module ran.

@@ -1,21 +1,15 @@
 """Test that planted answers get the same verdicts through workers as in this process, and that differences are told."""
 
-import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import jax
 import pytest
-from proof_records import Digests, Records
 from tiny_course import edit
 
-from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.workers import spawning
 from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prover import prove_exercise
 from jaxguide.proving.through_workers import STARTER, prove_through_workers, submissions
@@ -134,44 +128,3 @@ def test_settings_of_the_course_hold_for_both(set_up_course: Path) -> None:
         5,
         {True},
     )
-
-
-@pytest.mark.hours(reason="CI proves the course with `jaxguide verify`")
-@pytest.mark.parametrize("topic", topics())
-def test_the_lesson_is_proven_and_graded_the_same(
-    topic: str, compiled: Path, proof_records: Records, digests: Digests
-) -> None:
-    """All planted answers get the same verdicts through workers, with the lesson's proof.
-
-    It stands for the proof of the lesson's exercises: `proof_records.py` deselects these.
-    """
-    course = load_course()
-    exercises = course.books[topic].exercises
-    jax.clear_caches()  # workers could not load the programs in memory
-    with optimized():
-        proof = proven_here(course, topic)
-        for exercise in exercises:
-            proof_records.write(exercise.name, digests)
-        found = prove_through_workers(course, exercises, proof.verdicts, programs=compiled)
-    assert proof.reproduced == {example for exercise in exercises for example in exercise.reproduces}
-    assert [(str(problem), *problem.details) for problem in found.problems] == []
-    assert {name: proof.verdicts[name, name].score for name in (one.name for one in exercises)} == {
-        one.name: one.points for one in exercises
-    }
-    assert found.results.keys() >= proof.verdicts.keys()
-
-
-@contextlib.contextmanager
-def optimized() -> Iterator[None]:
-    """Compile as students do within the block, in this process and in workers, which are forked from a new one."""
-    name = "jax_disable_most_optimizations"
-    before = jax.config.read(name)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(name.upper(), "0")
-        jax.config.update(name, False)
-        spawning.close()
-        try:
-            yield
-        finally:
-            jax.config.update(name, before)
-            spawning.close()
