@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.explain.notebook import explain_in_notebook
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def _why_no_lesson(topic: Any, folder: Path | None) -> str:
     there = topics(folder)
     if topic in there:
         return ""
-    return _("There is no lesson `{topic}`.").format(topic=topic) + did_you_mean(topic, there, most=1)
+    return f"There is no lesson `{topic}`." + did_you_mean(topic, there, most=1)
 
 
 @contextlib.contextmanager
@@ -236,7 +235,7 @@ def check_answer(
 
 def _say_trouble(progress: "Progress") -> None:
     if progress.trouble:
-        _say(_("Your progress could not be kept: {why}").format(why=progress.trouble))
+        _say(f"Your progress could not be kept: {progress.trouble}")
 
 
 def _next_hint(exercise: "Exercise") -> str:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from jaxguide.base.text import _
-
 
 def did_you_mean(name: object, names: Iterable[str], most: int = 3) -> str:
     """Return a space and a sentence that suggests the most similar names; empty if there are none.
@@ -27,4 +25,4 @@ def suggestion(near: Sequence[str]) -> str:
     >>> suggestion(["scan", "while"]), suggestion([])
     (' Did you mean `scan` or `while`?', '')
     """
-    return _(" Did you mean {names}?").format(names=_(" or ").join(f"`{one}`" for one in near)) if near else ""
+    return " Did you mean {names}?".format(names=" or ".join(f"`{one}`" for one in near)) if near else ""

@@ -3,14 +3,6 @@
 import math
 
 
-def _(message: str) -> str:
-    return message
-
-
-def translated(text: str) -> str:
-    return text
-
-
 def plural(one: str, many: str, count: float, **words: object) -> str:
     """Return the singular or plural message for `count`, with `{count}` and `words` filled in.
 

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.callbacks.errors import HostFunctionError, failures
 from jaxguide.callbacks.result_spec import describe_out
 from jaxguide.code.lines import frames_of_traceback
@@ -82,33 +81,27 @@ class Checked:
             raise self._broken(
                 array_type(array),
                 array_type(want),
-                _("Convert it with `.astype`, or change `out`."),
+                "Convert it with `.astype`, or change `out`.",
             )
         with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
             narrow = array.astype(want.dtype)
         if narrow.dtype.kind in "iu" and not np.array_equal(narrow, array):
-            raise self._broken(array_type(array), array_type(want), _("Some of its values do not fit."))
+            raise self._broken(array_type(array), array_type(want), "Some of its values do not fit.")
         return narrow
 
     def _shape_advice(self, array: np.ndarray, spec: jax.ShapeDtypeStruct, mapped: tuple[int, ...]) -> str:
         if mapped:
-            return _(
+            return (
                 "Under `vmap` it is called once for all rows: treat leading axes as rows, or pass "
                 '`vmap_method="sequential"`.'
             )
         if self.elementwise:
-            return _("An elementwise function must return the shape to which its arguments broadcast.")
-        return _("Return an array of the promised shape, or change `out`.")
+            return "An elementwise function must return the shape to which its arguments broadcast."
+        return "Return an array of the promised shape, or change `out`."
 
     def _broken(self, got: str, want: str, advice: str | None = None) -> HostFunctionError:
-        advice = advice or (
-            _("Is a `return` missing?") if got == "None" else _("Return NumPy arrays, as promised in `out`.")
-        )
-        return HostFunctionError(
-            _("`{name}` returned {got}, but {want} was promised. {advice}").format(
-                name=self.name, got=got, want=want, advice=advice
-            )
-        )
+        advice = advice or ("Is a `return` missing?" if got == "None" else "Return NumPy arrays, as promised in `out`.")
+        return HostFunctionError(f"`{self.name}` returned {got}, but {want} was promised. {advice}")
 
 
 def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
@@ -123,11 +116,11 @@ def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
         lines = [line for _frame, line in frames_of_traceback(error.__traceback__)]
         message = " ".join(str(error).split())
         raise HostFunctionError(
-            _("`{name}` raised {error}{place}, when called with {types}.").format(
+            "`{name}` raised {error}{place}, when called with {types}.".format(
                 name=name,
                 error=f"{type(error).__name__}: {message}" if message else type(error).__name__,
                 place=f" ({lines[-1]})" if lines else "",
-                types=", ".join(map(array_type, jax.tree.leaves(args))) or _("no arguments"),
+                types=", ".join(map(array_type, jax.tree.leaves(args))) or "no arguments",
             )
             + _advice(message)
         ) from error
@@ -136,9 +129,9 @@ def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
 def _advice(message: str) -> str:
     """Return advice on NumPy's most common errors, as a sentence after a space; empty for others."""
     if "read-only" in message:
-        return " " + _("Its arguments are JAX's own memory: modify a copy, made with `.copy()`.")
+        return " " + "Its arguments are JAX's own memory: modify a copy, made with `.copy()`."
     if "can be converted to Python scalars" in message:
-        return " " + _("It takes one number at a time: wrap it in `np.vectorize` to take arrays.")
+        return " " + "It takes one number at a time: wrap it in `np.vectorize` to take arrays."
     return ""
 
 

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
-from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.result_spec import describe_out
 from jaxguide.compat.debug_flags import PROMOTION, flags_off
@@ -62,33 +61,25 @@ class Derivatives:
         if rule is None:
             raise TypeError(self._none(argument))
         _require_arity(self.parameters, index, rule, self.elementwise, len(primals))
-        where = _("The derivative of `{name}` with respect to {argument}").format(
-            name=self.parameters.function, argument=argument
-        )
+        where = f"The derivative of `{self.parameters.function}` with respect to {argument}"
         try:
             value = rule(*primals) if self.elementwise else rule(tangent, out, *primals)
         except jax.errors.TracerArrayConversionError as error:
             raise TypeError(
-                _(
-                    "{where} calls NumPy on traced values: write it with `jax.numpy` or with functions made by "
-                    "`host_function`."
-                ).format(where=where)
+                f"{where} calls NumPy on traced values: write it with `jax.numpy` or with functions made by "
+                "`host_function`."
             ) from error
         leaves = jax.tree.leaves(out)
         structures: list[Any] = [jax.tree.structure(tree) for tree in (value, out)]
         if structures[0] != structures[1]:
             raise TypeError(
-                _("{where} returned {got}, but {want} was expected, like the result.").format(
-                    where=where, got=describe(value), want=describe_out(out)
-                )
+                f"{where} returned {describe(value)}, but {describe_out(out)} was expected, like the result."
             )
         values = jax.tree.leaves(value)
         for x, leaf in zip(values, leaves, strict=True):
             if not is_array_like(x):
                 raise TypeError(
-                    _("{where} returned {got}, but {want} was expected, like the result.").format(
-                        where=where, got=describe(x), want=array_type(leaf)
-                    )
+                    f"{where} returned {describe(x)}, but {array_type(leaf)} was expected, like the result."
                 )
         if self.elementwise:
             with flags_off(*PROMOTION):
@@ -99,11 +90,11 @@ class Derivatives:
         name = self.parameters.function
         others = [i for i, rule in enumerate(self.rules) if rule is not None]
         if not others:
-            return _(
-                "`{name}` has no derivative with respect to {argument}: pass one to "
+            return (
+                f"`{name}` has no derivative with respect to {argument}: pass one to "
                 "`host_function(..., derivative=...)`, or hold the argument constant with `jax.lax.stop_gradient`."
-            ).format(name=name, argument=argument)
-        return _(
+            )
+        return (
             "`{name}` has no derivative with respect to {argument}, only with respect to {others}: differentiate with "
             "respect to {others} only (`argnums={first}`), hold {argument} constant with `jax.lax.stop_gradient`, or "
             "pass one to `host_function(..., derivative=...)`."
@@ -125,10 +116,8 @@ def derivatives(
     elif callable(given):
         if parameters.least > 1:
             raise TypeError(
-                _(
-                    "`{name}` takes {count} arguments, so say which one `derivative` is for: "
-                    '`derivative={{"argument": function}}`, or a tuple with a function or None for each argument.'
-                ).format(name=name, count=parameters.least)
+                f"`{name}` takes {parameters.least} arguments, so say which one `derivative` is for: "
+                '`derivative={"argument": function}`, or a tuple with a function or None for each argument.'
             )
         rules = (given,)
     elif isinstance(given, Mapping):
@@ -140,17 +129,14 @@ def derivatives(
         most = parameters.most
         if len(given) < parameters.least or (most is not None and len(given) > most):
             raise ValueError(
-                _(
-                    "`derivative` of `{name}` needs a function or None for each of its {most} arguments, but has {got}."
-                ).format(name=name, most=most or parameters.least, got=len(given))
+                f"`derivative` of `{name}` needs a function or None for each of its {most or parameters.least} "
+                f"arguments, but has {len(given)}."
             )
         rules = tuple(given)
     else:
         raise TypeError(
-            _(
-                "`derivative` of `{name}` is {got}: pass a function, a tuple with a function or None for each "
-                "argument, or a dict by argument name."
-            ).format(name=name, got=describe(given))
+            f"`derivative` of `{name}` is {describe(given)}: pass a function, a tuple with a function or None for each "
+            "argument, or a dict by argument name."
         )
     for i, rule in enumerate(rules):
         if rule is not None:
@@ -160,12 +146,12 @@ def derivatives(
 
 def _unknown(parameters: Parameters, key: Any) -> str:
     if not parameters.names:
-        return _(
-            "`derivative` of `{name}` cannot be a dict, because Python does not know the names of its arguments: pass "
-            "a tuple with a function or None for each argument."
-        ).format(name=parameters.function)
+        return (
+            f"`derivative` of `{parameters.function}` cannot be a dict, because Python does not know the names of its "
+            "arguments: pass a tuple with a function or None for each argument."
+        )
     near = difflib.get_close_matches(str(key), parameters.names, 1, 0.0)[0]
-    return _(
+    return (
         "`derivative` of `{name}` names {key!r}, which is not an argument of `{name}({all})`: did you mean {near!r}?"
     ).format(name=parameters.function, key=key, all=", ".join(parameters.names), near=near)
 
@@ -174,13 +160,13 @@ def _require_rule(parameters: Parameters, index: int, rule: Any, elementwise: bo
     words = {"name": parameters.function, "argument": parameters.name_of(index)}
     if not callable(rule):
         raise TypeError(
-            _("`derivative` of `{name}` for {argument} is {got}: pass a function, or None for no derivative.").format(
+            "`derivative` of `{name}` for {argument} is {got}: pass a function, or None for no derivative.".format(
                 got=describe(rule), **words
             )
         )
     if isinstance(rule, np.ufunc):
         raise TypeError(
-            _(
+            (
                 "`derivative` of `{name}` for {argument} is NumPy's or SciPy's `{rule}`, which cannot run on traced "
                 "values: pass a `jax.numpy` function, or `host_function({rule}, elementwise=True)`."
             ).format(rule=rule.__name__, **words)
@@ -200,9 +186,7 @@ def _require_arity(parameters: Parameters, index: int, rule: Any, elementwise: b
         signature.bind(*expected)
     except TypeError:
         raise TypeError(
-            _(
-                "`derivative` of `{name}` for {argument} will be called with ({expected}), but takes {signature}."
-            ).format(
+            "`derivative` of `{name}` for {argument} will be called with ({expected}), but takes {signature}.".format(
                 name=parameters.function,
                 argument=parameters.name_of(index),
                 expected=", ".join(expected),
@@ -244,13 +228,13 @@ def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
     )
     if not fits:
         raise TypeError(
-            _("{where} returned {got}, which does not fit the result {want}: {advice}.").format(
+            "{where} returned {got}, which does not fit the result {want}: {advice}.".format(
                 where=where,
                 got=array_type(value),
                 want=array_type(leaf),
-                advice=_("return one factor, or one for each element of the result")
+                advice="return one factor, or one for each element of the result"
                 if broadcasts
-                else _("return the change of the result, with the same shape"),
+                else "return the change of the result, with the same shape",
             )
         )
     if value.dtype != leaf.dtype:

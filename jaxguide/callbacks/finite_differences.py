@@ -10,7 +10,6 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
-from jaxguide.base.text import _
 from jaxguide.callbacks.checked import call_on_host
 from jaxguide.callbacks.derivative import Derivatives
 from jaxguide.callbacks.errors import HostFunctionError
@@ -56,18 +55,12 @@ class Comparison:
         if self.note is not None:
             return f"{self.argument}: {self.note}"
         if self.agrees:
-            return _("{argument}: largest difference {difference:.1e}, largest derivative {largest:.3g}").format(
-                argument=self.argument, difference=self.difference, largest=self.largest
-            )
-        return _(
-            "{argument}: the derivative says {derivative:.6g}{index} and finite differences say {expected:.6g} "
-            "(difference {difference:.3g})"
-        ).format(
-            argument=self.argument,
-            derivative=self.derivative,
-            index=_(" at {index}").format(index=self.index) if self.index else "",
-            expected=self.expected,
-            difference=self.difference,
+            return f"{self.argument}: largest difference {self.difference:.1e}, largest derivative {self.largest:.3g}"
+        derivative, expected = format(self.derivative, ".6g"), format(self.expected, ".6g")
+        index = f" at {self.index}" if self.index else ""
+        return (
+            f"{self.argument}: the derivative says {derivative}{index} and finite differences say {expected} "
+            f"(difference {self.difference:.3g})"
         )
 
 
@@ -90,9 +83,9 @@ class Verification:
 
     def __str__(self) -> str:
         title = (
-            _("The derivative of `{name}` agrees with finite differences.")
+            "The derivative of `{name}` agrees with finite differences."
             if self.agrees
-            else _("The derivative of `{name}` disagrees with finite differences.")
+            else "The derivative of `{name}` disagrees with finite differences."
         )
         return "\n".join([title.format(name=self.function), *(f"  {comparison}" for comparison in self.comparisons)])
 
@@ -112,11 +105,7 @@ def verify_derivative(
     """Compare the derivative of `function` with differences of `fn`; see `HostFunction.verify`."""
     name = derivatives.parameters.function
     if not any(derivatives.rules):
-        raise TypeError(
-            _("`{name}` has no derivative to verify: pass one to `host_function(..., derivative=...)`.").format(
-                name=name
-            )
-        )
+        raise TypeError(f"`{name}` has no derivative to verify: pass one to `host_function(..., derivative=...)`.")
     values = [jax.tree.map(lambda x: _wide(np.asarray(x)), arg) for arg in args]
     # A function that always computes in float32 cannot promise float64.
     results = [np.asarray(leaf) for leaf in jax.tree.leaves(call_on_host(fn, name, values))]
@@ -128,7 +117,7 @@ def verify_derivative(
         raise DerivativeError(str(report))
     if all(comparison.note for comparison in comparisons):
         raise TypeError(
-            _("No derivative of `{name}` could be verified at these arguments:\n{report}").format(
+            "No derivative of `{name}` could be verified at these arguments:\n{report}".format(
                 name=name, report="\n".join(f"  {comparison}" for comparison in comparisons)
             )
         )
@@ -146,9 +135,9 @@ def _compare(
     name = derivatives.parameters.function
     argument = derivatives.parameters.name_of(index)
     if derivatives.rule(index) is None:
-        return Comparison(argument, _("not compared: no derivative was given"))
+        return Comparison(argument, "not compared: no derivative was given")
     if not any(map(_is_inexact, jax.tree.leaves(args[index]))):
-        return Comparison(argument, _("not compared: pass floats instead of integers"))
+        return Comparison(argument, "not compared: pass floats instead of integers")
 
     def of_host(value: Any) -> list[np.ndarray]:
         result = call_on_host(fn, name, [*args[:index], value, *args[index + 1 :]])
@@ -169,7 +158,7 @@ def _compare(
                 found += _worst(argument, jax.tree_util.keystr(path), np.asarray(got), want, allowed)
     _require_reverse(derivatives, index, of_jax, args[index])
     if not found:
-        return Comparison(argument, _("not compared: no finite differences at these arguments"))
+        return Comparison(argument, "not compared: no finite differences at these arguments")
     worst = max(found, key=lambda comparison: comparison.difference - comparison.allowed)
     return replace(worst, largest=max(comparison.largest for comparison in found))
 
@@ -183,11 +172,10 @@ def _require_reverse(derivatives: Derivatives, index: int, of_jax: Callable[[Any
         if error_texts.NO_TRANSPOSE.match(error) is None:
             raise
         raise DerivativeError(
-            _(
-                "The derivative of `{name}` with respect to {argument} works only in forward mode: it calls a host "
-                "function on the tangent, which reverse mode (`jax.grad`) cannot transpose. Call host functions on the "
-                "arguments and the result, but only `jax.numpy` on the tangent."
-            ).format(name=derivatives.parameters.function, argument=derivatives.parameters.name_of(index))
+            f"The derivative of `{derivatives.parameters.function}` with respect to "
+            f"{derivatives.parameters.name_of(index)} works only in forward mode: it calls a host function on the "
+            "tangent, which reverse mode (`jax.grad`) cannot transpose. Call host functions on the arguments and the "
+            "result, but only `jax.numpy` on the tangent."
         ) from error
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.callbacks.derivative import derivatives
 from jaxguide.callbacks.errors import host_errors
 from jaxguide.callbacks.finite_differences import Verification, verify_derivative
@@ -111,14 +110,12 @@ class HostFunction:
         name = host.name
         if out is None and not elementwise:
             raise TypeError(
-                _(
-                    "`host_function` cannot know what `{name}` returns: pass `elementwise=True` if it works element by "
-                    "element, `out=jax.ShapeDtypeStruct(shape, dtype)` if the result is always the same, or a function "
-                    "of the arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
-                ).format(name=name)
+                f"`host_function` cannot know what `{name}` returns: pass `elementwise=True` if it works element by "
+                "element, `out=jax.ShapeDtypeStruct(shape, dtype)` if the result is always the same, or a function "
+                "of the arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
             )
         if vmap_method is not None and vmap_method not in VMAP_METHODS:
-            text = _("`vmap_method` of `{name}` is {got}: choose one of {methods}.").format(
+            text = "`vmap_method` of `{name}` is {got}: choose one of {methods}.".format(
                 name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS))
             )
             raise ValueError(text + did_you_mean(vmap_method, VMAP_METHODS, most=1))
@@ -168,21 +165,17 @@ class HostFunction:
         """
         if compat.under_trace():
             raise RuntimeError(
-                _(
-                    "`{name}.verify` was called while JAX is tracing or transforming a function, when arrays have no "
-                    "values yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, with values."
-                ).format(name=self._host.name)
+                f"`{self._host.name}.verify` was called while JAX is tracing or transforming a function, when arrays "
+                "have no values yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, with values."
             )
         if rtol is not None and not (isinstance(rtol, int | float | np.number) and rtol >= 0):
             raise TypeError(
-                _("`rtol` of `{name}.verify` is {got}: pass a non-negative number, such as 1e-4.").format(
-                    name=self._host.name, got=describe(rtol)
-                )
+                f"`rtol` of `{self._host.name}.verify` is {describe(rtol)}: pass a non-negative number, such as 1e-4."
             )
         return verify_derivative(self, self._fn, self._derivatives, self._host.arguments(args, kwargs), rtol)
 
     def __repr__(self) -> str:
-        return _("<host function {name}>").format(name=self._host.name)
+        return f"<host function {self._host.name}>"
 
     def _on_host(self, *args: Any) -> Any:
         return self._host.on_host(functools.partial(jax.pure_callback, vmap_method=self._vmap_method), args)

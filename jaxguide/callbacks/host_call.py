@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxguide.base.text import _
 from jaxguide.callbacks.checked import Checked
 from jaxguide.callbacks.parameters import parameters_of
 from jaxguide.callbacks.result_spec import describe_out, promised
@@ -49,14 +48,14 @@ class HostCall:
                     named = argument.startswith("`")
                     example = f"functools.partial({self.name}, {argument.strip('`')}={leaf!r})"
                     raise TypeError(
-                        _(
+                        (
                             "`{name}` needs an array or a number as {argument}, but got the str {value!r}: only arrays "
                             "are sent to the host, so bind the str first, with {example}."
                         ).format(
                             name=self.name,
                             argument=argument,
                             value=leaf,
-                            example=f"`{example}`" if named else _("a function of the arrays alone"),
+                            example=f"`{example}`" if named else "a function of the arrays alone",
                         )
                     )
                 require_host_array(self.name, argument.strip("`"), leaf)
@@ -98,6 +97,4 @@ def require_host_array(helper: str, name: str, value: Any) -> None:
     """
     require_array(helper, name, value)
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
-        raise TypeError(
-            _("`{name}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.").format(name=helper)
-        )
+        raise TypeError(f"`{helper}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.")

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 from jax.experimental import io_callback
 
-from jaxguide.base.text import _
 from jaxguide.callbacks.checked import call_on_host
 from jaxguide.callbacks.errors import failures, host_errors
 from jaxguide.callbacks.host_call import HostCall, require_host_array
@@ -95,12 +94,12 @@ class IOFunction:
                 return self._call(*arguments)
         except ValueError as error:
             if error_texts.ORDERED_VMAP.match(error):
-                message = _(
+                message = (
                     "`{name}` keeps its calls in order, but rows under `vmap` have no order: make it with "
                     "`io_function(..., ordered=False)`, or call it outside the mapped function."
                 )
             elif error_texts.IO_JVP.match(error):
-                message = _(
+                message = (
                     "`{name}` has side effects and no derivative: hold its arguments constant with "
                     "`jax.lax.stop_gradient`, or use `host_function` with a derivative if it is pure."
                 )
@@ -109,7 +108,7 @@ class IOFunction:
             raise ValueError(message.format(name=self._host.name)) from error
 
     def __repr__(self) -> str:
-        return _("<IO function {name}>").format(name=self._host.name)
+        return f"<IO function {self._host.name}>"
 
     def _call(self, *args: Any) -> Any:
         if self._ordered:
@@ -164,9 +163,7 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
     except ValueError:  # some builtins have none
         pass
     except TypeError as error:
-        raise TypeError(
-            _("`watch_value` calls `{name}` with the value and nothing else: {error}.").format(name=name, error=error)
-        ) from None
+        raise TypeError(f"`watch_value` calls `{name}` with the value and nothing else: {error}.") from None
 
     def see(value: Any) -> None:
         with failures.kept():
@@ -177,10 +174,8 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
         require_token("watch_value")
     if ordered and mapped_in_part():
         raise NotImplementedError(
-            _(
-                "`watch_value(..., ordered=True)` is in a `jax.shard_map` over some of the axes of its mesh, where JAX "
-                "keeps no order: leave out `ordered`, or map over all axes."
-            )
+            "`watch_value(..., ordered=True)` is in a `jax.shard_map` over some of the axes of its mesh, where JAX "
+            "keeps no order: leave out `ordered`, or map over all axes."
         )
     if ordered and jax.device_count() > 1:
         leaves, structure = jax.tree.flatten(value)

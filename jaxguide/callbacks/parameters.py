@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,17 @@ class Parameters:
                 bound = self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(
-                    _("`{function}{signature}` cannot be called with {given}: {error}.").format(
-                        function=self.function, signature=self.signature, given=_given(args, kwargs), error=error
-                    )
+                    f"`{self.function}{self.signature}` cannot be called with {_given(args, kwargs)}: {error}."
                 ) from None
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             raise TypeError(
-                _("Pass argument `{name}` of `{function}` by position: only positional arguments are arrays.").format(
-                    function=self.function, name=next(iter(kwargs))
-                )
+                f"Pass argument `{next(iter(kwargs))}` of `{self.function}` by position: only positional arguments are "
+                "arrays."
             )
         if len(args) < self.least or (self.most is not None and len(args) > self.most):
             raise TypeError(
-                _("`{function}` takes {count}, but was called with {given}.").format(
+                "`{function}` takes {count}, but was called with {given}.".format(
                     function=self.function,
                     count=plural("{count} argument", "{count} arguments", self.least),
                     given=_given(args, kwargs),
@@ -64,7 +61,7 @@ class Parameters:
         """Return what to call an argument in messages: its name in backticks, or its position."""
         if index < len(self.names):
             return f"`{self.names[index]}`"
-        return _("argument {number}").format(number=index + 1)
+        return f"argument {index + 1}"
 
 
 def parameters_of(function: str, fn: Callable[..., Any]) -> Parameters:

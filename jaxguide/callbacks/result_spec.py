@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.lines import frames_of_traceback
 from jaxguide.jaxpr.value_words import array_type, describe
 
@@ -38,7 +38,7 @@ def promised(name: str, out: Any, args: Sequence[Any], elementwise: bool) -> Any
             pass
         except TypeError as error:
             raise TypeError(
-                _("`out` of `{name}` is called with the {count} that `{name}` gets: {error}.").format(
+                "`out` of `{name}` is called with the {count} that `{name}` gets: {error}.".format(
                     name=name, count=plural("{count} argument", "{count} arguments", len(specs)), error=error
                 )
             ) from None
@@ -59,35 +59,34 @@ def _asked(name: str, out: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStr
         message = " ".join(str(error).split())
         lines = [line for _frame, line in frames_of_traceback(error.__traceback__)]
         raise TypeError(
-            _(
+            (
                 "`out` of `{name}` raised {error}{place}: it is called with a `jax.ShapeDtypeStruct` for each array "
                 "(in this call {types}), which has a `shape` and a `dtype` but no values; use only these."
             ).format(
                 name=name,
                 error=f"{type(error).__name__}: {message}" if message else type(error).__name__,
                 place=f" ({lines[-1]})" if lines else "",
-                types=", ".join(map(array_type, jax.tree.leaves(specs))) or _("no arguments"),
+                types=", ".join(map(array_type, jax.tree.leaves(specs))) or "no arguments",
             )
         ) from error
     leaves = [None] if said is None else jax.tree.leaves(said, is_leaf=lambda x: isinstance(x, Iterator))
     for leaf in leaves:
         if not (is_dtype(leaf) or _is_shaped(leaf)):
             raise TypeError(
-                _(
-                    "`out` of `{name}` returned {got}: return a `jax.ShapeDtypeStruct(shape, dtype)` for each "
-                    "array of the result, such as `jax.ShapeDtypeStruct(x.shape, x.dtype)` or `x` itself."
-                ).format(name=name, got=_words(leaf) if leaf is said else _holding(said, leaf))
+                f"`out` of `{name}` returned {_words(leaf) if leaf is said else _holding(said, leaf)}: return a "
+                "`jax.ShapeDtypeStruct(shape, dtype)` for each array of the result, such as "
+                "`jax.ShapeDtypeStruct(x.shape, x.dtype)` or `x` itself."
             )
     return said
 
 
 def _holding(said: Any, leaf: Any) -> str:
-    return _("{tree}, which contains {leaf}").format(tree=describe(said), leaf=_words(leaf))
+    return f"{describe(said)}, which contains {_words(leaf)}"
 
 
 def _words(leaf: Any) -> str:
     if isinstance(leaf, jax.ShapeDtypeStruct):
-        return _("the shape and dtype {type}").format(type=array_type(leaf))
+        return f"the shape and dtype {array_type(leaf)}"
     return describe(leaf)
 
 
@@ -122,7 +121,7 @@ def _broadcast(name: str, specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[int, .
         return np.broadcast_shapes(*(spec.shape for spec in specs))
     except ValueError:
         raise TypeError(
-            _(
+            (
                 "`{name}` is elementwise, but was called with {types}, whose shapes do not broadcast: add axes to "
                 "them, or leave out `elementwise=True` and describe the result in `out`."
             ).format(name=name, types=", ".join(map(array_type, specs)))
@@ -136,26 +135,22 @@ def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDty
         dtype = jnp.result_type(leaf) if python else np.dtype(leaf)
     elif is_dtype(leaf):
         raise TypeError(
-            _(
-                "`out` of `{name}` gives a dtype without a shape, which is enough only for elementwise host functions: "
-                "pass `jax.ShapeDtypeStruct(shape, {dtype!r})`, or a function of the arguments such as `lambda x: x`."
-            ).format(name=name, dtype=jnp.result_type(leaf).name)
+            f"`out` of `{name}` gives a dtype without a shape, which is enough only for elementwise host functions: "
+            f"pass `jax.ShapeDtypeStruct(shape, {jnp.result_type(leaf).name!r})`, or a function of the arguments such "
+            "as `lambda x: x`."
         )
     elif _is_shaped(leaf):
         dtype, shape = np.dtype(leaf.dtype), tuple(leaf.shape)
     else:
         raise TypeError(
-            _(
-                "`out` of `{name}` contains {got}: pass a `jax.ShapeDtypeStruct(shape, dtype)` for each array of the "
-                "result, or a function of the arguments that returns them."
-            ).format(name=name, got=_words(leaf))
+            f"`out` of `{name}` contains {_words(leaf)}: pass a `jax.ShapeDtypeStruct(shape, dtype)` for each array of "
+            "the result, or a function of the arguments that returns them."
         )
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
         raise TypeError(
-            _(
-                "`out` of `{name}` promises {dtype}, but 64-bit types are off in JAX: promise {narrow}, or call "
-                '`jax.config.update("jax_enable_x64", True)` first.'
-            ).format(name=name, dtype=dtype, narrow=jax.dtypes.canonicalize_dtype(dtype))
+            f"`out` of `{name}` promises {dtype}, but 64-bit types are off in JAX: promise "
+            f"{jax.dtypes.canonicalize_dtype(dtype)}, or call "
+            '`jax.config.update("jax_enable_x64", True)` first.'
         )
     return jax.ShapeDtypeStruct(shape, dtype)
 

@@ -16,7 +16,7 @@ from jaxguide import compat
 from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.render.theme import CODE, frame
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.callbacks.checked import Checked
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
@@ -229,13 +229,13 @@ _COLUMN = 54
 
 def timeline_picture(timeline: "Timeline") -> Picture:
     """Return the picture of one run of a program."""
-    title = _("Host calls of {name}").format(name=timeline.name)
+    title = f"Host calls of {timeline.name}"
     summary = f"{title}: {_summary(timeline)}"
     lines = _lines(timeline)
     drawing = _draw(title, " ".join([summary, *lines]), timeline)
     listed = "\n".join(lines)
     as_text = (
-        f"<details><summary>{escape(_('As text'))}</summary>"
+        f"<details><summary>{escape('As text')}</summary>"
         f'<pre style="{CODE};white-space:pre;overflow-x:auto">{escape(listed)}</pre></details>'
     )
     html = f'<div style="{frame("good")};max-width:none"><div>{escape(summary)}</div>{drawing.html()}{as_text}</div>'
@@ -244,20 +244,20 @@ def timeline_picture(timeline: "Timeline") -> Picture:
 
 def _summary(timeline: "Timeline") -> str:
     if not timeline.sites:
-        return _("its program has no callbacks.")
+        return "its program has no callbacks."
     sites = plural("{count} callback", "{count} callbacks", len(timeline.sites))
     runs = plural("{count} call of {sites}.", "{count} calls of {sites}.", len(timeline.runs), sites=sites)
-    back = _("The call returned after {returned}, and its result was ready after {ready}.")
+    back = "The call returned after {returned}, and its result was ready after {ready}."
     return f"{runs} {back.format(returned=_ms(timeline.returned_s), ready=_ms(timeline.ready_s))}"
 
 
 def _ms(seconds: float) -> str:
-    return _("{ms:.2f} ms").format(ms=seconds * 1000)
+    return f"{seconds * 1000:.2f} ms"
 
 
 def _label(site: "Site") -> str:
     name = repr(site.name) if site.kind == "debug.print" else site.name
-    return f"{name} · {site.kind}" + (f" · {_('ordered')}" if site.ordered else "")
+    return f"{name} · {site.kind}" + (f" · {'ordered'}" if site.ordered else "")
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ class _Mark:
     is_end: bool
 
     def __str__(self) -> str:
-        return _("result ready") if self.is_end else _("back in Python")
+        return "result ready" if self.is_end else "back in Python"
 
 
 def _columns(timeline: "Timeline") -> list["HostRun | _Mark"]:
@@ -286,13 +286,13 @@ def _lines(timeline: "Timeline") -> list[str]:
             continue
         number += 1
         if number <= _MOST:
-            took = _("took {ms}").format(ms=_ms(what.end_s - what.start_s))
+            took = f"took {_ms(what.end_s - what.start_s)}"
             given = f"({what.given})"
             found.append(f"{number:>4} {_ms(what.start_s):>12}  {_label(what.site)}  {given}  {took}")
         elif number == _MOST + 1:
             found.append("     " + plural("{count} more call", "{count} more calls", len(timeline.runs) - _MOST))
     never = [site for site in timeline.sites if all(run.site is not site for run in timeline.runs)]
-    return found + [_("never called: {site}").format(site=_label(site)) for site in never]
+    return found + [f"never called: {_label(site)}" for site in never]
 
 
 def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
@@ -303,15 +303,15 @@ def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
         if isinstance(what, _Mark) or runs <= _MOST:
             columns.append(what)
     labels = [_label(site) for site in timeline.sites]
-    left = _MARGIN + max(text_width(label) for label in (_("your Python"), *labels)) + 16
-    width = left + _COLUMN * len(columns) + text_width(_("result ready"), 11) + _MARGIN
+    left = _MARGIN + max(text_width(label) for label in ("your Python", *labels)) + 16
+    width = left + _COLUMN * len(columns) + text_width("result ready", 11) + _MARGIN
     floor = _TOP + _LANE * (len(labels) + 1)
     drawing = Drawing(title, description, width, floor + 34)
     lanes = {id(site): _TOP + _LANE * (i + 1) + _LANE / 2 for i, site in enumerate(timeline.sites)}
     for label, y in zip(labels, lanes.values(), strict=True):
         drawing.words(_MARGIN, y + 4.5, label)
     python = _TOP + _LANE / 2
-    drawing.words(_MARGIN, python + 4.5, _("your Python"), bold=True)
+    drawing.words(_MARGIN, python + 4.5, "your Python", bold=True)
     number = 0
     for i, what in enumerate(columns):
         x = left + _COLUMN * i

@@ -7,7 +7,6 @@ import click
 
 from jaxguide import __version__
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 
 # Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
 _COMMANDS = {
@@ -43,7 +42,7 @@ class _Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            text = _("There is no command `{name}`.").format(name=args[0])
+            text = f"There is no command `{args[0]}`."
             raise click.UsageError(text + did_you_mean(args[0], _COMMANDS, most=1), ctx)
         return super().resolve_command(ctx, args)
 

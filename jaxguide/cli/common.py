@@ -95,11 +95,10 @@ def read_course(
 
 
 def _run_books(course: "Course") -> None:
-    from jaxguide.base.text import _
     from jaxguide.course.books.examples import LIMIT_S, run_books
 
     for topic in run_books(course):
-        message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")
+        message = "The book `{topic}` ran for more than {limit:g} s and was not run to its end."
         click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
 
 
@@ -253,10 +252,8 @@ def complete_exercise(context: click.Context, parameter: click.Parameter, begun:
     """Return the exercises whose names begin with `begun`, with their titles for shells that show them."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.base.text import translated
-
     found = [exercise for book in _lessons(context) for exercise in book.exercises if exercise.name.startswith(begun)]
-    return [CompletionItem(exercise.name, help=translated(exercise.title)) for exercise in found]
+    return [CompletionItem(exercise.name, help=exercise.title) for exercise in found]
 
 
 def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.cli.common import course_option, need_names, read_course, start_zygote
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def moodle(results: Path, item: str, lessons: tuple[str, ...], students_are: str
     """
     from jaxguide.grading.reports.csv_tables import MOODLE_IDS, moodle_csv
 
-    where = _("Moodle: Grades, Export, or the grading worksheet of the assignment")
+    where = "Moodle: Grades, Export, or the grading worksheet of the assignment"
     ids = MOODLE_IDS if students_are is None else None
     _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are), ids, where, lessons)
 
@@ -86,7 +86,7 @@ def canvas(results: Path, item: str, lessons: tuple[str, ...], students_are: str
     from jaxguide.grading.reports.csv_tables import CANVAS_IDS, canvas_csv
 
     ids = CANVAS_IDS if students_are is None else None
-    where = _("Canvas: Grades, Export")
+    where = "Canvas: Grades, Export"
     _write_gradebook(results, out, lambda batch: canvas_csv(batch, item, students_are), ids, where, lessons)
 
 
@@ -117,7 +117,7 @@ def _write_gradebook(
     try:
         batch = read_results(results)
         if missing := sorted(set(lessons) - set(batch.lessons)):
-            message = _("The results have no lesson `{lesson}`, only these: {lessons}.")
+            message = "The results have no lesson `{lesson}`, only these: {lessons}."
             raise click.UsageError(message.format(lesson=missing[0], lessons=", ".join(batch.lessons)))
         batch = of_lessons(batch, lessons) if lessons else batch
         unknown = without_id(batch, ids) if ids is not None else []
@@ -131,15 +131,15 @@ def _write_gradebook(
                 names=", ".join(clean(row.student, 60) for row in unknown[:_SOME]) + (", …" * (len(unknown) > _SOME)),
                 where=where,
             )
-            click.echo(_("Warning: {message}").format(message=message), err=True)
+            click.echo(f"Warning: {message}", err=True)
         write_whole(out, make(batch))
     except NoResults as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(_("Written: {file}").format(file=out))
+    click.echo(f"Written: {out}")
     if len(batch.lessons) > 1:
-        message = _("It has the total of these lessons: {lessons}. Choose with --lesson.")
+        message = "It has the total of these lessons: {lessons}. Choose with --lesson."
         click.echo(message.format(lessons=", ".join(batch.lessons)))
     empty = without_a_mark(batch)
     if empty:
@@ -209,7 +209,7 @@ def gradescope(
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(str(error)) from None
-    message = _("Written: {file}. It contains the key and the seed {seed}, so keep it to yourself.")
+    message = "Written: {file}. It contains the key and the seed {seed}, so keep it to yourself."
     click.echo(message.format(file=out, seed=settings.seed))
 
 
@@ -218,7 +218,7 @@ def _requirement(text: str | None) -> Path | str | None:
     if text is None or "://" in text or not text.endswith(".whl"):
         return text
     if not Path(text).is_file():
-        message = _(
+        message = (
             "Wheel not found: {path}. Build one with `pip wheel --no-deps` and give its path, or give a "
             "requirement such as `jaxguide @ git+https://...`."
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     author_errors_told,
     complete_exercise,
@@ -67,7 +67,7 @@ def verify(
              jaxguide verify --only two_samples --seeds 50
     """
     if lessons and only is not None:
-        raise click.UsageError(_("Give lessons or `--only`, not both."))
+        raise click.UsageError("Give lessons or `--only`, not both.")
     need_names(folder, [] if only is None else [only], lessons, as_json=as_json)
     started = time.monotonic()
     if workers:
@@ -95,8 +95,8 @@ def verify(
         print_json({**proof.to_plain(), **plain})
     else:
         for note in [*proof.notes, *left_out, *proof.advice]:
-            click.echo(_("note: {note}").format(note=note))
-        words = _(
+            click.echo(f"note: {note}")
+        words = (
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
             "wrong answers: {wrong}; other right answers: {right}"
         )
@@ -109,18 +109,14 @@ def verify(
             "right": proof.alternatives,
         }
         click.echo(words.format(**counts))
-        found = (
-            plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
-        )
-        click.echo(_("{found}: {judged} answers judged in {s} s").format(found=found, judged=proof.judged, s=seconds))
+        found = plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else "all proven"
+        click.echo(f"{found}: {proof.judged} answers judged in {seconds} s")
         if proof.kept:
-            words = _("answers that miss the point keep {share:.1%} of the points")
+            words = "answers that miss the point keep {share:.1%} of the points"
             click.echo(words.format(share=proof.share_kept))
-        words = _("not graded through workers (--no-workers), so `grade` may give other verdicts")
+        words = "not graded through workers (--no-workers), so `grade` may give other verdicts"
         if by_workers is not None:
-            words = _("through workers: {answers} answers graded in {s} s").format(
-                answers=by_workers.answers, s=worker_seconds
-            )
+            words = f"through workers: {by_workers.answers} answers graded in {worker_seconds} s"
         click.echo(words)
     sys.exit(1 if proof.problems else 0)
 
@@ -200,7 +196,7 @@ def _prove(
             print_json({"problems": [problem.to_plain()]})
         else:
             progress.tell([problem])
-            click.echo(_("What comes after it was not proven."), err=True)
+            click.echo("What comes after it was not proven.", err=True)
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
         os._exit(1)
@@ -247,10 +243,10 @@ def _prove_through_workers(
                 proof.verdicts,
                 jobs=jobs,
                 programs=programs,
-                tell=lambda done, total: progress.show(done, total, _("through workers")),
+                tell=lambda done, total: progress.show(done, total, "through workers"),
             )
         except GraderError as error:
-            message = _("{error} To prove without workers, use --no-workers")
+            message = "{error} To prove without workers, use --no-workers"
             raise click.ClickException(message.format(error=error)) from None
         progress.tell(found.problems)
     proof.problems += found.problems
@@ -280,7 +276,7 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
     from jaxguide.course.books.printer import print_book, stale_files
 
     if only_check and archive is not None:
-        raise click.UsageError(_("Give `--check` or `--zip`, not both."))
+        raise click.UsageError("Give `--check` or `--zip`, not both.")
     without_identity = _without_identity(folder, only_check)
     course = read_course(folder, keys=False)
     target = course.folders.notebooks
@@ -289,16 +285,16 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
     stale += stale_beside(beside, target)
     if only_check:
         for path in (*without_identity, *stale):
-            click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
+            click.echo(f"{path} is stale; run `jaxguide print`")
         sys.exit(1 if stale or without_identity else 0)
     for book in course.books.values():
         print_book(book, target)
     print_beside(beside, target)
     for path in stale:
-        words = _("printed {path}") if path.exists() else _("deleted {path}")
+        words = "printed {path}" if path.exists() else "deleted {path}"
         click.echo(words.format(path=path))
     if not stale:
-        click.echo(_("every printed lesson in {folder} is up to date").format(folder=target))
+        click.echo(f"every printed lesson in {target} is up to date")
     if archive is not None:
         _write_zip(archive, zip_for_students(course, archive.stem))
 
@@ -310,7 +306,7 @@ def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
 
     where = course_folders(folder)
     if where.is_laid_out:
-        words = _("{folder} is what students get of a course. Give the folder of the course itself.")
+        words = "{folder} is what students get of a course. Give the folder of the course itself."
         raise click.UsageError(words.format(folder=folder))
     if where.is_bundled or read_course_settings(folder).identity or not any(where.exercises.glob("*.py")):
         return []
@@ -318,7 +314,7 @@ def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
         return [where.settings_file]
     with author_errors_told():
         identity = add_identity(where.top)
-    words = _("{path} now gives the course an identity, `{identity}`. Keep it: students' progress depends on it.")
+    words = "{path} now gives the course an identity, `{identity}`. Keep it: students' progress depends on it."
     click.echo(words.format(path=where.settings_file, identity=identity))
     return []
 
@@ -330,4 +326,4 @@ def _write_zip(path: Path, content: bytes) -> None:
         write_whole(path, content)
     except OSError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(_("Written: {file}").format(file=path))
+    click.echo(f"Written: {path}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     complete_exercise,
     complete_lesson,
@@ -149,13 +149,13 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     if file is not None:
         answered = [file.resolve()]
     elif not having:
-        words = _("No file in {folder} contains `{name}`. Give one: jaxguide reset {name} --file FILE")
+        words = "No file in {folder} contains `{name}`. Give one: jaxguide reset {name} --file FILE"
         raise click.UsageError(words.format(folder=workspace, name=exercise))
     elif not answered:
-        click.echo(_("`{name}` is unchanged, so there is nothing to reset.").format(name=exercise))
+        click.echo(f"`{exercise}` is unchanged, so there is nothing to reset.")
         return
     elif len(answered) > 1:
-        words = _("Several of your files answer `{name}`: {files}. Choose one with --file.")
+        words = "Several of your files answer `{name}`: {files}. Choose one with --file."
         files = ", ".join(str(path.relative_to(workspace)) for path in answered)
         raise click.UsageError(words.format(name=exercise, files=files))
     try:
@@ -168,7 +168,7 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
 
 def _say_trouble(trouble: str) -> None:
     if trouble:
-        click.echo(_("Your progress could not be kept: {why}").format(why=trouble), err=True)
+        click.echo(f"Your progress could not be kept: {trouble}", err=True)
 
 
 @click.command("list", short_help="List lessons and exercises, and which are done.")
@@ -228,9 +228,9 @@ def progress(folder: Path | None) -> None:
 
     place, _files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
-    said = _("All done.")
+    said = "All done."
     if exercise is not None:
-        said = _("Next: {name} ({lesson}). `jaxguide next` shows it.")
+        said = "Next: {name} ({lesson}). `jaxguide next` shows it."
         said = said.format(name=exercise.name, lesson=exercise.lesson)
     console().print(ProgressText(place, list(place.course.books.values()), said))
 
@@ -244,6 +244,6 @@ def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
     if not files and not (workspace / progress_file_name(course.identity)).is_file():
-        said = _("{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it.")
+        said = "{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it."
         click.echo(said.format(folder=workspace.resolve()), err=True)
     return Place(course, progress_of(course), topics_of(files, course)), files

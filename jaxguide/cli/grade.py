@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     Unusable,
     course_option,
@@ -31,7 +31,7 @@ _MOST_LINES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
 
-LIMITS_HELP = _(
+LIMITS_HELP = (
     "Limits for submitted code, such as cpu=10,memory=1.5GB. For one exercise: cpu=30 (s of computing), idle=60 (s of "
     "waiting), memory=2GB, output=16MB (printed), scratch=256MB (all files), file=64MB (one file). For the whole "
     "submission: total-cpu=600 (s). After wall-factor=10 times cpu on the clock, the machine counts as too busy."
@@ -71,13 +71,13 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
 
 def _need_port(_context: click.Context, _parameter: click.Parameter, address: str | None) -> str | None:
     if address is not None and re.fullmatch(r"(\w+://)?[^/\s]+:\d{1,5}/?", address) is None:
-        message = _("`{address}` is not the address of a Dask scheduler. Give one such as tcp://10.0.0.1:8786.")
+        message = "`{address}` is not the address of a Dask scheduler. Give one such as tcp://10.0.0.1:8786."
         raise click.BadParameter(message.format(address=address))
     return address
 
 
 def _say_stopped() -> None:
-    click.echo(_("Stopped. Run the same command again to continue."), err=True)
+    click.echo("Stopped. Run the same command again to continue.", err=True)
 
 
 def _say_tier(settings: "GradeSettings") -> None:
@@ -90,7 +90,7 @@ def _say_tier(settings: "GradeSettings") -> None:
     except IsolationError:
         return
     if settings.trust_submissions or not tier.asks_for_trust:
-        click.echo(_("Isolation: {tier}").format(tier=tier.name if tier.name == STRONG else tier), err=True)
+        click.echo(f"Isolation: {tier.name if tier.name == STRONG else tier}", err=True)
 
 
 def _say_alike(students: list[str]) -> None:
@@ -113,13 +113,13 @@ def _say_roster(roster: "Roster") -> None:
         column=roster.column,
     )
     if roster.platform:
-        message += _(", as {platform} exports them").format(platform=roster.platform)
+        message += f", as {roster.platform} exports them"
     groups = len(set(roster.students.groups.values()))
     if groups:
         message += plural(", in {count} group", ", in {count} groups", groups)
     if roster.left_out:
         names = "; ".join(clean(name, 60) for name in roster.left_out[:_SOME])
-        message += _(". Left out: {names}").format(names=names + ("; …" if len(roster.left_out) > _SOME else ""))
+        message += ". Left out: {names}".format(names=names + ("; …" if len(roster.left_out) > _SOME else ""))
     click.echo(message + ".", err=True)
 
 
@@ -140,7 +140,7 @@ def _say_lines(title: str, lines: list[str]) -> None:
     for line in lines[:_MOST_LINES]:
         click.echo(f"  {clean(line, 300)}")
     if len(lines) > _MOST_LINES:
-        click.echo("  " + _("… and {count} more").format(count=len(lines) - _MOST_LINES))
+        click.echo("  " + f"… and {len(lines) - _MOST_LINES} more")
 
 
 def _say_unknown(students: list[str]) -> None:
@@ -148,7 +148,7 @@ def _say_unknown(students: list[str]) -> None:
 
     names = ", ".join(clean(name, 60) for name in students[:_SOME])
     if len(students) > _SOME:
-        names = _("{names}, …").format(names=names)
+        names = f"{names}, …"
     message = plural(
         "{count} student is not on the roster: {names}",
         "{count} students are not on the roster: {names}",
@@ -308,7 +308,7 @@ def grade(
     try:
         write_reports(batch, out, reveal=reveal)
     except OSError as error:
-        message = _("The marks are stored in `{file}`, but the reports cannot be written: {error}.")
+        message = "The marks are stored in `{file}`, but the reports cannot be written: {error}."
         raise Unusable(message.format(file=store.file, error=error)) from None
     if as_json:
         print_json(batch_to_plain(batch))
@@ -323,10 +323,10 @@ def grade(
         if batch.passed_over:
             _say_passed_over(batch.passed_over)
         if before is not None and (changes := changed_marks(before, batch)):
-            _say_lines(_("Since the last run:"), changes)
+            _say_lines("Since the last run:", changes)
         if old := [f"{one.student}: {one.exercise}" for one in batch.overrides if outdated(batch, one)]:
-            _say_lines(_("Points by hand that are older than the student's file:"), old)
-        click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
+            _say_lines("Points by hand that are older than the student's file:", old)
+        click.echo("Written: {file}, tables, and a feedback page for each student.".format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED
     sys.exit(status)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from jaxguide.base.text import _
 from jaxguide.cli.common import Unusable, course_option, read_course
 
 
@@ -52,13 +51,13 @@ def report(
     except (NoResults, TableError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
-        raise Unusable(_("The reports cannot be written: {error}.").format(error=error)) from None
+        raise Unusable(f"The reports cannot be written: {error}.") from None
     written = next(file for file in files if file.name == "report.html")
-    click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=written))
+    click.echo(f"Written: {written}, tables, and a feedback page for each student.")
 
 
 def _recorded(folder: Path | None) -> Path | None:
     if folder is not None and not folder.is_dir():
-        message = _("The class was graded with the course `{folder}`, which is missing. Give its folder with --course.")
+        message = "The class was graded with the course `{folder}`, which is missing. Give its folder with --course."
         raise click.UsageError(message.format(folder=folder))
     return folder

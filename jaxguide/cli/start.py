@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from jaxguide.base.text import _
 from jaxguide.cli.common import stopped_by_signals
 
 # `jaxguide --help` imports this module, so dependencies that only one function needs are imported inside it.
@@ -59,7 +58,7 @@ def start(given: Path | None, workspace: Path | None, browser: bool, port: int |
         workspace = _lay_lessons(folder, workspace, given)
     if not all(importlib.util.find_spec(name) for name in ("jupyterlab", "ipykernel")):
         click.echo(
-            _("JupyterLab is not installed; install it with: {command}").format(
+            "JupyterLab is not installed; install it with: {command}".format(
                 command=f'"{sys.executable}" -m pip install "jaxguide[notebook]"'
             ),
             err=True,
@@ -85,7 +84,7 @@ def _opened(given: Path | None) -> "Iterator[Path | None]":
             with zipfile.ZipFile(given) as archive:
                 archive.extractall(folder)
         except BROKEN_ZIP as error:
-            words = _("{file} cannot be unpacked: {error}.")
+            words = "{file} cannot be unpacked: {error}."
             raise click.UsageError(words.format(file=given, error=error)) from None
         # A zip has the files in a folder, or as they are.
         yield next((path.parent for path in sorted(folder.glob(f"*/{LAID_OUT_NAME}"))), folder)
@@ -110,16 +109,16 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
     folder = course_meant(folder, workspace=workspace)
     where, settings = course_folders(folder), read_course_settings(folder)
     if not where.is_bundled and not (where.notebooks / LAID_OUT_NAME / settings.identity / SETTINGS_NAME).is_file():
-        words = _("{folder} has no printed lessons. If it is your course, run: jaxguide print --course {folder}")
+        words = "{folder} has no printed lessons. If it is your course, run: jaxguide print --course {folder}"
         raise click.UsageError(words.format(folder=given or folder))
     identity = BUNDLED if where.is_bundled else settings.identity
     if other_course_in(workspace, identity):
-        words = _("{folder} has the lessons of another course. Choose another folder with --workspace.")
+        words = "{folder} has the lessons of another course. Choose another folder with --workspace."
         raise click.UsageError(words.format(folder=workspace.resolve()))
     try:
         laid = lay_workspace(workspace, where.notebooks, settings.file_paths(where.exercises), identity)
     except OSError as error:
-        click.echo(_("The workspace could not be created: {error}.").format(error=error), err=True)
+        click.echo(f"The workspace could not be created: {error}.", err=True)
         sys.exit(1)
     for line in _said(workspace, laid):
         click.echo(line)
@@ -130,12 +129,12 @@ def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
     from jaxguide.student.workspace import FileState
 
     words = {
-        FileState.NEW: _("new"),
-        FileState.KEPT: _("yours, kept as it is"),
-        FileState.CURRENT: _("already there, unchanged"),
+        FileState.NEW: "new",
+        FileState.KEPT: "yours, kept as it is",
+        FileState.CURRENT: "already there, unchanged",
     }
     width = max((len(file.path.name) for file in laid), default=0)
-    lines = [_("Your workspace is {folder}").format(folder=workspace.resolve())]
+    lines = [f"Your workspace is {workspace.resolve()}"]
     return [*lines, *(f"  {file.path.name:<{width}}  {words[file.state]}" for file in laid)]
 
 
@@ -179,12 +178,12 @@ class _Server:
         }
 
     def run(self) -> int:
-        click.echo(_("Starting JupyterLab; press Ctrl-C to stop it."))
+        click.echo("Starting JupyterLab; press Ctrl-C to stop it.")
         with contextlib.ExitStack() as stack:
             stack.enter_context(stopped_by_signals())
             if not _home_can_be_written():
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-jupyter-"))
-                click.echo(_("Your home folder is not writable, so JupyterLab forgets its settings when it stops."))
+                click.echo("Your home folder is not writable, so JupyterLab forgets its settings when it stops.")
                 # This process reads these variables, too.
                 os.environ.update({name: f"{folder}/{name}" for name in _IN_HOME if name not in os.environ})
             return self._run()
@@ -194,15 +193,15 @@ class _Server:
         try:
             process = subprocess.Popen(self.command, env=self.environment(), stdin=subprocess.DEVNULL)
             if (address := self._wait_for_address(process)) is not None:
-                click.echo(_("JupyterLab is at {address}").format(address=address))
+                click.echo(f"JupyterLab is at {address}")
             status = process.wait()
         except KeyboardInterrupt:
             if process is not None:
                 _stop(process)
-            click.echo(_("JupyterLab has stopped."))
+            click.echo("JupyterLab has stopped.")
             return 0
         if status:
-            click.echo(_("JupyterLab ended with status {status}.").format(status=status), err=True)
+            click.echo(f"JupyterLab ended with status {status}.", err=True)
         return 1 if status else 0
 
     def _wait_for_address(self, process: subprocess.Popen[bytes]) -> str | None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from jaxguide.base.text import _
 from jaxguide.cli.common import (
     course_meant,
     read_course,
@@ -46,8 +45,8 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     folder = course_meant(folder, workspace=workspace)
 
     if not start_zygote():
-        click.echo(_("On this system, each check starts a new Python, which takes a few seconds."))
-    click.echo(_("Loading the lessons …") if _can_show("…") else _("Loading the lessons ..."))
+        click.echo("On this system, each check starts a new Python, which takes a few seconds.")
+    click.echo("Loading the lessons …" if _can_show("…") else "Loading the lessons ...")
     course = read_course(folder, keys=False)
     try:
         at = watching.open_workspace(workspace or watching.usual_folder(course), course)

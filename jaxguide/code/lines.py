@@ -10,7 +10,6 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library, is_own, is_users_code
 
 
@@ -30,7 +29,7 @@ class Line:
         return linecache.getline(self.file, self.number).strip() or None
 
     def __str__(self) -> str:
-        return _("{place}, line {number}").format(place=place_name(self.file), number=self.number)
+        return f"{place_name(self.file)}, line {self.number}"
 
 
 def place_name(file: str) -> str:
@@ -44,7 +43,7 @@ def place_name(file: str) -> str:
     if shell:  # in the grader, `get_ipython()` returns something empty
         named = shell.compile.format_code_name(file)
         if named is not None:
-            return _("cell {name}").format(name=named[1])
+            return f"cell {named[1]}"
     return file if re.fullmatch(r"<.*>", file) else Path(file).name
 
 

@@ -11,7 +11,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.exercise import F, exercise, prediction
 from jaxguide.course.judging.expect import (
     expect_close,
@@ -204,7 +203,7 @@ def equivalent(mutant: str, *, because: str) -> None:
         because: the reason, in a sentence.
     """
     if not because.strip():
-        raise ValueError(_("give the reason why the mutant `{id}` is right").format(id=mutant))
+        raise ValueError(f"give the reason why the mutant `{mutant}` is right")
     _declare("equivalent", None, mutant=mutant, because=because)
 
 

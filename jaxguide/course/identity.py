@@ -6,7 +6,6 @@ import secrets
 from pathlib import Path
 
 from jaxguide.base.files import write_whole
-from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.settings import SETTINGS_NAME, read_settings
 
@@ -30,7 +29,7 @@ def add_identity(course: Path) -> str:
         before = path.read_text("utf-8") if path.is_file() else ""
         write_whole(path, f'identity = "{identity}"\n{before}')
     except OSError as error:
-        raise AuthorError(path, 1, _("cannot be written: {error}").format(error=error)) from None
+        raise AuthorError(path, 1, f"cannot be written: {error}") from None
     return identity
 
 

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 _SECONDS = {"": 1, "s": 1, "min": 60}
@@ -83,7 +82,7 @@ def parse_limits(text: str, others: Limits | None = None) -> Limits:
         name, _equals, value = (half.strip() for half in part.partition("="))
         name = name.replace("_", "-")
         if name in given:
-            raise LimitsError(_("The limit `{name}` is given twice.").format(name=name), name)
+            raise LimitsError(f"The limit `{name}` is given twice.", name)
         given[name] = value
     return limits_of(given, others)
 
@@ -97,13 +96,13 @@ def limits_of(given: Mapping[str, str], others: Limits | None = None) -> Limits:
     found: dict[str, float] = {}
     for name, value in given.items():
         if name not in _FIELDS:
-            unknown = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(_FIELDS))
-            names = _("The limits are {names}.").format(names=", ".join(_FIELDS))
+            unknown = f"There is no limit `{name}`." + did_you_mean(name, list(_FIELDS))
+            names = "The limits are {names}.".format(names=", ".join(_FIELDS))
             raise LimitsError(f"{unknown} {names}", name)
         found[_FIELDS[name]] = _value(name, value, _FIELDS[name])
     limits = dataclasses.replace(others or Limits(), **found)  # type: ignore[arg-type]
     if limits.cpu_s > limits.total_cpu_s:
-        message = _(
+        message = (
             "The limit `cpu`, {cpu:g} s for an exercise, is above `total-cpu`, {total:g} s for a submission. "
             "Lower it, or raise `total-cpu`."
         )
@@ -136,14 +135,14 @@ def _value(name: str, text: str, field: str) -> float:
     units = _BYTES if field.endswith("_bytes") else _SECONDS if field.endswith("_s") else {"": 1}
     match = _VALUE.fullmatch(text.casefold())
     if match is None or match[2] not in units or not float(match[1]):
-        message = _("The limit `{name}` must be a number above 0, but got `{text}`.")
+        message = "The limit `{name}` must be a number above 0, but got `{text}`."
         if field.endswith("_bytes"):
-            message = _(
+            message = (
                 "The limit `{name}` must be a number above 0, in bytes or with a unit such as 500KB, 16MB or 2GB, but "
                 "got `{text}`."
             )
         elif field.endswith("_s"):
-            message = _(
+            message = (
                 "The limit `{name}` must be a number above 0, in seconds or with a unit such as 90s or 2min, but got "
                 "`{text}`."
             )
@@ -151,6 +150,6 @@ def _value(name: str, text: str, field: str) -> float:
     value = float(match[1]) * units[match[2]]
     least, most, words = _RANGES.get(field) or _RANGES[field[field.rindex("_") :]]
     if not least <= value <= most:
-        message = _("The limit `{name}` must be {words}, but got `{text}`.")
+        message = "The limit `{name}` must be {words}, but got `{text}`."
         raise LimitsError(message.format(name=name, words=words, text=text), name)
     return int(value) if field.endswith("_bytes") else value

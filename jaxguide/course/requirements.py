@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.settings import SETTINGS_NAME, CourseSettings
 
@@ -27,13 +26,13 @@ def unmet_requirements(settings: CourseSettings) -> list[UnmetRequirement]:
     for one in _parsed(settings.requirements):
         version = installed_version(one.name)
         if version is None:
-            what = _("The course needs {requirement}, which is not installed.").format(requirement=one)
+            what = f"The course needs {one}, which is not installed."
         elif not one.specifier.contains(version, prereleases=True):
-            what = _("The course needs {requirement}, but {name} {version} is installed.")
+            what = "The course needs {requirement}, but {name} {version} is installed."
             what = what.format(requirement=one, name=one.name, version=version)
         else:
             continue
-        found.append(UnmetRequirement(what, _('Install it: pip install "{requirement}"').format(requirement=one)))
+        found.append(UnmetRequirement(what, f'Install it: pip install "{one}"'))
     return found
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.settings import SETTINGS_NAME, CourseSettings
 
@@ -70,7 +69,7 @@ def set_up_process(*, x64: bool, devices: int | None, environment: Mapping[str, 
         return
     if _applied is not None:
         if wanted != _applied:
-            message = _(
+            message = (
                 "this process was set up for a course with other settings; use a new one (in a notebook, a kernel)"
             )
             raise SetUpError(message)
@@ -95,7 +94,7 @@ def _set_devices(devices: int, has_started: bool) -> None:
     if has_started:
         count = compat.cpu_device_count()
         if count != devices:
-            message = _("the course needs {devices} CPU devices, but JAX has started with {count}; {remedy}")
+            message = "the course needs {devices} CPU devices, but JAX has started with {count}; {remedy}"
             raise SetUpError(message.format(devices=devices, count=count, remedy=_remedy()))
     flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag.partition("=")[0] != _DEVICES_FLAG]
     os.environ["XLA_FLAGS"] = " ".join([*flags, f"{_DEVICES_FLAG}={devices}"])
@@ -105,18 +104,18 @@ def _set_variable(name: str, value: str, has_started: bool) -> None:
     if has_started and name.startswith(_READ_AT_START) and not compat.has_option(name):
         if os.environ.get(name) == value:
             return
-        message = _("the course sets `{name}`, but JAX has started without it; {remedy}")
+        message = "the course sets `{name}`, but JAX has started without it; {remedy}"
         raise SetUpError(message.format(name=name, remedy=_remedy()))
     os.environ[name] = value
     if "jax" in sys.modules:
         try:
             compat.set_option(name, value)
         except ValueError as error:
-            raise SetUpError(_("JAX refuses `{name}`: {error}").format(name=name, error=error)) from None
+            raise SetUpError(f"JAX refuses `{name}`: {error}") from None
 
 
 def _remedy() -> str:
-    return _("set the course up first (in a notebook, restart the kernel and run its first cell before any other)")
+    return "set the course up first (in a notebook, restart the kernel and run its first cell before any other)"
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NoReturn
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits, LimitsError, limits_of, write_limits
 
@@ -82,13 +81,13 @@ def read_settings(course: Path) -> CourseSettings:
     except FileNotFoundError:
         return CourseSettings()
     except (OSError, UnicodeDecodeError) as error:
-        raise AuthorError(path, 1, _("cannot be read: {error}").format(error=error)) from None
+        raise AuthorError(path, 1, f"cannot be read: {error}") from None
     try:
         plain = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
-        message = _("this is not TOML: {error}").format(error=_PLACE.sub("", str(error)))
+        message = "this is not TOML: {error}".format(error=_PLACE.sub("", str(error)))
         raise AuthorError(path, line, message) from None
     return _Reader(path, text, plain).settings()
 
@@ -140,8 +139,8 @@ class _Reader:
         names = [field.name for field in dataclasses.fields(CourseSettings)]
         for name in self._plain:
             if name not in names:
-                said = _("there is no setting `{name}`.").format(name=name) + did_you_mean(name, names, most=1)
-                self._fail(f"{said} {_('The settings are {names}').format(names=', '.join(names))}", name)
+                said = f"there is no setting `{name}`." + did_you_mean(name, names, most=1)
+                self._fail(f"{said} {'The settings are {names}'.format(names=', '.join(names))}", name)
         return CourseSettings(
             identity=self._identity(),
             title=self._title(),
@@ -157,18 +156,16 @@ class _Reader:
     def _identity(self) -> str:
         identity = self._plain.get("identity", "")
         if not isinstance(identity, str) or not (identity == "" or is_identity(identity)):
-            expected = _("small letters, digits and hyphens, at most 64, such as {example}")
+            expected = "small letters, digits and hyphens, at most 64, such as {example}"
             self._expect("identity", expected.format(example='"physics-2026"'), identity)
         if identity == BUNDLED:
-            self._fail(
-                _("`{name}` is the identity of the course that comes with jaxguide").format(name=BUNDLED), "identity"
-            )
+            self._fail(f"`{BUNDLED}` is the identity of the course that comes with jaxguide", "identity")
         return identity
 
     def _title(self) -> str:
         title = self._plain.get("title", "")
         if not isinstance(title, str) or not title.isprintable():
-            self._expect("title", _('a line of text such as "JAX for physicists"'), title)
+            self._expect("title", 'a line of text such as "JAX for physicists"', title)
         return title
 
     def _lessons(self, setting: str = "lessons") -> tuple[str, ...]:
@@ -176,7 +173,7 @@ class _Reader:
         there = sorted(path.stem for path in self._exercises.glob("*.py"))
         for name in names:
             if name not in there:
-                message = _("there is no book `{name}.py` in {folder}/").format(name=name, folder=self._exercises.name)
+                message = f"there is no book `{name}.py` in {self._exercises.name}/"
                 near = did_you_mean(name, there, most=1)
                 self._fail(f"{message}.{near}" if near else message, setting, name)
         return names
@@ -188,7 +185,7 @@ class _Reader:
             if why_not:
                 self._fail(why_not.format(name=name, folder=self._exercises.name), "files", name)
         if len({name.casefold() for name in names}) < len(names):
-            self._fail(_("`files` has names that differ in upper and lower case alone"), "files")
+            self._fail("`files` has names that differ in upper and lower case alone", "files")
         return names
 
     def _x64(self) -> bool | tuple[str, ...]:
@@ -196,7 +193,7 @@ class _Reader:
         if isinstance(x64, list):
             return self._lessons("x64")
         if not isinstance(x64, bool):
-            self._expect("x64", _('true, false or a list of lessons such as ["first_lesson"]'), x64)
+            self._expect("x64", 'true, false or a list of lessons such as ["first_lesson"]', x64)
         return x64
 
     def _devices(self) -> int | None:
@@ -204,21 +201,21 @@ class _Reader:
         if devices is None:
             return None
         if isinstance(devices, bool) or not isinstance(devices, int) or not 1 <= devices <= MOST_DEVICES:
-            self._expect("devices", _("a whole number from 1 to {most}").format(most=MOST_DEVICES), devices)
+            self._expect("devices", f"a whole number from 1 to {MOST_DEVICES}", devices)
         return devices
 
     def _environment(self) -> dict[str, str]:
         table = self._table("environment", 'JAX_DEBUG_NANS = "true"')
         for name, value in table.items():
             if not isinstance(value, str) or "\0" in value:
-                self._expect(name, _('a text such as "true"'), value)
+                self._expect(name, 'a text such as "true"', value)
             if not _VARIABLE.fullmatch(name):
-                self._fail(_("`{name}` cannot be the name of an environment variable").format(name=name), name)
+                self._fail(f"`{name}` cannot be the name of an environment variable", name)
             if name in _BY_SETTING:
-                message = _("`{name}` cannot be set here; use the setting `{setting}`")
+                message = "`{name}` cannot be set here; use the setting `{setting}`"
                 self._fail(message.format(name=name, setting=_BY_SETTING[name]), name)
             if name in _OWN_VARIABLES or name.startswith(_OWN_BEGINNINGS):
-                self._fail(_("`{name}` cannot be set for a course, because graders set it").format(name=name), name)
+                self._fail(f"`{name}` cannot be set for a course, because graders set it", name)
         return table
 
     def _requirements(self) -> tuple[str, ...]:
@@ -230,7 +227,7 @@ class _Reader:
                 try:
                     Requirement(text)
                 except InvalidRequirement:
-                    message = _("{text} is not a requirement such as `optax>=0.2`").format(text=_shown(text))
+                    message = f"{_shown(text)} is not a requirement such as `optax>=0.2`"
                     self._fail(message, "requirements", text)
         return texts
 
@@ -239,7 +236,7 @@ class _Reader:
         given = {}
         for name, value in table.items():
             if isinstance(value, bool) or not isinstance(value, str | int | float):
-                self._expect(name, _('a number, or a text such as "10s" or "1.5GB"'), value)
+                self._expect(name, 'a number, or a text such as "10s" or "1.5GB"', value)
             given[name] = value if isinstance(value, str) else f"{value:.12g}"
         try:
             return limits_of(given)
@@ -250,20 +247,20 @@ class _Reader:
         """Return a setting that is a list of texts, each listed once."""
         found = self._plain.get(name, [])
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            self._expect(name, _("a list of texts such as {example}").format(example=example), found)
+            self._expect(name, f"a list of texts such as {example}", found)
         for place, one in enumerate(found):
             if one in found[:place]:
-                self._fail(_("`{name}` lists {value} twice").format(name=name, value=_shown(one)), name, one)
+                self._fail(f"`{name}` lists {_shown(one)} twice", name, one)
         return tuple(found)
 
     def _table(self, name: str, example: str) -> dict[str, Any]:
         found = self._plain.get(name, {})
         if not isinstance(found, dict):
-            self._expect(name, _("a table with lines such as {example}").format(example=example), found)
+            self._expect(name, f"a table with lines such as {example}", found)
         return found
 
     def _expect(self, name: str, expected: str, got: Any) -> NoReturn:
-        message = _("`{name}` must be {expected}, but got {got}")
+        message = "`{name}` must be {expected}, but got {got}"
         self._fail(message.format(name=name, expected=expected, got=_shown(got)), name)
 
     def _fail(self, message: str, name: str, inside: str = "") -> NoReturn:
@@ -288,14 +285,14 @@ def _why_no_file(name: str, exercises: Path) -> str:
     parts = PurePosixPath(name).parts
     is_plain = str(PurePosixPath(name)) == name and ".." not in parts and "\\" not in name and name.isprintable()
     if not is_plain or PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive:
-        return _("`{name}` is not the name of a file below {folder}/, such as `data/table.txt`")
+        return "`{name}` is not the name of a file below {folder}/, such as `data/table.txt`"
     if any(part.startswith(".") for part in parts):
-        return _("`{name}` begins with a dot; lessons cannot read hidden files")
+        return "`{name}` begins with a dot; lessons cannot read hidden files"
     if PurePosixPath(name).suffix.lower() in (".py", ".ipynb"):
-        return _("`{name}` would be taken for a lesson or a submission; lessons can read files of other kinds")
+        return "`{name}` would be taken for a lesson or a submission; lessons can read files of other kinds"
     path = exercises / name
     if not path.is_file():
-        return _("there is no file `{name}` in {folder}/")
+        return "there is no file `{name}` in {folder}/"
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(exercises)):
-        return _("`{name}` is a link that leads out of {folder}/")
+        return "`{name}` is a link that leads out of {folder}/"
     return ""

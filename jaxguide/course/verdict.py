@@ -4,8 +4,6 @@ import dataclasses
 import enum
 from typing import Any
 
-from jaxguide.base.text import _
-
 
 class Verdict(enum.StrEnum):
     """How an exercise or a check ended; a check is never `PARTLY_RIGHT` or `NOT_ATTEMPTED`."""
@@ -55,28 +53,26 @@ class About:
 
 
 def about(verdict: Verdict) -> About:
-    """Return the facts about a verdict, in the reader's language.
+    """Return the facts about a verdict.
 
     This is the only list of all verdicts besides `results.schema.json`. Points do not depend on it; see `score`.
     """
     stopped = Outcome.STOPPED
     return {
-        Verdict.PASSED: About(Outcome.PASSED, _("Visible checks passed"), _("passed")),
-        Verdict.PARTLY_RIGHT: About(Outcome.PARTLY, _("Partly right"), _("partly right")),
-        Verdict.FAILED: About(Outcome.FAILED, _("Not right yet"), _("failed")),
-        Verdict.ERROR: About(Outcome.FAILED, _("Your code raised an error"), _("error")),
-        Verdict.NOT_ATTEMPTED: About(Outcome.NOT_ATTEMPTED, _("Not started yet"), _("not started")),
-        Verdict.OUT_OF_TIME: About(stopped, _("Out of time"), _("out of time"), True),
-        Verdict.OUT_OF_MEMORY: About(stopped, _("Out of memory"), _("out of memory"), True),
-        Verdict.DIED: About(stopped, _("Your code ended its own process"), _("process ended"), True),
-        Verdict.EXITED: About(stopped, _("Your code ended the program"), _("ended the program"), True),
-        Verdict.TOO_MUCH_OUTPUT: About(stopped, _("Too much output"), _("too much output"), True),
-        Verdict.BROKEN_REPLY: About(
-            stopped, _("Your code disturbed the line to the grader"), _("reply not readable"), True
-        ),
-        Verdict.NO_SUCH_FUNCTION: About(Outcome.FAILED, _("There is no such function"), _("no such function"), True),
-        Verdict.REJECTED: About(Outcome.FAILED, _("Rejected, not run"), _("rejected"), True),
-        Verdict.NOT_CHECKED: About(Outcome.NOT_GRADED, _("Not checked"), _("not checked")),
+        Verdict.PASSED: About(Outcome.PASSED, "Visible checks passed", "passed"),
+        Verdict.PARTLY_RIGHT: About(Outcome.PARTLY, "Partly right", "partly right"),
+        Verdict.FAILED: About(Outcome.FAILED, "Not right yet", "failed"),
+        Verdict.ERROR: About(Outcome.FAILED, "Your code raised an error", "error"),
+        Verdict.NOT_ATTEMPTED: About(Outcome.NOT_ATTEMPTED, "Not started yet", "not started"),
+        Verdict.OUT_OF_TIME: About(stopped, "Out of time", "out of time", True),
+        Verdict.OUT_OF_MEMORY: About(stopped, "Out of memory", "out of memory", True),
+        Verdict.DIED: About(stopped, "Your code ended its own process", "process ended", True),
+        Verdict.EXITED: About(stopped, "Your code ended the program", "ended the program", True),
+        Verdict.TOO_MUCH_OUTPUT: About(stopped, "Too much output", "too much output", True),
+        Verdict.BROKEN_REPLY: About(stopped, "Your code disturbed the line to the grader", "reply not readable", True),
+        Verdict.NO_SUCH_FUNCTION: About(Outcome.FAILED, "There is no such function", "no such function", True),
+        Verdict.REJECTED: About(Outcome.FAILED, "Rejected, not run", "rejected", True),
+        Verdict.NOT_CHECKED: About(Outcome.NOT_GRADED, "Not checked", "not checked"),
     }[verdict]
 
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
-from jaxguide.base.text import _
 from jaxguide.debug.captured import flushed
 from jaxguide.jaxpr.value_words import describe
 
@@ -45,7 +44,7 @@ class Transcript:
             line = self._waiting.pop(0)
             self.write(f"{line}\n")
             return line
-        self.write(_("c  [typed by `scripted_breakpoints`: no command was left]") + "\n")
+        self.write("c  [typed by `scripted_breakpoints`: no command was left]" + "\n")
         return "c"
 
 
@@ -175,31 +174,19 @@ _ENDING = {"q", "quit", "exit", "EOF"}
 
 
 def _checked(commands: Any) -> list[str]:
-    wanted = _('a list of debugger commands, such as `["p x", "c"]`')
+    wanted = 'a list of debugger commands, such as `["p x", "c"]`'
     if isinstance(commands, str) or not isinstance(commands, Iterable):
-        raise TypeError(
-            _("`scripted_breakpoints` needs {wanted}, but got {got}.").format(wanted=wanted, got=describe(commands))
-        )
+        raise TypeError(f"`scripted_breakpoints` needs {wanted}, but got {describe(commands)}.")
     checked = list(commands)
     parser = cmd.Cmd(stdin=io.StringIO(), stdout=io.StringIO())
     for command in checked:
         if not isinstance(command, str):
-            raise TypeError(
-                _("`scripted_breakpoints` needs {wanted}, but one of them is {got}.").format(
-                    wanted=wanted, got=describe(command)
-                )
-            )
+            raise TypeError(f"`scripted_breakpoints` needs {wanted}, but one of them is {describe(command)}.")
         if "\n" in command:
-            raise ValueError(
-                _("The command {command!r} has more than one line: pass each line as a separate command.").format(
-                    command=command
-                )
-            )
+            raise ValueError(f"The command {command!r} has more than one line: pass each line as a separate command.")
         if parser.parseline(command)[0] in _ENDING:
             raise ValueError(
-                _(
-                    "The command {command!r} ends the whole program, not only the debugger: use `c` to continue the "
-                    "program."
-                ).format(command=command)
+                f"The command {command!r} ends the whole program, not only the debugger: use `c` to continue the "
+                "program."
             )
     return checked

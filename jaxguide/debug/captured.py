@@ -9,8 +9,6 @@ from typing import TextIO
 
 import jax
 
-from jaxguide.base.text import _
-
 
 @contextlib.contextmanager
 def capture() -> Iterator[list[str]]:
@@ -97,7 +95,7 @@ class _LineStream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):
-            raise TypeError(_("write() needs a str, not {type}.").format(type=type(text).__name__))
+            raise TypeError(f"write() needs a str, not {type(text).__name__}.")
         with self._lock:
             if not self._over:
                 thread = threading.get_ident()

@@ -20,7 +20,6 @@ import jaxguide
 from jaxguide import compat
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, frame
-from jaxguide.base.text import _
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
@@ -84,7 +83,7 @@ class Diagnosis:
         for trouble in self.troubles:
             lines += ["", f"{_glyph(trouble)} {_word(trouble)}: {trouble.what}", f"  {trouble.remedy}"]
         if not self.troubles:
-            lines += ["", "✓ " + _("No known problems.")]
+            lines += ["", "✓ " + "No known problems."]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -101,7 +100,7 @@ class Diagnosis:
             for trouble in self.troubles
         )
         tone = "bad" if not self.healthy else "partly" if self.troubles else "good"
-        good = f'<p style="margin:0.5em 0">✓ {escape(_("No known problems."))}</p>'
+        good = f'<p style="margin:0.5em 0">✓ {escape("No known problems.")}</p>'
         return f'<section style="{frame(tone)}"><dl style="{_GRID}">{facts}</dl>{troubles or good}</section>'
 
 
@@ -136,14 +135,14 @@ def diagnose(measured: bool) -> Diagnosis:
     try:
         devices = jax.devices()
     except RuntimeError as error:
-        facts["devices"] = _("none")
+        facts["devices"] = "none"
         reason = str(error).splitlines()[0].rstrip(" .")
         troubles.append(
             Trouble(
                 "no_backend",
                 True,
-                _("JAX cannot start: {reason}.").format(reason=reason),
-                _("Unset JAX_PLATFORMS, or set it to an available platform, such as cpu; then restart Python."),
+                f"JAX cannot start: {reason}.",
+                "Unset JAX_PLATFORMS, or set it to an available platform, such as cpu; then restart Python.",
             )
         )
     else:
@@ -158,10 +157,10 @@ def diagnose(measured: bool) -> Diagnosis:
 
 def _settings() -> dict[str, str]:
     config: Any = jax.config  # its fields are defined at run time
-    partitionable = _("on") if config.jax_threefry_partitionable else _("off: random numbers as in JAX before 0.5")
+    partitionable = "on" if config.jax_threefry_partitionable else "off: random numbers as in JAX before 0.5"
     found = {
         "PRNG": f"{config.jax_default_prng_impl}, threefry_partitionable {partitionable}",
-        "64 bits": _("on") if config.jax_enable_x64 else _("off: float32 is the widest float"),
+        "64 bits": "on" if config.jax_enable_x64 else "off: float32 is the widest float",
     }
     switches = ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs", "jax_check_tracer_leaks", "jax_debug_key_reuse")
     active = [name for name in switches if getattr(config, name, False)]
@@ -180,8 +179,8 @@ def _mismatched_versions(facts: dict[str, str]) -> Trouble | None:
     return Trouble(
         "versions_differ",
         True,
-        _("jax {jax} and jaxlib {jaxlib} do not match.").format(jax=front, jaxlib=lib),
-        _("Install matching versions: pip install --upgrade jax jaxlib"),
+        f"jax {front} and jaxlib {lib} do not match.",
+        "Install matching versions: pip install --upgrade jax jaxlib",
     )
 
 
@@ -191,10 +190,8 @@ def _no_bytecode() -> Trouble | None:
     return Trouble(
         "no_bytecode",
         False,
-        _("Python is set not to write bytecode, so importing JAX takes about three times as long each time."),
-        _("Unset PYTHONDONTWRITEBYTECODE, or compile once: python -m compileall {folder}").format(
-            folder=os.path.dirname(str(jax.__file__))
-        ),
+        "Python is set not to write bytecode, so importing JAX takes about three times as long each time.",
+        f"Unset PYTHONDONTWRITEBYTECODE, or compile once: python -m compileall {os.path.dirname(str(jax.__file__))}",
     )
 
 
@@ -204,8 +201,8 @@ def _unused_gpu(used: str) -> Trouble | None:
     return Trouble(
         "gpu_not_used",
         False,
-        _("This machine seems to have an NVIDIA GPU, but JAX runs on the CPU."),
-        _('Install JAX for GPUs: pip install "jax[cuda13]", or set JAX_PLATFORMS=cpu if you want to use the CPU.'),
+        "This machine seems to have an NVIDIA GPU, but JAX runs on the CPU.",
+        'Install JAX for GPUs: pip install "jax[cuda13]", or set JAX_PLATFORMS=cpu if you want to use the CPU.',
     )
 
 
@@ -214,26 +211,24 @@ def _print_fails() -> Trouble | None:
     if not _fails_to_compile():
         return None
     flag = compat.print_flag(importlib.metadata.version("jaxlib"))
-    what = _(
-        "jax.jit of a function that prints a reduction of {size} or more elements with jax.debug.print fails to "
-        "compile on this machine (INTERNAL: RET_CHECK failure)."
-    ).format(size=_PRINT_SIZE)
+    what = (
+        f"jax.jit of a function that prints a reduction of {_PRINT_SIZE} or more elements with jax.debug.print fails "
+        "to compile on this machine (INTERNAL: RET_CHECK failure)."
+    )
     cured = False
     if flag is None:
-        remedy = _("Pass ordered=True to jax.debug.print in such functions, and report it to JAX: no flag is known.")
+        remedy = "Pass ordered=True to jax.debug.print in such functions, and report it to JAX: no flag is known."
     elif flag in os.environ.get("XLA_FLAGS", "").split():
-        remedy = _(
-            "The flag that fixes it is set, but JAX had already started: restart, and set it before the first use."
-        )
+        remedy = "The flag that fixes it is set, but JAX had already started: restart, and set it before the first use."
     elif flag.split("=")[0] in os.environ.get("XLA_FLAGS", ""):
-        remedy = _("XLA_FLAGS sets the flag that fixes it to another value: set {flag}.").format(flag=flag)
+        remedy = f"XLA_FLAGS sets the flag that fixes it to another value: set {flag}."
     else:
         # Lessons and workers are separate processes: their flags do not affect this one.
         cured = True
-        remedy = _(
+        remedy = (
             "A lesson's first cell, %load_ext jaxguide and the grader set the flag that fixes it. For your own "
-            "scripts, set it before JAX starts: XLA_FLAGS={flag}"
-        ).format(flag=flag)
+            f"scripts, set it before JAX starts: XLA_FLAGS={flag}"
+        )
     return Trouble("debug_print_fails_to_compile", True, what, remedy, cured)
 
 
@@ -269,8 +264,8 @@ def _prints_out_of_order() -> Trouble | None:
     return Trouble(
         "callbacks_out_of_order",
         False,
-        _("Compiled code may run jax.debug.print and other unordered callbacks in a different order than your code."),
-        _("If the order matters, write jax.debug.print(..., ordered=True)."),
+        "Compiled code may run jax.debug.print and other unordered callbacks in a different order than your code.",
+        "If the order matters, write jax.debug.print(..., ordered=True).",
     )
 
 
@@ -281,8 +276,8 @@ def _draws_differ() -> Trouble | None:
     return Trouble(
         "draws_of_older_jax",
         False,
-        _("jax_threefry_partitionable is off, so random numbers differ from those of other installations."),
-        _("Unset JAX_THREEFRY_PARTITIONABLE; for the numbers of older documents use jaxguide.keys.documented_draws()."),
+        "jax_threefry_partitionable is off, so random numbers differ from those of other installations.",
+        "Unset JAX_THREEFRY_PARTITIONABLE; for the numbers of older documents use jaxguide.keys.documented_draws().",
     )
 
 
@@ -312,13 +307,13 @@ def _quiet_stderr() -> Iterator[None]:
 def _label(fact: str) -> str:
     """Return the displayed name of a fact."""
     words = {
-        "system": _("system"),
-        "devices": _("devices"),
-        "64 bits": _("64 bits"),
-        "switched on": _("switched on"),
-        "environment": _("environment"),
-        "isolation": _("isolation"),
-        "workers": _("workers"),
+        "system": "system",
+        "devices": "devices",
+        "64 bits": "64 bits",
+        "switched on": "switched on",
+        "environment": "environment",
+        "isolation": "isolation",
+        "workers": "workers",
     }
     return words.get(fact, fact)
 
@@ -334,5 +329,5 @@ def _glyph(trouble: Trouble) -> str:
 
 def _word(trouble: Trouble) -> str:
     if trouble.cured:
-        return _("Fixed in lessons and in grading")
-    return _("Problem") if trouble.serious else _("Worth knowing")
+        return "Fixed in lessons and in grading"
+    return "Problem" if trouble.serious else "Worth knowing"

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.debug.nan_case import NanCase, all_masked, minus_infinity_row, operand_text
 from jaxguide.debug.nan_divisions import division_advice
 from jaxguide.debug.nan_exponentials import log_of_zero_advice, overflow_advice, zero_times_infinity
@@ -54,8 +53,9 @@ def _dropped(case: NanCase) -> str:
         return ""
     if case.select_that_drops_it() is None and not _divides_like_a_dropped_one(case):
         return ""
-    return _("`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. {safe}").format(
-        safe=safe_input(case, case.bad.primitive, case.divisor())
+    return (
+        "`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. "
+        f"{safe_input(case, case.bad.primitive, case.divisor())}"
     )
 
 
@@ -81,8 +81,8 @@ def _lost_number(case: NanCase) -> str:
         return ""
     for maker in ancestors(case.operation.inputs[-1], 8):
         if maker.name == "add" and any(place.literal is not None and place.literal == 0 for place in maker.inputs):
-            return _("The number added at {line} is 0 in float16: add 1e-4 or more, or compute in float32.").format(
-                line=maker.line or _("a line in library code")
+            return "The number added at {line} is 0 in float16: add 1e-4 or more, or compute in float32.".format(
+                line=maker.line or "a line in library code"
             )
     return ""
 
@@ -97,10 +97,10 @@ def _missing(case: NanCase) -> str:
         starts = case.values[1][..., column].ravel()
         wrong = starts[(starts < 0) | (starts > sizes[axis] - slices[axis])]
         if wrong.size:
-            return _(
-                "The index {index} is out of bounds for axis {axis} of size {size}, and JAX reads NaN there: keep the "
-                "indices within the array."
-            ).format(index=int(wrong[0]), axis=int(axis), size=sizes[axis])
+            return (
+                f"The index {int(wrong[0])} is out of bounds for axis {int(axis)} of size {sizes[axis]}, and JAX reads "
+                "NaN there: keep the indices within the array."
+            )
     return ""
 
 
@@ -118,12 +118,12 @@ def _infinite(case: NanCase) -> str:
             return all_masked(case, row)
         far = case.reaches(case.operation.outputs[0], ("abs", "neg"), "exp") if case.operation is not None else None
         if far is not None and case.reaches(far[0].outputs[0], (), "log1p") is not None:
-            return _("-inf minus -inf is NaN: `jnp.logaddexp(a, b)` is -inf there.") if x < 0 else ""
-        return _("{x} minus {y} is NaN: keep one of the two finite.").format(x=bad.operands[0], y=bad.operands[1])
+            return "-inf minus -inf is NaN: `jnp.logaddexp(a, b)` is -inf there." if x < 0 else ""
+        return f"{bad.operands[0]} minus {bad.operands[1]} is NaN: keep one of the two finite."
     if bad.primitive == "mul" and 0.0 in (x, y) and np.isinf([x, y]).any():
         return zero_times_infinity(case)
     if bad.primitive == "div" and np.isinf(x) and np.isinf(y):
-        return _("inf / inf is NaN: keep both sides finite.")
+        return "inf / inf is NaN: keep both sides finite."
     return ""
 
 
@@ -153,20 +153,14 @@ def _outside_domain(case: NanCase) -> str:
             # The slopes of `arccos` and `arcsin` are infinite at -1 and 1.
             to_the_ends = bad.primitive in ("acos", "asin") and not case.differentiates
             ends = "-1, 1" if to_the_ends else f"-1 + {case.gap}, 1 - {case.gap}"
-            return _("The input of `{name}` is {x:.9g}: clip it, as in `jnp.clip({text}, {ends})`.").format(
-                name=name, x=x, text=text, ends=ends
-            )
-        return _("`{name}` has no value at {x!r}: its input must lie between -1 and 1.").format(name=name, x=x)
+            return f"The input of `{name}` is {x:.9g}: clip it, as in `jnp.clip({text}, {ends})`."
+        return f"`{name}` has no value at {x!r}: its input must lie between -1 and 1."
     if bad.primitive == "acosh" and x < 1:
-        return _("`arccosh` has no value at {x!r}: its input must be 1 or more.").format(x=x)
+        return f"`arccosh` has no value at {x!r}: its input must be 1 or more."
     if bad.primitive in ("lgamma", "digamma") and x <= 0 and x == int(x):
-        return _("`{name}` has no finite value at {x:g}: it has poles at 0 and at the negative integers.").format(
-            name=bad.primitive, x=x
-        )
+        return f"`{bad.primitive}` has no finite value at {x:g}: it has poles at 0 and at the negative integers."
     if bad.primitive in ("igamma", "igammac") and ((case.number(1) or 0.0) < 0 or x <= 0):
-        return _("The incomplete gamma function of ({a:g}, {x:g}) is NaN: it needs a > 0 and x >= 0.").format(
-            a=x, x=case.number(1)
-        )
+        return f"The incomplete gamma function of ({x:g}, {case.number(1):g}) is NaN: it needs a > 0 and x >= 0."
     if bad.made != "nan" or x >= 0 or bad.primitive not in ("log", "log1p", "sqrt", "rsqrt", "pow"):
         return ""
     if bad.primitive == "pow":
@@ -174,13 +168,13 @@ def _outside_domain(case: NanCase) -> str:
         if power is None or power == int(power):
             return ""
         text = operand_text(bad.source, ast.Pow, right=False) or case.called_with("power") or "x"
-        return _(
-            "A negative number to a fractional power is NaN: use `jnp.sign({x}) * jnp.abs({x}) ** {power:g}`, or find "
-            "out why it is negative."
-        ).format(x=text, power=power)
+        return (
+            f"A negative number to a fractional power is NaN: use `jnp.sign({text}) * jnp.abs({text}) ** {power:g}`, "
+            "or find out why it is negative."
+        )
     if bad.primitive == "log1p":
-        return _("`log1p` of a number below -1 is NaN: find out why its input is so small.")
-    negative = _("`{primitive}` of a negative number is NaN: find out why its input is negative.")
+        return "`log1p` of a number below -1 is NaN: find out why its input is so small."
+    negative = "`{primitive}` of a negative number is NaN: find out why its input is negative."
     return _rounded_below_zero(case) or negative.format(primitive=bad.primitive)
 
 
@@ -200,16 +194,16 @@ def _rounded_below_zero(case: NanCase) -> str:
         if left is None or right is None or not 0 < right - left < 1e-2 * abs(right):
             continue
         if maker.name == "sub" and _is_square_of_mean(maker):
-            return _(
+            return (
                 "Rounding makes the variance negative, because the mean of the squares and the square of the mean are "
                 "almost equal: subtract the mean before squaring, as `jnp.var(x)` does, and keep the variance at "
-                "{least} or above with `jnp.maximum`."
-            ).format(least=least)
+                f"{least} or above with `jnp.maximum`."
+            )
         if right - left < 1e-4 * abs(right):
-            return _(
-                "Rounding makes the difference of two almost equal numbers negative: keep it at {least} or above with "
-                "`jnp.maximum(x, {least})`."
-            ).format(least=least)
+            return (
+                f"Rounding makes the difference of two almost equal numbers negative: keep it at {least} or above with "
+                f"`jnp.maximum(x, {least})`."
+            )
     return ""
 
 

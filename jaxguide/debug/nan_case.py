@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.lines import user_frames
 from jaxguide.code.source import dotted, source_of
 from jaxguide.compat.primitives import ELEMENTWISE, SELECT
@@ -146,7 +145,7 @@ class NanCase:
         """Return words for the function whose call is the operation; None if it is an operator or not known."""
         if not isinstance(self.expression, ast.Call):
             return None
-        return _("A function in this line") if self.called is None else f"`{self.called}`"
+        return "A function in this line" if self.called is None else f"`{self.called}`"
 
     @property
     def is_in_library(self) -> bool:
@@ -269,16 +268,16 @@ def minus_infinity_row(data: np.ndarray, axes: tuple[int, ...], index: tuple[int
     if not row.size or not np.isneginf(row).all():
         return None
     if len(axes) >= data.ndim:
-        return _("The whole input")
-    return _("Row [{where}]").format(where=", ".join(":" if i in axes else str(n) for i, n in enumerate(index)))
+        return "The whole input"
+    return "Row [{where}]".format(where=", ".join(":" if i in axes else str(n) for i, n in enumerate(index)))
 
 
 def all_masked(case: NanCase, row: str) -> str:
     """Return advice on a row that is minus infinity throughout."""
-    return _(
-        "{row} is -inf throughout, so it has nothing to normalize: mask with a large finite number, such as {number}, "
-        "in place of -inf, or give such rows other numbers with `jnp.where` first."
-    ).format(row=row, number=mask_number(case))
+    return (
+        f"{row} is -inf throughout, so it has nothing to normalize: mask with a large finite number, such as "
+        f"{mask_number(case)}, in place of -inf, or give such rows other numbers with `jnp.where` first."
+    )
 
 
 def mask_number(case: NanCase) -> str:

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.compat import collectives
 from jaxguide.debug.nan_case import (
@@ -30,11 +29,11 @@ def division_advice(case: NanCase) -> str:
         if case.caller_words is not None and (case.called or "").rpartition(".")[2] != "rsqrt":
             return _root_in_library(case)
         x = case.called_with("rsqrt") or "x"
-        return _("1 / sqrt(0) is infinite: keep the input above 0, as in `jax.lax.rsqrt({x} + {tiny})`.").format(
+        return "1 / sqrt(0) is infinite: keep the input above 0, as in `jax.lax.rsqrt({x} + {tiny})`.".format(
             x=x, tiny=case.small("1e-12")
         )
     if bad.primitive in ("integer_pow", "pow") and case.number(0) == 0.0 and bad.made in ("inf", "-inf"):
-        return _("A negative power of 0 is infinite: raise another number there, as in `jnp.where(x == 0, 1.0, x)`.")
+        return "A negative power of 0 is infinite: raise another number there, as in `jnp.where(x == 0, 1.0, x)`."
     if bad.primitive != "div" or case.number(1) != 0.0:
         return ""
     divisor = case.place(1)
@@ -55,14 +54,14 @@ def _root_in_library(case: NanCase) -> str:
     zero = added is not None and any(case.at_index(place) == 0.0 and _is_number(place) for place in added.inputs)
     name = _parameter(case, "epsilon", "eps") if zero else None
     if name is not None:
-        return _(
-            "{function} takes 1 / sqrt(0), which is infinite: `{name}`, which is added under the root, is 0 here. Give "
-            "`{name}` a number above 0, such as 1e-5."
-        ).format(function=case.caller_words, name=name)
-    return _(
-        "{function} takes 1 / sqrt(0) for these values, which is infinite: keep the input away from them, or replace "
-        "them with `jnp.where` before the call."
-    ).format(function=case.caller_words)
+        return (
+            f"{case.caller_words} takes 1 / sqrt(0), which is infinite: `{name}`, which is added under the root, is 0 "
+            f"here. Give `{name}` a number above 0, such as 1e-5."
+        )
+    return (
+        f"{case.caller_words} takes 1 / sqrt(0) for these values, which is infinite: keep the input away from them, or "
+        "replace them with `jnp.where` before the call."
+    )
 
 
 def _is_number(place: ValuePlace) -> bool:
@@ -85,15 +84,13 @@ def _parameter(case: NanCase, *names: str) -> str | None:
 def _plain_division(case: NanCase, text: str) -> str:
     name = case.called
     if name is not None and name.rpartition(".")[2] == "logit":
-        return _("`{name}` is infinite at 0 and 1: clip its input, as in `jnp.clip(p, {gap}, 1 - {gap})`.").format(
-            name=name, gap=case.gap
-        )
+        return f"`{name}` is infinite at 0 and 1: clip its input, as in `jnp.clip(p, {case.gap}, 1 - {case.gap})`."
     if case.is_in_library:
-        return _no_epsilon(case) or _(
-            "{function} divides by 0 for these values: keep the input away from them, or replace them with `jnp.where` "
-            "before the call."
-        ).format(function=case.caller_words)
-    return _("It divides by 0: use another divisor there, as in `x / jnp.where({y} == 0, 1.0, {y})`.").format(y=text)
+        return _no_epsilon(case) or (
+            f"{case.caller_words} divides by 0 for these values: keep the input away from them, or replace them with "
+            "`jnp.where` before the call."
+        )
+    return f"It divides by 0: use another divisor there, as in `x / jnp.where({text} == 0, 1.0, {text})`."
 
 
 def _no_epsilon(case: NanCase) -> str:
@@ -104,7 +101,7 @@ def _no_epsilon(case: NanCase) -> str:
     name = _parameter(case, "epsilon", "eps") if zero else None
     if name is None:
         return ""
-    return _(
+    return (
         "{function} divides by 0: `{name}`, which is added to the divisor, is 0 here. Give `{name}` a number above 0, "
         "such as {tiny}."
     ).format(function=case.caller_words, name=name, tiny=case.small("1e-8"))
@@ -115,12 +112,10 @@ def _empty_mask(case: NanCase, maker: Operation | None, text: str) -> str:
     if maker is not None and maker.name == "scatter-add":
         ones = case.flow.value(maker.inputs[2])
         if ones is not None and bool((ones == 1).all()):
-            return _("Nothing was counted here, so the count is 0: divide the sum by `jnp.maximum({y}, 1)`.").format(
-                y=text
-            )
+            return f"Nothing was counted here, so the count is 0: divide the sum by `jnp.maximum({text}, 1)`."
     top = made_by(case.place(0) or ValuePlace(), "reduce_sum")
     if top is not None and 0 in top.eqn.invars[0].aval.shape:
-        return _("The array is empty, so its mean is 0 / 0: leave empty arrays out.")
+        return "The array is empty, so its mean is 0 / 0: leave empty arrays out."
     if maker is None or maker.name != "reduce_sum":
         return ""
     counted = maker.inputs[0]
@@ -135,16 +130,16 @@ def _empty_mask(case: NanCase, maker: Operation | None, text: str) -> str:
     if "bool" not in dtypes and not binary:
         return ""
     if case.is_in_library:
-        return _("The mask selects nothing here, so the count is 0: let it select at least one element.")
+        return "The mask selects nothing here, so the count is 0: let it select at least one element."
     assert case.operation is not None
     over = case.reaches(case.operation.outputs[0], ("mul", "add", "neg"), *collectives.SUMS)
     if over is not None and case.bad.device:
-        return _(
+        return (
             "The mask selects nothing on this device, so its count is 0: for the mean over all devices, add up their "
-            "sums and their counts with `jax.lax.psum`, and divide once. With `jnp.maximum({y}, 1)`, this device would "
-            "count as 0 in what the devices add up."
-        ).format(y=text)
-    divided = _("The mask selects nothing here, so the count is 0: divide the sum by `jnp.maximum({y}, 1)`.")
+            f"sums and their counts with `jax.lax.psum`, and divide once. With `jnp.maximum({text}, 1)`, this device "
+            "would count as 0 in what the devices add up."
+        )
+    divided = "The mask selects nothing here, so the count is 0: divide the sum by `jnp.maximum({y}, 1)`."
     return divided.format(y=text)
 
 
@@ -157,7 +152,7 @@ def _underflow(case: NanCase, maker: Operation | None, text: str) -> str:
         exponent = case.at_index(maker.inputs[0])
         low = float(np.log(float(jnp.finfo(case.dtype).tiny)))
         if exponent is not None and np.isfinite(exponent) and exponent < low:
-            return _(
+            return (
                 "exp({x:.4g}) is too small for {dtype} and becomes 0: clip the exponent from below, as in "
                 "`jnp.exp(jnp.clip({name}, min={least}))`."
             ).format(
@@ -173,10 +168,10 @@ def _underflow(case: NanCase, maker: Operation | None, text: str) -> str:
             return all_masked(case, row)
         exponents = case.flow.value(exponentials.inputs[0])
         if exponents is not None and np.isfinite(exponents).all():
-            return _(
-                "All these exponentials are too small for {dtype} and become 0: subtract the largest value first, as "
-                "`jax.nn.softmax` does."
-            ).format(dtype=case.dtype.name)
+            return (
+                f"All these exponentials are too small for {case.dtype.name} and become 0: subtract the largest value "
+                "first, as `jax.nn.softmax` does."
+            )
     if maker.name in ("reduce_sum", "square", "integer_pow", "mul", "dot_general", "sqrt"):
         squared = next((one for one in ancestors(maker.outputs[0], 10) if is_square(one)), None)
         before = case.flow.value(squared.inputs[0]) if squared else None
@@ -188,10 +183,10 @@ def _underflow(case: NanCase, maker: Operation | None, text: str) -> str:
             lost = (before != 0) & (after == 0)
             row = lost[case.bad.index[: lost.ndim - 1]] if lost.ndim and len(case.bad.index) >= lost.ndim - 1 else lost
             if row.any():
-                return _(
-                    "The squares of such small numbers become 0 in {dtype}: divide by the largest component before "
-                    "squaring, or keep the divisor above 0 with `jnp.where`."
-                ).format(dtype=case.dtype.name)
+                return (
+                    f"The squares of such small numbers become 0 in {case.dtype.name}: divide by the largest component "
+                    "before squaring, or keep the divisor above 0 with `jnp.where`."
+                )
     return ""
 
 
@@ -212,10 +207,10 @@ def _one_value(case: NanCase, maker: Operation | None, text: str) -> str:
     leaves = [source(divisor)] if maker is None else [x for one in ancestors(divisor, 40) for x in one.inputs]
     if any(place.maker is None and place.literal is None for place in leaves):  # it depends on the values
         return ""
-    return _(
-        "`{name}` divides by the number of values minus `ddof`, which is 0 here: it needs more values, or a smaller "
-        "`ddof`."
-    ).format(name=case.called)
+    return (
+        f"`{case.called}` divides by the number of values minus `ddof`, which is 0 here: it needs more values, or a "
+        "smaller `ddof`."
+    )
 
 
 def _divergence(case: NanCase, maker: Operation | None, text: str) -> str:
@@ -227,7 +222,7 @@ def _divergence(case: NanCase, maker: Operation | None, text: str) -> str:
         return ""
     if case.number(0) == 0.0:
         return relative_entropy()
-    return _(
+    return (
         "p * log(p / q) is infinite where q is 0 and p is not: keep q above 0, as in `jnp.maximum(q, {tiny})`. Where p "
         "is 0, `jax.scipy.special.rel_entr(p, q)` is 0."
     ).format(tiny=case.small("1e-30"))
@@ -240,12 +235,12 @@ def _no_spread(case: NanCase, maker: Operation | None, text: str) -> str:
     if maker.name == "sub":
         high, low = made_by(maker.inputs[0]), made_by(maker.inputs[1])
         if high and low and high.name == "reduce_max" and low.name == "reduce_min":
-            return _(
+            return (
                 "The largest and the smallest value are equal, so the range is 0: divide by "
-                "`jnp.where({y} == 0, 1.0, {y})`."
-            ).format(y=text)
+                f"`jnp.where({text} == 0, 1.0, {text})`."
+            )
     if is_spread(maker.outputs[0]):
-        return _(
+        return (
             "The spread of constant values is 0: add a small number to it, as in `{y} + {tiny}`; for a gradient, add "
             "it to the variance, before the root."
         ).format(y=text, tiny=case.small("1e-6"))
@@ -257,13 +252,13 @@ def _no_length(case: NanCase, maker: Operation | None, text: str) -> str:
     if maker is not None and maker.name == "mul":
         lengths = [made_by(place, "sqrt") for place in maker.inputs]
         if all(one is not None and _is_length(one) for one in lengths):
-            return _(
+            return (
                 "A vector of length 0 has no direction: divide by `jnp.maximum({y}, {tiny})`; for a gradient, make the "
                 "inputs of the roots safe as well."
             ).format(y=text, tiny=case.small("1e-6"))
     if maker is None or maker.name != "sqrt" or not _is_length(maker):
         return ""
-    return _(
+    return (
         "A vector of length 0 has no direction: divide by `jnp.maximum({y}, {tiny})`, or by `jnp.where({y} == 0, 1.0, "
         "{y})`; for a gradient, make the input of the root safe as well."
     ).format(y=text, tiny=case.small("1e-6"))
@@ -277,7 +272,7 @@ def _no_root(case: NanCase, maker: Operation | None, text: str) -> str:
     """Advise on 0 divided by the root of 0, as the update of an optimizer without a small number in its divisor."""
     if maker is None or maker.name != "sqrt" or case.number(0) != 0.0 or case.is_in_library:
         return ""
-    return _("The root of 0 is 0: add a small number to the divisor, as in `{y} + {tiny}`.").format(
+    return "The root of 0 is 0: add a small number to the divisor, as in `{y} + {tiny}`.".format(
         y=text, tiny=case.small("1e-8")
     )
 
@@ -290,5 +285,5 @@ def _sinc(case: NanCase, maker: Operation | None, text: str) -> str:
     if wave is None or source(wave.inputs[0]) is not source(bottom):
         return ""
     if wave.name == "sin":
-        return _("sin(x) / x is 1 at 0, but 0 / 0 is NaN: use `jnp.sinc(x / jnp.pi)`.")
-    return _("This ratio is 1 at 0, but 0 / 0 is NaN: divide by `jnp.where(x == 0, 1.0, x)` and select 1 there.")
+        return "sin(x) / x is 1 at 0, but 0 / 0 is NaN: use `jnp.sinc(x / jnp.pi)`."
+    return "This ratio is 1 at 0, but 0 / 0 is NaN: divide by `jnp.where(x == 0, 1.0, x)` and select 1 there."

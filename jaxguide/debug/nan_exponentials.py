@@ -3,7 +3,6 @@
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.compat import collectives
 from jaxguide.debug.nan_case import (
     NanCase,
@@ -29,9 +28,7 @@ def overflow_advice(case: NanCase) -> str:
     if not bad.overflows or not _finite(case):
         return ""
     growth = growth_sentence(case)
-    fact = _("The result is beyond {dtype}, whose largest number is {largest:.6g}.").format(
-        dtype=case.dtype.name, largest=float(jnp.finfo(case.dtype).max)
-    )
+    fact = f"The result is beyond {case.dtype.name}, whose largest number is {float(jnp.finfo(case.dtype).max):.6g}."
     if growth:
         return f"{fact} {growth}"
     if bad.primitive in _EXPONENTIALS:
@@ -57,7 +54,7 @@ def _exponential(case: NanCase) -> str:
         if _is_normalized(case, place):
             if any(maker.name == "reduce_max" for maker in ancestors(case.place(0) or ValuePlace(), 8)):
                 return ""
-            return _("Subtract the largest value first, as `jax.nn.softmax` and `jax.nn.logsumexp` do.")
+            return "Subtract the largest value first, as `jax.nn.softmax` and `jax.nn.logsumexp` do."
     if case.dtype == np.float16:
         return _in_float32(case) if (case.number(0) or 0.0) < 88 else ""
     if bad.primitive != "exp" or place is None:
@@ -67,19 +64,19 @@ def _exponential(case: NanCase) -> str:
         bessel = made_by(product[0].inputs[1 - product[1]], "bessel_i0e", "bessel_i1e")
         if bessel is not None:
             order = bessel.name[len("bessel_i")]
-            return _(
-                "`i{n}(x)` grows like exp(x): use `jax.scipy.special.i{n}e(x)`, which is i{n}(x) * exp(-|x|), so its "
-                "logarithm plus |x| is that of i{n}(x)."
-            ).format(n=order)
+            return (
+                f"`i{order}(x)` grows like exp(x): use `jax.scipy.special.i{order}e(x)`, which is i{order}(x) * "
+                f"exp(-|x|), so its logarithm plus |x| is that of i{order}(x)."
+            )
     text = case.called_with("exp")
     if text is None and case.caller_words and (case.called or "").rpartition(".")[2] not in _EXPONENTIALS:
         return ""
     if text is None:
-        return _("Keep the input of `exp` below {limit:.0f}, for example with `jnp.clip`.").format(limit=limit)
-    return _(
-        "Keep the input of `exp` below {limit:.0f}, as in `jnp.exp(jnp.clip({text}, max={bound}))`, or use "
+        return f"Keep the input of `exp` below {limit:.0f}, for example with `jnp.clip`."
+    return (
+        f"Keep the input of `exp` below {limit:.0f}, as in `jnp.exp(jnp.clip({text}, max={_bound(limit)}))`, or use "
         "`jax.nn.softplus`, which does not overflow, if it only has to be positive."
-    ).format(limit=limit, text=text, bound=_bound(limit))
+    )
 
 
 def _bound(limit: float) -> str:
@@ -90,7 +87,7 @@ def _log_of_one_plus(case: NanCase, place: ValuePlace) -> str:
     """Advise on log(1 + exp(x)), log(exp(x) + exp(y)) and 1 / (1 + exp(-x))."""
     ratio = case.reaches(place, (), "div")
     if ratio is not None and ratio[1] == 0 and _is_one_plus_exponential(ratio[0].inputs[1]):
-        return _("The logistic function does not overflow as `jax.nn.sigmoid`.")
+        return "The logistic function does not overflow as `jax.nn.sigmoid`."
     added = case.reaches(place, ("neg",), "add", "log1p", "add_any")
     if added is None:
         return ""
@@ -108,14 +105,14 @@ def _log_of_one_plus(case: NanCase, place: ValuePlace) -> str:
     if after[0].name == "log" and is_one:
         return _softplus(x)
     if after[0].name == "log" and power is not None:
-        return _("The logarithm of a sum of two exponentials does not overflow as `jnp.logaddexp(x, y)`.")
+        return "The logarithm of a sum of two exponentials does not overflow as `jnp.logaddexp(x, y)`."
     if is_one and (after[0].name == "integer_pow" or after[1] == 1):
-        return _("The logistic function does not overflow as `jax.nn.sigmoid`.")
+        return "The logistic function does not overflow as `jax.nn.sigmoid`."
     return ""
 
 
 def _softplus(x: str) -> str:
-    return _("log(1 + exp({x})) does not overflow as `jnp.logaddexp({x}, 0.0)`, or `jax.nn.softplus({x})`.").format(x=x)
+    return f"log(1 + exp({x})) does not overflow as `jnp.logaddexp({x}, 0.0)`, or `jax.nn.softplus({x})`."
 
 
 def _constant(case: NanCase, place: ValuePlace) -> float | None:
@@ -144,16 +141,16 @@ def _too_large(case: NanCase) -> str:
     if case.dtype == np.float16:
         return _in_float32(case)
     if bad.primitive in ("reduce_prod", "cumprod"):
-        return _("Sum the logarithms in place of multiplying.")
+        return "Sum the logarithms in place of multiplying."
     if bad.primitive in ("square", "integer_pow", "reduce_sum", "mul", "dot_general") and case.operation is not None:
         root = case.reaches(case.operation.outputs[0], ("reduce_sum", "add", "div"), "sqrt")
         if root is not None:
-            return _("Divide by the largest component before squaring, and multiply the root by it.")
+            return "Divide by the largest component before squaring, and multiply the root by it."
     return ""
 
 
 def _in_float32(case: NanCase) -> str:
-    return _("Compute this in float32, as in `x.astype(jnp.float32)`, and convert the result back.")
+    return "Compute this in float32, as in `x.astype(jnp.float32)`, and convert the result back."
 
 
 def log_of_zero_advice(case: NanCase) -> str:
@@ -189,22 +186,22 @@ def _weight(case: NanCase, step: object) -> ValuePlace | None:
 
 def _plain_log(case: NanCase) -> str:
     if case.bad.primitive == "log1p":
-        return _("The logarithm of 0 is minus infinity: keep the input of `log1p` above -1.")
+        return "The logarithm of 0 is minus infinity: keep the input of `log1p` above -1."
     name = case.called or "jnp.log"
     if case.caller_words is not None and (case.called or "").rpartition(".")[2] not in ("log", "log2", "log10"):
-        return _(
-            "{function} takes the logarithm of 0, which is minus infinity: keep the input away from such values, or "
-            "replace them with `jnp.where` before the call."
-        ).format(function=case.caller_words)
+        return (
+            f"{case.caller_words} takes the logarithm of 0, which is minus infinity: keep the input away from such "
+            "values, or replace them with `jnp.where` before the call."
+        )
     x = case.called_with("log", "log2", "log10") or "x"
     if jnp.issubdtype(case.dtype, jnp.complexfloating):
         safe = f"jnp.where({x} == 0, 1.0, {x})"
     else:
         safe = f"jnp.maximum({x}, {case.small('1e-30')})"
-    return _(
-        "The logarithm of 0 is minus infinity: keep its input away from 0, as in `{name}({safe})`, or leave "
+    return (
+        f"The logarithm of 0 is minus infinity: keep its input away from 0, as in `{name}({safe})`, or leave "
         "such elements out."
-    ).format(name=name, safe=safe)
+    )
 
 
 def _stable_log(case: NanCase) -> str:
@@ -216,28 +213,28 @@ def _stable_log(case: NanCase) -> str:
     if maker is None:
         return ""
     if maker.name == "logistic":
-        return _("The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`.")
+        return "The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`."
     if maker.name == "exp":
         if not _is_finite(case, maker.inputs[0]):
             return ""
-        return _("This exponential underflows to 0: its logarithm is the exponent itself.")
+        return "This exponential underflows to 0: its logarithm is the exponent itself."
     if maker.name in ("div", "integer_pow") and _is_one_plus_exponential(maker.inputs[-1]):
-        return _("The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`.")
+        return "The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`."
     power = made_by(maker.inputs[0], "exp") if maker.name == "div" else None
     if power is not None and _sum_of_exponentials(maker.inputs[1]):
         if not _is_finite(case, power.inputs[0]):
-            return _(
+            return (
                 "The probability is exp(-inf) = 0, and its logarithm minus infinity: use `jax.nn.log_softmax(x)`, and "
-                "mask `x` with a large finite number, such as {number}, in place of -inf."
-            ).format(number=mask_number(case))
-        return _("The logarithm of a softmax does not underflow as `jax.nn.log_softmax(x)`.")
+                f"mask `x` with a large finite number, such as {mask_number(case)}, in place of -inf."
+            )
+        return "The logarithm of a softmax does not underflow as `jax.nn.log_softmax(x)`."
     if maker.name == "reduce_sum" and _sum_of_exponentials(maker.outputs[0]):
         return _of_sum(case, maker)
     if maker.name == "reduce_prod":
         factors = None if case.flow is None else case.flow.value(maker.inputs[0])
         if factors is None or not (factors != 0).all():
             return ""
-        return _("The product underflows to 0: sum the logarithms in place of multiplying.")
+        return "The product underflows to 0: sum the logarithms in place of multiplying."
     tail = next((one for one in near if one.name == "erfc"), None)
     if tail is not None and maker.name in ("erfc", "mul"):
         return _tail(tail)
@@ -265,7 +262,7 @@ def _of_sum(case: NanCase, total: Operation) -> str:
         return ""
     weighs = made_by(total.inputs[0], "exp") is None
     call = "jax.nn.logsumexp(x, b=weights)" if weighs else "jax.nn.logsumexp(x)"
-    return _("The logarithm of a sum of exponentials does not underflow as `{call}`.").format(call=call)
+    return f"The logarithm of a sum of exponentials does not underflow as `{call}`."
 
 
 _TAILS = {"cdf": "stats.norm.logcdf(x)", "sf": "stats.norm.logsf(x)", "ndtr": "special.log_ndtr(x)"}
@@ -282,10 +279,8 @@ def _tail(erfc: Operation) -> str:
     """Advise on the logarithm of a tail of the normal distribution."""
     name = _normal(erfc)
     if name:
-        return _("The tail of the normal distribution underflows to 0: use `jax.scipy.{function}`.").format(
-            function=_TAILS[name]
-        )
-    return _(
+        return f"The tail of the normal distribution underflows to 0: use `jax.scipy.{_TAILS[name]}`."
+    return (
         "erfc(x) underflows to 0: its logarithm does not as `jnp.log(2.0) + jax.scipy.stats.norm.logcdf(-jnp.sqrt(2.0) "
         "* x)`."
     )
@@ -310,18 +305,18 @@ def _one_minus(case: NanCase, maker: Operation) -> str:
     if inner is None:
         return ""
     if inner.name == "logistic":
-        return _("log(1 - sigmoid(x)) does not underflow as `jax.nn.log_sigmoid(-x)`.")
+        return "log(1 - sigmoid(x)) does not underflow as `jax.nn.log_sigmoid(-x)`."
     if inner.name == "exp" and case.at_index(inner.inputs[0]) != 0.0:
-        return _("log(1 - exp(x)) keeps its digits as `jnp.log(-jnp.expm1(x))`.")
+        return "log(1 - exp(x)) keeps its digits as `jnp.log(-jnp.expm1(x))`."
     if inner.name in ("square", "integer_pow", "mul") and made_by(inner.inputs[0], "tanh") is not None:
         return _log_of_tanh()
     if inner.name == "mul" and _normal(inner) == "cdf":
-        return _("log(1 - cdf(x)) does not underflow as `jax.scipy.stats.norm.logsf(x)`.")
+        return "log(1 - cdf(x)) does not underflow as `jax.scipy.stats.norm.logsf(x)`."
     return ""
 
 
 def _log_of_tanh() -> str:
-    return _(
+    return (
         "tanh(x) is rounded to 1 for large x: write log(1 - tanh(x)**2) as "
         "`2 * (jnp.log(2.0) - x - jax.nn.softplus(-2 * x))`."
     )
@@ -334,7 +329,7 @@ def _sum_of_exponentials(place: ValuePlace) -> bool:
 
 def relative_entropy() -> str:
     """Return advice on p * log(p / q) where p is 0."""
-    return _("p * log(p / q) is NaN where p is 0: write it as `jax.scipy.special.rel_entr(p, q)`, which is 0 there.")
+    return "p * log(p / q) is NaN where p is 0: write it as `jax.scipy.special.rel_entr(p, q)`, which is 0 there."
 
 
 def _xlogy(case: NanCase, log: Operation, weight: ValuePlace) -> str:
@@ -347,12 +342,12 @@ def _xlogy(case: NanCase, log: Operation, weight: ValuePlace) -> str:
     safe = f"jnp.log(jnp.maximum({text}, {case.small('1e-30')}))"
     if case.differentiates:
         # The slopes of `xlogy(x, y)` are log(y) and x / y.
-        return _("0 * log(0) is NaN: keep the input of the logarithm above 0, as in `{safe}`.").format(safe=safe)
+        return f"0 * log(0) is NaN: keep the input of the logarithm above 0, as in `{safe}`."
     if is_same:
-        said = _("0 * log(0) is NaN: `{call}` is 0 there.").format(call=f"jax.scipy.special.xlogy({text}, {text})")
+        said = "0 * log(0) is NaN: `{call}` is 0 there.".format(call=f"jax.scipy.special.xlogy({text}, {text})")
     else:
-        said = _("0 * log(0) is NaN: write `jax.scipy.special.xlogy(x, y)` for x * log(y); it is 0 where x is 0.")
-    finite = _("Its gradient is not finite there: if you need that, take `{safe}` instead.").format(safe=safe)
+        said = "0 * log(0) is NaN: write `jax.scipy.special.xlogy(x, y)` for x * log(y); it is 0 where x is 0."
+    finite = f"Its gradient is not finite there: if you need that, take `{safe}` instead."
     return f"{said} {finite}"
 
 
@@ -365,10 +360,10 @@ def zero_times_infinity(case: NanCase) -> str:
         return _times(bad.operands)
     power = made_by(zero, "exp")
     if power is not None and source(power.inputs[0]) is source(wide):
-        return _(
+        return (
             "The probability is exp(-inf) = 0, and 0 * -inf is NaN: mask the logits with a large finite number, such "
-            "as {number}, in place of -inf, or leave such terms out with `jnp.where` before the product."
-        ).format(number=mask_number(case))
+            f"as {mask_number(case)}, in place of -inf, or leave such terms out with `jnp.where` before the product."
+        )
     for maker in ancestors(wide, 12):
         value = case.flow.value(maker.outputs[0]) if case.flow is not None and maker.name == "log" else None
         if value is not None and np.isneginf(value).any():
@@ -377,6 +372,7 @@ def zero_times_infinity(case: NanCase) -> str:
 
 
 def _times(operands: tuple[str, ...]) -> str:
-    return _(
-        "{x} * {y} is NaN: replace the infinity before the product, as in `jnp.where(jnp.isfinite(y), y, 0.0)`."
-    ).format(x=operands[0], y=operands[1])
+    return (
+        f"{operands[0]} * {operands[1]} is NaN: replace the infinity before the product, as in "
+        "`jnp.where(jnp.isfinite(y), y, 0.0)`."
+    )

@@ -8,7 +8,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.compat.primitives import SCAN, WHILE
 from jaxguide.debug.nan_case import NanCase
 from jaxguide.debug.nan_flow import CARRIED, Operation, ancestors, carried_floats, made_by, source
@@ -28,23 +27,21 @@ def growth_sentence(case: NanCase) -> str:
     optimizes, update = _optimizes(case)
     for sizes, backward in (*_in_loops(case), *((sizes, False) for sizes in _in_lines(case))):
         if _grows(sizes, _OPTIMIZER_GROWTH if optimizes and not backward else _GROWTH):
-            fact = _("The values grew from {first:.3g} to {last:.3g} in {n} steps").format(
-                first=sizes[0], last=sizes[-1], n=len(sizes) - 1
-            )
+            fact = f"The values grew from {sizes[0]:.3g} to {sizes[-1]:.3g} in {len(sizes) - 1} steps"
             if backward:
-                return _("{fact} of the backward pass: the gradient explodes.").format(fact=fact)
+                return f"{fact} of the backward pass: the gradient explodes."
             if optimizes:
                 name = _STEP_SIZES.search(update)
-                return _("{fact}, so the steps are too large: take a smaller learning rate or step size{name}.").format(
+                return "{fact}, so the steps are too large: take a smaller learning rate or step size{name}.".format(
                     fact=fact, name=f" (`{name[0]}`)" if name else ""
                 )
-            diverges = _("{fact}: the recurrence diverges.").format(fact=fact)
+            diverges = f"{fact}: the recurrence diverges."
             return f"{diverges} {_smaller_steps()}" if _adds_to_carried(case) else diverges
     return ""
 
 
 def _smaller_steps() -> str:
-    return _(
+    return (
         "Each step adds to what it carries: if it is a step in time, and the exact solution stays finite, make the "
         "step smaller, or use an implicit method."
     )
@@ -71,10 +68,11 @@ def shrinking_sentence(case: NanCase) -> str:
     for loop, sizes in case.carried.values():
         for column in _columns(case, loop, sizes):
             if _shrinks(column, float(jnp.finfo(case.dtype).tiny)):
-                return _(
-                    "The values shrank from {first:.3g} to {last:.3g} in the loop, which is too small for {dtype}: "
-                    "rescale them at each step and add up the logarithms of the scales, or compute with logarithms."
-                ).format(first=column[0], last=column[-1], dtype=case.dtype.name)
+                return (
+                    f"The values shrank from {column[0]:.3g} to {column[-1]:.3g} in the loop, which is too small for "
+                    f"{case.dtype.name}: rescale them at each step and add up the logarithms of the scales, or compute "
+                    "with logarithms."
+                )
     return ""
 
 

@@ -5,7 +5,6 @@ import contextlib
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.compat.primitives import LINEAR_SOLVE
 from jaxguide.debug.nan_case import NanCase, called_name, expression_at
 from jaxguide.debug.nan_flow import TRANSPARENT, ancestors, made_by
@@ -20,15 +19,16 @@ def matrix_advice(case: NanCase) -> str:
         lower = np.tril(matrix)
         smallest, largest = np.linalg.eigvalsh(lower + np.tril(lower, -1).T)[[0, -1]]
         if smallest < -1e-3 * max(abs(largest), 1e-30):
-            return _(
-                "The matrix is not positive definite: its smallest eigenvalue is {smallest:.3g}, too far below 0 for "
-                "rounding, so a small number on the diagonal would only hide it. Find out why."
-            ).format(smallest=float(smallest))
+            return (
+                f"The matrix is not positive definite: its smallest eigenvalue is {float(smallest):.3g}, too far below "
+                "0 for rounding, so a small number on the diagonal would only hide it. Find out why."
+            )
         symmetric = lower + np.tril(lower, -1).T
-        return _(
-            "The matrix is not positive definite in {dtype}: its smallest eigenvalue is {smallest:.3g}. Add a small "
-            "number to the diagonal first, as in `a + {number} * jnp.eye({n})`."
-        ).format(dtype=case.dtype.name, smallest=float(smallest), n=len(matrix), number=_jitter(symmetric, case.dtype))
+        return (
+            f"The matrix is not positive definite in {case.dtype.name}: its smallest eigenvalue is "
+            f"{float(smallest):.3g}. Add a small number to the diagonal first, as in `a + "
+            f"{_jitter(symmetric, case.dtype)} * jnp.eye({len(matrix)})`."
+        )
     if case.bad.primitive in (LINEAR_SOLVE, "triangular_solve") and case.flow is not None and case.operation:
         for place in case.operation.inputs:
             for maker in ancestors(place, 60):
@@ -58,7 +58,7 @@ def _singular(matrix: np.ndarray | None) -> str:
     rank = int(np.linalg.matrix_rank(matrix.astype(np.float32)))
     if rank == len(matrix):
         return ""
-    return _(
+    return (
         "The {n} by {n} matrix is singular: its rank is {rank}. Use the pseudo-inverse `jnp.linalg.pinv` or "
         "`jnp.linalg.lstsq`, or add a small number to the diagonal first, as in `a + {number} * jnp.eye({n})`."
     ).format(n=len(matrix), rank=rank, number=f"1e{_small_power(matrix)}")
@@ -95,9 +95,10 @@ def _log_of_determinant(case: NanCase) -> str:
         if given.maker is None or given.maker.spot != maker.spot:
             matrix = _matrix_at(case, case.flow.value(given))
             if matrix is not None and matrix.shape[0] == matrix.shape[1]:
-                return _no_determinant(matrix) or _(
-                    "The determinant is too small for {dtype}: use `jnp.linalg.slogdet`, which gives its logarithm."
-                ).format(dtype=case.dtype.name)
+                return _no_determinant(matrix) or (
+                    f"The determinant is too small for {case.dtype.name}: use `jnp.linalg.slogdet`, which gives "
+                    "its logarithm."
+                )
     return ""
 
 
@@ -105,7 +106,7 @@ def _no_determinant(matrix: np.ndarray | None) -> str:
     if not _singular(matrix):
         return ""
     assert matrix is not None
-    return _(
+    return (
         "The matrix is singular, so its determinant is 0: add a small number to the diagonal first, as in "
         "`a + {number} * jnp.eye({n})`."
     ).format(n=len(matrix), number=f"1e{_small_power(matrix)}")

@@ -7,7 +7,6 @@ from typing import Any
 
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, frame
-from jaxguide.base.text import _
 from jaxguide.code.lines import Line
 from jaxguide.compat import collectives
 from jaxguide.compat.primitives import LINEAR_SOLVE
@@ -32,10 +31,8 @@ class Loop:
     def __str__(self) -> str:
         where = f" ({self.line})" if self.line else ""
         if self.length is None:
-            return _("iteration {i} of the while loop{where}, counted from 0").format(i=self.iteration, where=where)
-        return _("iteration {i} of {n} of the scan{where}, counted from 0").format(
-            i=self.iteration, n=self.length, where=where
-        )
+            return f"iteration {self.iteration} of the while loop{where}, counted from 0"
+        return f"iteration {self.iteration} of {self.length} of the scan{where}, counted from 0"
 
 
 # Operations whose result is infinite only because it is too large for the dtype, if no operand is 0 or infinite.
@@ -143,34 +140,34 @@ class BadValue:
 
     def sentences(self) -> list[str]:
         """Return the description as lines: what was made and where, the loops, the operands."""
-        where = str(self.line) if self.line else _("a line in library code")
+        where = str(self.line) if self.line else "a line in library code"
         if self.kind == "written":
-            first = _("{made} came in at {where}, as a constant in the code")
+            first = "{made} came in at {where}, as a constant in the code"
         elif self.kind == "held":
-            first = _("{made} came in at {where}, from a `jax.Ref` that held it before")
+            first = "{made} came in at {where}, from a `jax.Ref` that held it before"
         elif self.kind == "outside":
-            first = _("{made} came in at {where}, not computed by JAX")
+            first = "{made} came in at {where}, not computed by JAX"
         else:
-            first = _("`{primitive}` made {made} at {where}")
+            first = "`{primitive}` made {made} at {where}"
         said = [first.format(primitive=self.primitive, made=self.made, where=where)]
         if self.source:
             said.append(f"    {self.source}")
-        said.append(_("in the backward pass") if self.backward else _("in the forward pass"))
+        said.append("in the backward pass" if self.backward else "in the forward pass")
         if self.device:
-            said.append(_("on shard {place}").format(place=self.device))
+            said.append(f"on shard {self.device}")
         said += [str(loop) for loop in self.loops]
         if self.kind == "made" and self.operands and self.primitive != LINEAR_SOLVE:
             place = f" [{', '.join(map(str, self.index))}]" if self.index else ""
             said.append(
-                _("operands at{place}: {operands}").format(place=place, operands=", ".join(self.operands))
+                "operands at{place}: {operands}".format(place=place, operands=", ".join(self.operands))
                 if place
-                else _("operands: {operands}").format(operands=", ".join(self.operands))
+                else "operands: {operands}".format(operands=", ".join(self.operands))
             )
         if self.then is not None:
             said.append(
-                _("it became {made} at {line}: `{primitive}` of {operands}").format(
+                "it became {made} at {line}: `{primitive}` of {operands}".format(
                     made=self.then.made,
-                    line=self.then.line or _("a line in library code"),
+                    line=self.then.line or "a line in library code",
                     primitive=self.then.primitive,
                     operands=", ".join(self.then.operands),
                 )
@@ -221,10 +218,7 @@ class NanReport:
         return f'<section style="{frame(tone)}">{title}{body}</section>'
 
     def _content(self) -> tuple[str, list[list[str]]]:
-        paragraphs = [
-            [_("The argument `{name}` already contains a NaN or an infinity.").format(name=name)]
-            for name in self.bad_arguments
-        ]
+        paragraphs = [[f"The argument `{name}` already contains a NaN or an infinity."] for name in self.bad_arguments]
         forward = [bad for bad in self.found if not bad.masked and not bad.backward]
         masked = [bad for bad in self.found if bad.masked and not bad.backward]
         backward = [bad for bad in self.found if bad.backward]
@@ -240,50 +234,42 @@ class NanReport:
             )
         more = len(self.found) - bool(forward) - len(places) - bool(backward)
         if more:
-            paragraphs.append([_("and {count} more, in `.found`").format(count=more)])
+            paragraphs.append([f"and {more} more, in `.found`"])
         if masked and masked[0].advice and (backward or self.gradient_is_finite is False or masked[0].may_be_off):
             paragraphs.append([masked[0].advice])
         if self.outside:
             paragraphs.append([self.outside])
         elif not self.result_is_finite and not paragraphs:
             paragraphs.append(
-                [_("No equation made it: it is written in the code, or was computed in Python outside JAX.")]
+                ["No equation made it: it is written in the code, or was computed in Python outside JAX."]
             )
         if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
-            paragraphs.append([_("The gradient was not checked: {note}").format(note=self.gradient_note)])
+            paragraphs.append([f"The gradient was not checked: {self.gradient_note}"])
         return self._head(), paragraphs
 
     def _head(self) -> str:
         if not self.result_is_finite:
-            return "✗ " + _("The result contains a NaN or an infinity.")
+            return "✗ " + "The result contains a NaN or an infinity."
         if self.gradient_is_finite is False:
-            return "✗ " + _("The result is finite, but its gradient contains a NaN or an infinity.")
+            return "✗ " + "The result is finite, but its gradient contains a NaN or an infinity."
         if self.found:
-            return "! " + _("The result is finite; a NaN or an infinity was made along the way.")
+            return "! " + "The result is finite; a NaN or an infinity was made along the way."
         if self.gradient_is_finite:
-            return "✓ " + _("No NaN or infinity in the result or its gradient.")
-        return "✓ " + _("No NaN or infinity in the result.")
+            return "✓ " + "No NaN or infinity in the result or its gradient."
+        return "✓ " + "No NaN or infinity in the result."
 
     def _on_masked(self, bad: BadValue) -> str:
-        where = (
-            _("it is masked at {line}").format(line=bad.masked_at)
-            if bad.masked_at
-            else _("it does not reach the result")
-        )
+        where = f"it is masked at {bad.masked_at}" if bad.masked_at else "it does not reach the result"
         backward = self.gradient_is_finite is False or any(other.backward for other in self.found)
         if bad.may_be_off and backward:
-            return _(
-                "{where}: a number beyond the dtype became finite again, so the result and the gradient may be off."
-            ).format(where=where)
+            return f"{where}: a number beyond the dtype became finite again, so the result and the gradient may be off."
         if bad.may_be_off:
-            return _("{where}: a number beyond the dtype became finite again, so the result may be off.").format(
-                where=where
-            )
+            return f"{where}: a number beyond the dtype became finite again, so the result may be off."
         if backward:
-            return _("{where}: harmless forward, dangerous for the gradient.").format(where=where)
+            return f"{where}: harmless forward, dangerous for the gradient."
         if self.gradient_is_finite:
-            return _("{where}: harmless forward, and the gradient is finite too.").format(where=where)
-        return _("{where}: harmless forward; the gradient was not checked.").format(where=where)
+            return f"{where}: harmless forward, and the gradient is finite too."
+        return f"{where}: harmless forward; the gradient was not checked."
 
 
 # Numbers at which operations and their slopes are finite, where 1.0 is none.
@@ -299,7 +285,7 @@ def safe_before(primitive: str) -> str:
     remedy = "`jnp.where(ok, risky(jnp.where(ok, x, {safe})), other)`".format(safe=_SAFE.get(primitive, "1.0"))
     if primitive == "div":
         remedy = "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
-    return _("Make the input safe before the risky operation: {remedy}.").format(remedy=remedy)
+    return f"Make the input safe before the risky operation: {remedy}."
 
 
 def _lines(advice: str) -> list[str]:

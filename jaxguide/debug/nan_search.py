@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
 from jaxguide.compat.debug_flags import CHECKS, flags_off
@@ -46,17 +45,15 @@ def outside(fn: Callable[..., Any], error: Exception | None) -> str:
     path, where = _path_of(fn), ""
     if place is not None:
         frame, line, call = place
-        path, where = _path_of(_value(call, frame)), _(" at {line}").format(line=line)
+        path, where = _path_of(_value(call, frame)), f" at {line}"
     if path is None:
-        return _("NumPy ran on the host{where}, outside JAX, where equations cannot be seen: use `jax.numpy`.").format(
-            where=where
-        )
+        return f"NumPy ran on the host{where}, outside JAX, where equations cannot be seen: use `jax.numpy`."
     root, _dot, rest = path.partition(".")
-    owner = _("NumPy's") if root == "numpy" else _("SciPy's")
+    owner = "NumPy's" if root == "numpy" else "SciPy's"
     replacement = f"jnp.{rest}" if root == "numpy" else f"jax.scipy.{rest}"
     if not _exists(f"jax.{path}"):
         replacement = "jax.numpy"
-    return _(
+    return (
         "`{name}`{where} is {owner} and ran on the host, outside JAX, where equations cannot be seen: use "
         "`{replacement}`."
     ).format(name=path.replace("numpy.", "np."), where=where, owner=owner, replacement=replacement)
@@ -149,7 +146,7 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
         Exception: whatever `fn` raises.
     """
     require_call("find_nan", fn, args, kwargs)
-    require_values("find_nan", args, kwargs, of=_("arrays"), such_as=_("such as those that led to the NaN"))
+    require_values("find_nan", args, kwargs, of="arrays", such_as="such as those that led to the NaN")
     given = _arguments(fn, args, kwargs)
     bad = [name for name, value in given if is_bad(value[...] if is_ref(value) else value)]
     forward = NanWatch()
@@ -213,7 +210,7 @@ def _gradient(
         values = tuple(jnp.asarray(leaves[i]) for i in chosen)
         gradient, _error = _run(jax.grad(total, argnums=tuple(range(len(chosen)))), values, {}, watch)
     except jax.errors.TracerArrayConversionError:
-        return None, [], _("JAX has no derivative of what NumPy computes.")
+        return None, [], "JAX has no derivative of what NumPy computes."
     except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule without one
         return None, [], f"{type(error).__name__}: {error}".splitlines()[0]
     known = {(bad.primitive, bad.line, bad.loops) for bad in forward.reached + forward.masked}

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.compat.primitives import call_kind
 from jaxguide.debug.nan_case import (
     NanCase,
@@ -39,9 +38,7 @@ def slope_advice(case: NanCase) -> str:
     if forward is None:
         return ""
     if case.select_that_drops_it(forward) is not None:
-        dropped = _(
-            "`jnp.where` does not take this element, but its slope is not finite and is multiplied by 0. {safe}"
-        )
+        dropped = "`jnp.where` does not take this element, but its slope is not finite and is multiplied by 0. {safe}"
         divisor = forward.inputs[1] if forward.name == "div" else None
         return dropped.format(safe=safe_input(case, forward.name, divisor))
     return _SLOPES.get(forward.name, _no_advice)(case, forward)
@@ -61,15 +58,15 @@ def safe_input(case: NanCase, primitive: str, divisor: ValuePlace | None) -> str
         root = case.flow.value(maker.outputs[0]) if maker.name == "sqrt" else None
         if root is not None and (root == 0).any():
             called = called_name(expression_at(maker.spot)) if maker.spot is not None else None
-            return _(
+            return (
                 "The divisor comes from the root of 0, whose slope is infinite, too: make the input of the root safe, "
                 "as in `{root}(jnp.where(ok, x, 1.0))`, and divide by that."
             ).format(root=called if called is not None and called.rpartition(".")[2] == "norm" else "jnp.sqrt")
     if case.is_in_library:
-        return _(
-            "Make the input of {function} safe before the call: `jnp.where(ok, f(jnp.where(ok, x, safe)), other)`, "
-            "with a `safe` number for which it does not divide by 0."
-        ).format(function=case.caller_words)
+        return (
+            f"Make the input of {case.caller_words} safe before the call: `jnp.where(ok, f(jnp.where(ok, x, safe)), "
+            "other)`, with a `safe` number for which it does not divide by 0."
+        )
     return safe_before("div")
 
 
@@ -155,23 +152,23 @@ def _root(case: NanCase, forward: Operation) -> str:
     squared = [user for user, _place in uses(output) if not user.transposed]
     total = made_by(inner, "reduce_sum")
     if total is not None and any(map(_is_written_square, squared)):
-        return _(
+        return (
             "The slope of the square root is infinite at 0, and squaring afterwards does not help: sum the squares, as "
             "in `jnp.sum(x**2)`, in place of squaring the root."
         )
     if is_spread(inner):
-        return _(
+        return (
             "The spread of constant values is 0, where the slope of the square root is infinite: add a small number to "
             "the variance, as in `jnp.sqrt(jnp.var(x) + {tiny})`; adding it after the root is too late."
         ).format(tiny=case.small("1e-6"))
     if total is not None and made_by(total.inputs[0], "square", "integer_pow", "mul", through=_NORMS) is not None:
-        return _(
+        return (
             "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0, for a vector of "
             "length 0: add a small number before the root, as in `jnp.sqrt(jnp.sum(x**2) + {tiny})`, or select a safe "
             "vector with `jnp.where` first."
         ).format(name=name, tiny=case.small("1e-12"))
     text = argument_text(case.bad.source, ("sqrt",)) or "x"
-    return _(
+    return (
         "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0: keep its input above "
         "0, as in `jnp.sqrt({x} + {tiny})`, or select a safe input with `jnp.where` first."
     ).format(name=name, x=text, tiny=case.small("1e-12"))
@@ -193,14 +190,14 @@ def _power(case: NanCase, forward: Operation) -> str:
     exponent = case.at_index(forward.inputs[1])
     if exponent is None or exponent >= 1:
         return ""
-    return _(
-        "The slope of x ** {power:g} is infinite at 0: keep x above 0, or raise a safe number with a second "
-        "`jnp.where`, as in `jnp.where(x > 0, jnp.where(x > 0, x, 1.0) ** {power:g}, 0.0)`."
-    ).format(power=exponent)
+    return (
+        f"The slope of x ** {exponent:g} is infinite at 0: keep x above 0, or raise a safe number with a second "
+        f"`jnp.where`, as in `jnp.where(x > 0, jnp.where(x > 0, x, 1.0) ** {exponent:g}, 0.0)`."
+    )
 
 
 def _direction(case: NanCase, forward: Operation) -> str:
-    return _(
+    return (
         "`arctan2` has no derivative at (0, 0): give it a harmless direction there with `jnp.where`, as in "
         "`jnp.arctan2(y, jnp.where((x == 0) & (y == 0), 1.0, x))`."
     )
@@ -209,10 +206,10 @@ def _direction(case: NanCase, forward: Operation) -> str:
 def _inverse(case: NanCase, forward: Operation) -> str:
     name = {"acos": "arccos", "asin": "arcsin", "atanh": "arctanh"}[forward.name]
     text = argument_text(case.bad.source, (name, forward.name)) or "x"
-    return _(
-        "The slope of `{name}` is infinite at -1 and 1: clip its input a little inside, as in `jnp.{name}(jnp.clip("
-        "{x}, -1 + {gap}, 1 - {gap}))`."
-    ).format(name=name, x=text, gap=case.gap)
+    return (
+        f"The slope of `{name}` is infinite at -1 and 1: clip its input a little inside, as in `jnp.{name}(jnp.clip("
+        f"{text}, -1 + {case.gap}, 1 - {case.gap}))`."
+    )
 
 
 def _logarithm(case: NanCase, forward: Operation) -> str:
@@ -222,18 +219,18 @@ def _logarithm(case: NanCase, forward: Operation) -> str:
         row = case.row_of(power.inputs[0], tuple(total.eqn.params["axes"]))
         return all_masked(case, row) if row is not None else ""
     text = argument_text(case.bad.source, ("log",)) or "x"
-    return _(
+    return (
         "The slope of the logarithm is infinite at 0: keep its input above 0, as in `jnp.log({x} + {tiny})`, or select "
         "a safe input with `jnp.where` first."
     ).format(x=text, tiny=case.small("1e-12"))
 
 
 def _quotient(case: NanCase, forward: Operation) -> str:
-    return _("It divides by 0: use another divisor there, as in `x / jnp.where(y == 0, 1.0, y)`.")
+    return "It divides by 0: use another divisor there, as in `x / jnp.where(y == 0, 1.0, y)`."
 
 
 def _cube_root(case: NanCase, forward: Operation) -> str:
-    return _("The slope of the cube root is infinite at 0: keep its input away from 0 with `jnp.where` first.")
+    return "The slope of the cube root is infinite at 0: keep its input away from 0 with `jnp.where` first."
 
 
 _SLOPES = {
@@ -266,12 +263,12 @@ def _equal_values(case: NanCase) -> str:
                 continue
             ordered = np.sort(values.reshape(-1, values.shape[-1]), axis=-1)
             if values.shape[-1] > 1 and (np.diff(ordered, axis=-1) == 0).any():
-                kind = _("singular values") if maker.name == "svd" else _("eigenvalues")
-                return _(
-                    "Two {kind} are equal, and the derivative of their vectors divides by the difference: avoid "
+                kind = "singular values" if maker.name == "svd" else "eigenvalues"
+                return (
+                    f"Two {kind} are equal, and the derivative of their vectors divides by the difference: avoid "
                     "differentiating the vectors, for example with a formula without them or a rule of your own, or "
                     "break the tie with a small perturbation of the matrix."
-                ).format(kind=kind)
+                )
     return ""
 
 
@@ -279,8 +276,8 @@ def _from_source(case: NanCase) -> str:
     """Advise from the line alone if the function was not traced."""
     found = re.search(r"\b(sqrt|norm|std)\(", case.bad.source or "")
     if found and case.bad.primitive == "div" and case.number(1) == 0.0:
-        return _(
-            "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0: keep its input "
-            "above 0, as in `jnp.sqrt(x + 1e-12)`, or select a safe input with `jnp.where` first."
-        ).format(name=found[1])
+        return (
+            f"The slope of the square root is infinite at 0, and `{found[1]}` takes the square root of 0: keep its "
+            "input above 0, as in `jnp.sqrt(x + 1e-12)`, or select a safe input with `jnp.where` first."
+        )
     return ""

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.jaxpr.arguments import is_array_like
 from jaxguide.jaxpr.mesh_places import require_debug_callbacks, shard_place
 from jaxguide.jaxpr.value_words import describe
@@ -126,7 +125,5 @@ def _require_arrays(x: Any) -> None:
     wrong = [leaf for leaf in jax.tree.leaves(x) if not is_array_like(leaf)]
     if wrong:
         raise TypeError(
-            _("`breakpoint_if_nonfinite` needs an array or a pytree of arrays, but got {got}.").format(
-                got=describe(wrong[0])
-            )
+            f"`breakpoint_if_nonfinite` needs an array or a pytree of arrays, but got {describe(wrong[0])}."
         )

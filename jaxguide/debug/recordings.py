@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.compat.ordered_callback import ordered_callback
 from jaxguide.debug.captured import flushed
 from jaxguide.jaxpr.arguments import is_array_like, require_token
@@ -113,7 +113,7 @@ class Recording(Mapping[str, Any]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return "\n".join(map(self._line, self._entries)) or _("nothing recorded")
+        return "\n".join(map(self._line, self._entries)) or "nothing recorded"
 
     def _line(self, name: str) -> str:
         entries = self._entries[name]
@@ -123,14 +123,12 @@ class Recording(Mapping[str, Any]):
             "{name}: {count} times {types}",
             len(entries),
             name=name,
-            types=_(" or ").join(dict.fromkeys(_types(entry.value) for entry in entries)),
+            types=" or ".join(dict.fromkeys(_types(entry.value) for entry in entries)),
         )
         if len(places) > 1:
-            line += _(", on {count} shards ({first} to {last})").format(
-                count=len(places), first=shard_label(places[0]), last=shard_label(places[-1])
-            )
+            line += f", on {len(places)} shards ({shard_label(places[0])} to {shard_label(places[-1])})"
         if name in self._unordered:
-            line += _("; their order is not guaranteed")
+            line += "; their order is not guaranteed"
         return line
 
 
@@ -170,10 +168,10 @@ def _stacked(name: str, values: list[Any]) -> Any:
     if len(kinds) > 1:
         seen = dict.fromkeys(_types(value) for value in values)
         raise ValueError(
-            _(
+            (
                 "`{name}` was recorded with different shapes, {shapes}, which cannot be stacked: use "
                 "`.entries({name!r})`, the list of the values."
-            ).format(name=name, shapes=_(" and ").join(seen))
+            ).format(name=name, shapes=" and ".join(seen))
         )
     return jax.tree.map(lambda *leaves: np.stack(leaves), *values)
 
@@ -303,10 +301,8 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
     for leaf in jax.tree.leaves(value):
         if not jax.dtypes.issubdtype(jax.dtypes.result_type(leaf), np.inexact):
             raise TypeError(
-                _(
-                    "`record_gradient({name!r}, ...)` got {got}, but only floating-point values have a gradient: leave "
-                    "it out, or record the value with `record`."
-                ).format(name=name, got=describe(leaf))
+                f"`record_gradient({name!r}, ...)` got {describe(leaf)}, but only floating-point values have a "
+                "gradient: leave it out, or record the value with `record`."
             )
     if not _records():
         return value
@@ -373,19 +369,13 @@ def _plain(leaf: Any) -> Any:
 
 def _require_arrays(helper: str, name: Any, value: Any) -> None:
     if not isinstance(name, str):
-        raise TypeError(
-            _("`{helper}` needs a name first, but got {got}: write `{helper}('loss', loss)`.").format(
-                helper=helper, got=describe(name)
-            )
-        )
+        raise TypeError(f"`{helper}` needs a name first, but got {describe(name)}: write `{helper}('loss', loss)`.")
     leaves = jax.tree.leaves(value)
     wrong = [leaf for leaf in leaves if not is_array_like(leaf)] if leaves else [value]
     if wrong:
         raise TypeError(
-            _(
-                "`{helper}({name!r}, ...)` needs arrays, numbers, or a pytree of them, but got {got}: only values that "
-                "JAX can compute with can be recorded."
-            ).format(helper=helper, name=name, got=describe(wrong[0]))
+            f"`{helper}({name!r}, ...)` needs arrays, numbers, or a pytree of them, but got {describe(wrong[0])}: only "
+            "values that JAX can compute with can be recorded."
         )
 
 
@@ -397,13 +387,11 @@ def _types(value: Any) -> str:
 
 def _no_such_name(name: str, names: list[str]) -> str:
     if not names and compat.under_trace():
-        return _(
+        return (
             "Nothing was recorded: the block is in a function that JAX traces, so it runs before there are values. "
             "Open `recording()` around the call of that function."
         )
     if not names:
-        return _(
-            "Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"
-        ).format(name=name)
-    said = _("Nothing was recorded as {name!r}, only {names}.").format(name=name, names=", ".join(map(repr, names)))
+        return f"Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"
+    said = "Nothing was recorded as {name!r}, only {names}.".format(name=name, names=", ".join(map(repr, names)))
     return said + did_you_mean(name, names, most=1)

@@ -3,8 +3,6 @@
 import sys
 from typing import TYPE_CHECKING
 
-from jaxguide.base.text import _
-
 if TYPE_CHECKING:
     from jaxguide.explain.explanation import Explanation
 
@@ -49,15 +47,13 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
     if error is None:
         error = sys.exception() or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if error is None:
-            raise ValueError(_("`explain` has nothing to explain: there was no exception yet. Give it one."))
+            raise ValueError("`explain` has nothing to explain: there was no exception yet. Give it one.")
     if not isinstance(error, BaseException):
         from jaxguide.jaxpr.value_words import describe
 
         raise TypeError(
-            _(
-                "`explain` needs an exception and got {got}: write `except Exception as error:` and then "
-                "`explain(error)`."
-            ).format(got=describe(error))
+            f"`explain` needs an exception and got {describe(error)}: write `except Exception as error:` and then "
+            "`explain(error)`."
         )
     # The rules are loaded at the first error, so that importing this module is cheap.
     from jaxguide.explain.knowledge import error_behind, explain_one
@@ -71,5 +67,5 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
         error = error_behind(error)
     if asked:  # the user expects an answer, and None shows nothing
         name = type(first).__name__
-        print(_("No explanation for this {error}: it is not a JAX error that jaxguide knows.").format(error=name))
+        print(f"No explanation for this {name}: it is not a JAX error that jaxguide knows.")
     return None

@@ -6,7 +6,6 @@ from typing import Any
 
 from jaxguide.base.render import theme
 from jaxguide.base.render.prose import prose_html
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit, apply_edits
 from jaxguide.code.lines import Line
 
@@ -41,7 +40,7 @@ class Fix:
             ValueError: if the fix has no edits.
         """
         if not self.edits:
-            raise ValueError(_("This fix needs a decision of yours and cannot be applied as it is."))
+            raise ValueError("This fix needs a decision of yours and cannot be applied as it is.")
         return apply_edits(source, [edit for edit in self.edits if file in (None, edit.file)])
 
 
@@ -73,10 +72,10 @@ class Explanation:
         """Return the explanation as text: at most a dozen lines, but always the whole first fix."""
         source = self.line.text()
         place = f"{self.line}: `{source}`" if source else str(self.line)
-        head = [f"✗ {self.title}", f"  {_('Your code,')} {place}"]
+        head = [f"✗ {self.title}", f"  {'Your code,'} {place}"]
         head += [f"  {self.what}"] if self.what else []
         head.append(f"  {self.why}")
-        last = [f"  {_('More:')} {self.link}"]
+        last = [f"  {'More:'} {self.link}"]
         fixes: list[str] = []
         for number, fix in enumerate(self.fixes):
             block = [f"  → {fix.sentence}", *(f"      {line}" for line in fix.code.split("\n") if fix.code)]
@@ -91,7 +90,7 @@ class Explanation:
         code = f'<pre style="{theme.CODE};margin:0.1em 0 0.3em 1.2em">'
         parts = [
             f'<div style="font-weight:bold">✗ {prose_html(self.title)}</div>',
-            f"<div>{prose_html(_('Your code,'))} {escape(str(self.line))}</div>",
+            f"<div>{prose_html('Your code,')} {escape(str(self.line))}</div>",
             f"{code}{escape(source)}</pre>" if source else "",
             f"<div>{prose_html(self.what)}</div>" if self.what else "",
             f"<div>{prose_html(self.why)}</div>",

@@ -15,7 +15,7 @@ from IPython.core.magic import needs_local_scope, no_var_expand
 from IPython.display import display
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 
 # Subcommand -> module and name of the helper that draws the picture.
 HELPERS = {
@@ -80,15 +80,15 @@ def _read(line: str) -> tuple[str, str]:
     """Return the subcommand and the source of the call."""
     which, _space, source = line.strip().partition(" ")
     if not which:
-        raise UsageError(_("What shall be shown? Write {usage}.").format(usage=_usages()))
+        raise UsageError(f"What shall be shown? Write {_usages()}.")
     if which not in HELPERS:
-        text = _("`%jaxguide` cannot show `{which}`.").format(which=which) + did_you_mean(which, HELPERS, most=1)
-        raise UsageError(text + " " + _("Write {usage}.").format(usage=_usages()))
+        text = f"`%jaxguide` cannot show `{which}`." + did_you_mean(which, HELPERS, most=1)
+        raise UsageError(text + " " + f"Write {_usages()}.")
     return which, source.strip().rstrip(";")
 
 
 def _usages() -> str:
-    return _("{one} or {last}").format(
+    return "{one} or {last}".format(
         one=", ".join(f"`{_usage(which)}`" for which in list(HELPERS)[:-1]), last=f"`{_usage(list(HELPERS)[-1])}`"
     )
 
@@ -103,16 +103,16 @@ def _evaluate(which: str, source: str, local_ns: Mapping[str, Any]) -> _Call:
 
     __tracebackhide__ = True
     if not source:
-        text = _("A call is needed after `{which}`: write for example `{usage}`.")
+        text = "A call is needed after `{which}`: write for example `{usage}`."
         raise UsageError(text.format(which=which, usage=_usage(which)))
     try:
         tree = ast.parse(source, mode="eval")
     except SyntaxError as error:
-        text = _("`{source}` is not a call in one line of Python ({error}): write for example `{usage}`.")
+        text = "`{source}` is not a call in one line of Python ({error}): write for example `{usage}`."
         raise UsageError(text.format(source=source, error=error.msg, usage=_usage(which))) from None
     node = tree.body
     if not isinstance(node, ast.Call):
-        text = _("A call is needed, and `{source}` is not one: write the function with its arguments, as in `{usage}`.")
+        text = "A call is needed, and `{source}` is not one: write the function with its arguments, as in `{usage}`."
         raise UsageError(text.format(source=source, usage=_usage(which)))
     # The function becomes the first argument of `_pack`, so that Python itself evaluates stars and keywords.
     packed = ast.Call(ast.Name(_PACK, ast.Load()), [node.func, *node.args], node.keywords)
@@ -123,7 +123,7 @@ def _evaluate(which: str, source: str, local_ns: Mapping[str, Any]) -> _Call:
     except NameError as error:
         if not _refused(error):
             raise
-        text = _("`{name}` is not defined: run the cell that defines it first.").format(name=error.name)
+        text = f"`{error.name}` is not defined: run the cell that defines it first."
         own = [name for name in names if not name.startswith("_")]
         raise UsageError(text + did_you_mean(error.name, own, most=1)) from None
     assert isinstance(found, _Call)
@@ -139,7 +139,7 @@ def _require_arguments(source: str, call: _Call) -> None:
     from jaxguide.jaxpr.value_words import describe
 
     if not callable(call.function):
-        text = _("A function is needed, and `{source}` calls {got}.")
+        text = "A function is needed, and `{source}` calls {got}."
         raise UsageError(text.format(source=source, got=describe(call.function)))
     try:
         signature = inspect.signature(call.function)
@@ -150,7 +150,7 @@ def _require_arguments(source: str, call: _Call) -> None:
     except TypeError as error:
         given = plural("{count} argument", "{count} arguments", len(call.args) + len(call.kwargs))
         name = getattr(call.function, "__name__", type(call.function).__name__)
-        text = _("`{name}{signature}` does not take what `{source}` gives it, {given}: {error}.")
+        text = "`{name}{signature}` does not take what `{source}` gives it, {given}: {error}."
         words = text.format(name=name, signature=signature, source=source, given=given, error=error)
         raise UsageError(words) from None
 

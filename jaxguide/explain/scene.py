@@ -10,7 +10,6 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit, apply_edits, changed_lines
 from jaxguide.code.frames import is_own, package_of
 from jaxguide.code.lines import Line
@@ -155,15 +154,13 @@ class Scene:
 
     def traced_what(self, text: str, tracer: Any) -> str:
         """Say what a traced value is at this point: `x` is a traced float32[5] here, inside `jax.jit` of `f`."""
-        return _("`{name}` is a traced {type} here{inside}.").format(
-            name=text, type=array_type(tracer), inside=self.inside(tracer)
-        )
+        return f"`{text}` is a traced {array_type(tracer)} here{self.inside(tracer)}."
 
     def what(self, text: str, value: Any) -> str:
         """Say what a value is at this point."""
         if is_tracer(value):
             return self.traced_what(text, value)
-        return _("`{name}` is {what} here.").format(name=text, what=describe(value))
+        return f"`{text}` is {describe(value)} here."
 
     def inside(self, tracer: Any) -> str:
         """Say which transformation of which function traces a value: `, inside `jax.jit` of `f``."""
@@ -178,8 +175,8 @@ class Scene:
             code = self.spot.frame.f_code.co_name
             name = code if not code.startswith("<") else None
         if name is None or name == "<lambda>":
-            return _(", inside {transformation}").format(transformation=f"`{transformation}`")
-        return _(", inside {transformation} of {name}").format(transformation=f"`{transformation}`", name=f"`{name}`")
+            return ", inside {transformation}".format(transformation=f"`{transformation}`")
+        return ", inside {transformation} of {name}".format(transformation=f"`{transformation}`", name=f"`{name}`")
 
     def under(self, tracer: Any) -> str:
         """Return the transformation that traces a value as the student writes it, such as `jax.jit`."""

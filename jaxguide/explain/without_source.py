@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -22,9 +21,9 @@ def _truth(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "truth_of_tracer",
-        _("Python needs a known truth value, but it is traced"),
-        _("`if`, `while`, `and` and `assert` decide now, while JAX records the program, and the value comes later."),
-        _("Choose with `jnp.where`, or with `lax.cond`; loop with `lax.while_loop`."),
+        "Python needs a known truth value, but it is traced",
+        "`if`, `while`, `and` and `assert` decide now, while JAX records the program, and the value comes later.",
+        "Choose with `jnp.where`, or with `lax.cond`; loop with `lax.while_loop`.",
         "jnp.where({x} > 0, value_if_true, value_if_false)",
         error_texts.ERRORS_PAGE,
     )
@@ -34,9 +33,9 @@ def _number(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "number_of_tracer",
-        _("Python or NumPy needs a known number, but it is traced"),
-        _("`float`, `int`, `range`, a list's index and NumPy work now, while JAX records, and the value comes later."),
-        _("Use JAX's own functions on it; or make it static, if it is a size, a count or an option."),
+        "Python or NumPy needs a known number, but it is traced",
+        "`float`, `int`, `range`, a list's index and NumPy work now, while JAX records, and the value comes later.",
+        "Use JAX's own functions on it; or make it static, if it is a size, a count or an option.",
         'jax.jit(f, static_argnames="{x}")',
         error_texts.ERRORS_PAGE,
     )
@@ -46,9 +45,9 @@ def _size(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "shape_of_tracer",
-        _("JAX needs a known size, but it is traced"),
-        _("JAX must know every shape while it records the program, and the value comes later."),
-        _("Make it static: JAX then compiles once for each value of it."),
+        "JAX needs a known size, but it is traced",
+        "JAX must know every shape while it records the program, and the value comes later.",
+        "Make it static: JAX then compiles once for each value of it.",
         'jax.jit(f, static_argnames="{x}")',
         error_texts.STATIC_LINK,
     )
@@ -58,9 +57,9 @@ def _slice(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "dynamic_slice",
-        _("A slice needs known bounds, but one is traced"),
-        _("How long the slice is depends on a value, and JAX must know every shape while it records."),
-        _("Take a window of fixed length, or mask: `jnp.where(jnp.arange(size) < n, values, 0)`."),
+        "A slice needs known bounds, but one is traced",
+        "How long the slice is depends on a value, and JAX must know every shape while it records.",
+        "Take a window of fixed length, or mask: `jnp.where(jnp.arange(size) < n, values, 0)`.",
         "lax.dynamic_slice_in_dim(values, start, length)",
         f"{error_texts.API}/jax.lax.dynamic_slice.html",
     )
@@ -70,9 +69,9 @@ def _mask(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "boolean_mask",
-        _("A mask picks a number of values that is not known"),
-        _("How long the result is depends on how many are True, and JAX must know every shape while it records."),
-        _("Keep the shape, and let what is masked out count for nothing."),
+        "A mask picks a number of values that is not known",
+        "How long the result is depends on how many are True, and JAX must know every shape while it records.",
+        "Keep the shape, and let what is masked out count for nothing.",
         "jnp.where(mask, {x}, 0)",
         error_texts.ERRORS_PAGE,
     )
@@ -82,9 +81,9 @@ def _leak(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "leaked_tracer",
-        _("A traced value was used after its function had ended"),
-        _("While JAX records a function, its values stand for values to come; only what is returned comes out."),
-        _("Return the value from the function and keep it outside."),
+        "A traced value was used after its function had ended",
+        "While JAX records a function, its values stand for values to come; only what is returned comes out.",
+        "Return the value from the function and keep it outside.",
         "result, value = f(...)",
         error_texts.ERRORS_PAGE,
     )
@@ -94,9 +93,9 @@ def _item(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "item_assignment",
-        _("An array cannot be changed in place"),
-        _("JAX arrays never change: the same array may already be part of a recorded program, or shared."),
-        _("Make a new array with the change in it; `.add`, `.multiply` and others stand for `+=`, `*=`."),
+        "An array cannot be changed in place",
+        "JAX arrays never change: the same array may already be part of a recorded program, or shared.",
+        "Make a new array with the change in it; `.add`, `.multiply` and others stand for `+=`, `*=`.",
         "{x} = {x}.at[index].set(value)",
         error_texts.AT_LINK,
     )

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import DISABLE_JIT, TRANSFERS, is_on
 from jaxguide.jaxpr.value_words import describe
@@ -28,17 +27,13 @@ def require_function(helper: str, fn: Any, usage: str | None = None) -> None:
     """
     if not callable(fn) and usage is not None:
         raise TypeError(
-            _(
-                "`{helper}` needs a function, but got {got}: pass the function itself, without calling it, as in "
-                "`{usage}`."
-            ).format(helper=helper, got=describe(fn), usage=usage)
+            f"`{helper}` needs a function, but got {describe(fn)}: pass the function itself, without calling it, as in "
+            f"`{usage}`."
         )
     if not callable(fn):
         raise TypeError(
-            _(
-                "`{helper}` needs a function, but got {got}: pass the function itself, without calling it, and its "
-                "arguments after it, as in `{helper}(f, x)`."
-            ).format(helper=helper, got=describe(fn))
+            f"`{helper}` needs a function, but got {describe(fn)}: pass the function itself, without calling it, and "
+            f"its arguments after it, as in `{helper}(f, x)`."
         )
 
 
@@ -58,12 +53,10 @@ def require_call(helper: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str,
         signature.bind(*args, **kwargs)
     except TypeError as error:
         count = len(args) + len(kwargs)
-        given = _("1 argument") if count == 1 else _("{count} arguments").format(count=count)
+        given = "1 argument" if count == 1 else f"{count} arguments"
         raise TypeError(
-            _(
-                "`{helper}` cannot call `{name}{signature}` with {given}: {error}. Pass its arguments after the "
-                "function, as in a call of it."
-            ).format(helper=helper, name=function_name(fn), signature=signature, given=given, error=error)
+            f"`{helper}` cannot call `{function_name(fn)}{signature}` with {given}: {error}. Pass its arguments after "
+            "the function, as in a call of it."
         ) from None
 
 
@@ -76,10 +69,8 @@ def require_array(helper: str, name: str, value: Any) -> None:
     """
     if not is_array_like(value):
         raise TypeError(
-            _(
-                "`{helper}` needs an array or a number as `{name}`, but got {got}: convert it first, for example with "
-                "`jnp.asarray`."
-            ).format(helper=helper, name=name, got=describe(value))
+            f"`{helper}` needs an array or a number as `{name}`, but got {describe(value)}: convert it first, for "
+            "example with `jnp.asarray`."
         )
 
 
@@ -106,17 +97,13 @@ def require_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any], 
     leaves = jax.tree.leaves((args, kwargs))
     if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
         raise RuntimeError(
-            _(
-                "`{helper}` was called while JAX is tracing or transforming a function, when {of} have no values yet: "
-                "call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
-            ).format(helper=helper, of=of)
+            f"`{helper}` was called while JAX is tracing or transforming a function, when {of} have no values yet: "
+            "call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
         )
     if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
         raise TypeError(
-            _(
-                "`{helper}` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
-                "{such_as}."
-            ).format(helper=helper, such_as=such_as)
+            f"`{helper}` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
+            f"{such_as}."
         )
 
 
@@ -134,10 +121,10 @@ def require_jit(helper: str) -> None:
 
 def nothing_is_traced(helper: str) -> str:
     """Return a sentence that says why a helper has nothing to count while `jax.jit` is switched off."""
-    return _(
-        "`{helper}` counts the traces that `jax.jit` makes, but it makes none while `jax_disable_jit` is on: call it "
+    return (
+        f"`{helper}` counts the traces that `jax.jit` makes, but it makes none while `jax_disable_jit` is on: call it "
         "in `with jax.disable_jit(False):`, or switch the flag off."
-    ).format(helper=helper)
+    )
 
 
 def require_token(helper: str) -> None:
@@ -147,9 +134,7 @@ def require_token(helper: str) -> None:
     """
     if is_on(TRANSFERS[0]) and not compat.trace_state()[1]:
         raise RuntimeError(
-            _(
-                "`{helper}` is in a traced program and keeps its calls in order, for which JAX transfers a token to "
-                "the device, but `jax_transfer_guard` disallows that: pass `ordered=False`, or call the program in "
-                '`with jax.transfer_guard("allow"):`.'
-            ).format(helper=helper)
+            f"`{helper}` is in a traced program and keeps its calls in order, for which JAX transfers a token to "
+            "the device, but `jax_transfer_guard` disallows that: pass `ordered=False`, or call the program in "
+            '`with jax.transfer_guard("allow"):`.'
         )

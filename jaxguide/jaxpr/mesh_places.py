@@ -7,7 +7,6 @@ import jax
 from jax.sharding import NamedSharding
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.compat.sharding_texts import PMAP_AXIS
 
 
@@ -44,10 +43,8 @@ def require_debug_callbacks(helper: str) -> None:
     mesh = jax.sharding.get_abstract_mesh()
     if mapped_in_part() and any(kind == jax.sharding.AxisType.Explicit for kind in mesh.axis_types):
         raise NotImplementedError(
-            _(
-                "`{helper}` is in a `jax.shard_map` over {mapped}, and the other axes of its mesh are Explicit, where "
-                "JAX cannot call the host: map over all axes of the mesh, or make the others `AxisType.Auto`."
-            ).format(helper=helper, mapped=_mapped(mesh))
+            f"`{helper}` is in a `jax.shard_map` over {_mapped(mesh)}, and the other axes of its mesh are Explicit, "
+            "where JAX cannot call the host: map over all axes of the mesh, or make the others `AxisType.Auto`."
         )
 
 
@@ -55,10 +52,9 @@ def require_host_calls(helper: str) -> None:
     """Raise NotImplementedError if JAX cannot call the host here for a result (0.10.2 to 0.12.0.1)."""
     if mapped_in_part():
         raise NotImplementedError(
-            _(
-                "`{helper}` is in a `jax.shard_map` over {mapped} only, and JAX can call the host for a result only "
-                "where all axes of the mesh are mapped: leave out `axis_names`, or call it outside the `shard_map`."
-            ).format(helper=helper, mapped=_mapped(jax.sharding.get_abstract_mesh()))
+            f"`{helper}` is in a `jax.shard_map` over {_mapped(jax.sharding.get_abstract_mesh())} only, and JAX can "
+            "call the host for a result only where all axes of the mesh are mapped: leave out `axis_names`, or call it "
+            "outside the `shard_map`."
         )
 
 
@@ -95,4 +91,4 @@ def placed_like(value: Any, like: Iterable[Any]) -> Any:
 
 
 def _mapped(mesh: jax.sharding.AbstractMesh) -> str:
-    return _(" and ").join(f"`{axis}`" for axis in mesh.manual_axes)
+    return " and ".join(f"`{axis}`" for axis in mesh.manual_axes)

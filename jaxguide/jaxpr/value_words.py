@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
 
 
@@ -25,13 +24,13 @@ def describe(value: Any) -> str:
         return "None"
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if isinstance(value, jax.core.Tracer):
-            return _("a tracer {type}").format(type=array_type(value))
-        return _("an array {type}").format(type=array_type(value))
+            return f"a tracer {array_type(value)}"
+        return f"an array {array_type(value)}"
     if isinstance(value, list | tuple | dict | set):
         return describe_container(value)
     if isinstance(value, bool | int | float | complex | str | bytes):
         text = repr(value)
-        return _("the {type} {value}").format(
+        return "the {type} {value}".format(
             type=type(value).__name__, value=text if len(text) <= 60 else f"{text[:57]}..."
         )
     return describe_object(value)
@@ -44,7 +43,7 @@ def describe_container(value: Sized) -> str:
     'a tuple of 2'
     """
     name = type(value).__name__
-    words = _("an {type} of {count}") if name[0] in "AEIOUaeiou" else _("a {type} of {count}")
+    words = "an {type} of {count}" if name[0] in "AEIOUaeiou" else "a {type} of {count}"
     return words.format(type=name, count=len(value))
 
 
@@ -55,9 +54,9 @@ def describe_object(value: Any) -> str:
     ('the class `dict`', 'the function `max`', 'an object of type `ellipsis`')
     """
     if isinstance(value, type):
-        return _("the class `{name}`").format(name=value.__name__)
+        return f"the class `{value.__name__}`"
     if callable(value) and hasattr(value, "__name__"):
-        return _("the function `{name}`").format(name=function_name(value))
+        return f"the function `{function_name(value)}`"
     return object_of_type(type(value).__name__)
 
 
@@ -67,7 +66,7 @@ def object_of_type(name: str) -> str:
     >>> object_of_type("Layer")
     'an object of type `Layer`'
     """
-    return _("an object of type `{type}`").format(type=name)
+    return f"an object of type `{name}`"
 
 
 def array_type(value: Any) -> str:

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.jaxpr.arguments import require_call, require_values
 from jaxguide.keys.events import KeyLog
 from jaxguide.keys.ignoring import read_ignored
@@ -97,14 +96,14 @@ def warn_of_unseen(log: KeyLog, stacklevel: int) -> None:
     """Warn of each primitive that uses keys where they cannot be seen."""
     for primitive, line in log.unseen:
         warnings.warn(
-            _(
+            (
                 "Keys used inside `{primitive}` ({place}) were not checked: check the function that is passed to it "
                 "separately."
-            ).format(primitive=primitive, place=line or _("in library code")),
+            ).format(primitive=primitive, place=line or "in library code"),
             stacklevel=stacklevel + 1,
         )
 
 
 def require_key_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Raise unless a helper that reads keys was called outside a trace, with real values."""
-    require_values(helper, args, kwargs, of=_("keys"), such_as=_("such as `jnp.zeros`, and a real key"))
+    require_values(helper, args, kwargs, of="keys", such_as="such as `jnp.zeros`, and a real key")

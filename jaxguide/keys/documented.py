@@ -4,7 +4,6 @@ import contextlib
 from types import TracebackType
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.jaxpr.value_words import describe
 
 
@@ -71,9 +70,7 @@ def documented_draws(*given: object) -> _DocumentedDraws:
     """
     if given:
         raise TypeError(
-            _(
-                "`documented_draws` takes no arguments, but got {got}: write it with empty parentheses, as in "
-                "`@documented_draws()` or `with documented_draws():`."
-            ).format(got=describe(given[0]))
+            f"`documented_draws` takes no arguments, but got {describe(given[0])}: write it with empty parentheses, as "
+            "in `@documented_draws()` or `with documented_draws():`."
         )
     return _DocumentedDraws()

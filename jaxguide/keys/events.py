@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.lines import Line
 from jaxguide.keys.key_record import Use
 from jaxguide.keys.origins import CallSite, Origin
@@ -93,10 +92,10 @@ class KeyLog:
     def cut_loops(self) -> list[str]:
         """Return a sentence for each loop that was followed only in part."""
         return [
-            _(
+            (
                 "Only the first {followed} of {count} iterations of the loop ({place}) were followed, so a problem "
                 "that appears later is missed."
-            ).format(followed=followed, count=f"{count:,}", place=line or _("in library code"))
+            ).format(followed=followed, count=f"{count:,}", place=line or "in library code")
             for line, (followed, count) in self.cut.items()
         ]
 

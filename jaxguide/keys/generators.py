@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
 
 _LAZY = (map, filter, zip)
@@ -21,13 +20,13 @@ def require_finished(fn: Callable[..., Any], result: Any) -> None:
     """
     if inspect.iscoroutine(result):
         result.close()  # otherwise Python warns that it was never awaited
-        raise TypeError(_refusal(fn, _("a coroutine"), "lambda *args: asyncio.run({name}(*args))"))
+        raise TypeError(_refusal(fn, "a coroutine", "lambda *args: asyncio.run({name}(*args))"))
     if inspect.isasyncgen(result):
-        raise TypeError(_refusal(fn, _("an asynchronous generator")))
+        raise TypeError(_refusal(fn, "an asynchronous generator"))
     if inspect.isgenerator(result):
-        raise TypeError(_refusal(fn, _("a generator"), "lambda *args: list({name}(*args))"))
+        raise TypeError(_refusal(fn, "a generator", "lambda *args: list({name}(*args))"))
     if isinstance(result, _LAZY):
-        what = _("a `{type}` object").format(type=type(result).__name__)
+        what = f"a `{type(result).__name__}` object"
         raise TypeError(_refusal(fn, what, "lambda *args: list({name}(*args))"))
 
 
@@ -41,25 +40,23 @@ def require_plain_function(helper: str, fn: Callable[..., Any]) -> None:
     """
     inner = inspect.unwrap(fn)
     if inspect.isgeneratorfunction(inner):
-        what = _("a generator function")
+        what = "a generator function"
     elif inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
-        what = _("an asynchronous function")
+        what = "an asynchronous function"
     else:
         return
     raise TypeError(
-        _(
-            "`{helper}` cannot check `{name}`, which is {what}: calling it returns before its body runs. Check the "
-            "functions that it calls, or a function that calls it and consumes all its values."
-        ).format(helper=helper, name=function_name(fn), what=what)
+        f"`{helper}` cannot check `{function_name(fn)}`, which is {what}: calling it returns before its body runs. "
+        "Check the functions that it calls, or a function that calls it and consumes all its values."
     )
 
 
 def _refusal(fn: Callable[..., Any], what: str, example: str = "") -> str:
     name = function_name(fn)
-    text = _(
-        "`{name}` returned {what}, which has not run yet, so nothing in it could be checked: pass a function that runs "
-        "it to the end"
-    ).format(name=name, what=what)
+    text = (
+        f"`{name}` returned {what}, which has not run yet, so nothing in it could be checked: pass a function that "
+        "runs it to the end"
+    )
     if example:
-        text += _(", such as `{example}`").format(example=example.format(name=name if name.isidentifier() else "f"))
+        text += ", such as `{example}`".format(example=example.format(name=name if name.isidentifier() else "f"))
     return text + "."

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.code.frames import package_of
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.value_words import describe
@@ -71,17 +70,13 @@ def read_ignored(helper: str, ignore: Any, fn: Any = None) -> Ignored:
         if isinstance(entries, Collection):
             wrong = next(entry for entry in entries if not isinstance(entry, str))
         raise TypeError(
-            _(
-                "`{helper}` got {got} in `ignore`: pass the names of packages, as in `ignore='flax'`, or places, as in "
-                "`ignore=['train.py:12', 'train.py:init']`."
-            ).format(helper=helper, got=describe(wrong))
+            f"`{helper}` got {describe(wrong)} in `ignore`: pass the names of packages, as in `ignore='flax'`, or "
+            "places, as in `ignore=['train.py:12', 'train.py:init']`."
         )
     if entries and fn is not None and _takes_ignore(fn):
         raise TypeError(
-            _(
-                "`{helper}` got `ignore`, but `{name}` has an argument `ignore` too: give it to the function first, "
-                "with `functools.partial`."
-            ).format(helper=helper, name=function_name(fn))
+            f"`{helper}` got `ignore`, but `{function_name(fn)}` has an argument `ignore` too: give it to the function "
+            "first, with `functools.partial`."
         )
     packages, places = set(), []
     for entry in entries:
@@ -90,11 +85,9 @@ def read_ignored(helper: str, ignore: Any, fn: Any = None) -> Ignored:
             places.append((place[1], place[2]))
         elif not entry.isidentifier():
             raise ValueError(
-                _(
-                    "`{helper}` got `ignore={entry!r}`, which is neither the name of a package nor a place: pass the "
-                    "name that is imported, such as `'flax'`, or a file and a line or function, such as "
-                    "`'train.py:12'` or `'train.py:init'`."
-                ).format(helper=helper, entry=entry)
+                f"`{helper}` got `ignore={entry!r}`, which is neither the name of a package nor a place: pass the "
+                "name that is imported, such as `'flax'`, or a file and a line or function, such as "
+                "`'train.py:12'` or `'train.py:init'`."
             )
         else:
             packages.add(entry)
@@ -120,11 +113,9 @@ def _is_installed(name: str) -> bool:
 
 
 def _warn_of_missing(helper: str, name: str) -> None:
-    text = _(
-        "`{helper}` got `ignore={entry!r}`, but no package of this name is installed here, so it leaves nothing out."
-    ).format(helper=helper, entry=name)
+    text = f"`{helper}` got `ignore={name!r}`, but no package of this name is installed here, so it leaves nothing out."
     files = {module: getattr(sys.modules[module], "__file__", None) for module in list(sys.modules)}
     imported = [module for module, file in files.items() if file and package_of(file) == module]
     if near := difflib.get_close_matches(name, sorted(imported), n=1, cutoff=0.7):
-        text += _(" A package with a similar name is `{near}`.").format(near=near[0])
+        text += f" A package with a similar name is `{near[0]}`."
     warnings.warn(text, stacklevel=4)

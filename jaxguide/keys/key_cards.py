@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, frame
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 
 _MOST_USES = 40
 
@@ -34,21 +34,21 @@ def use_text(use: Any) -> str:
     >>> use_text(Use("draw", (0, 7), "fry", 3, "x = jax.random.normal(key)", "normal"))
     'normal from key 0:7, line 3: x = jax.random.normal(key)'
     """
-    where = "" if use.line is None else _(", line {number}").format(number=use.line)
+    where = "" if use.line is None else f", line {use.line}"
     return f"{_done(use)}{where}{f': {use.source}' if use.source else ''}"
 
 
 def _done(use: Any) -> str:
     key = ":".join(f"{word:x}" for word in use.bits)
     if use.kind == "draw":
-        return _("{sampler} from key {key}").format(sampler=use.sampler or _("draw"), key=key)
+        return "{sampler} from key {key}".format(sampler=use.sampler or "draw", key=key)
     if use.kind == "split":
-        return _("split of key {key} into {count}").format(key=key, count=use.count)
+        return f"split of key {key} into {use.count}"
     if use.kind == "fold_in":
-        return _("fold_in of {number} into key {key}").format(number=use.data, key=key)
+        return f"fold_in of {use.data} into key {key}"
     if use.kind == "seed":
-        return _("key {key} from the seed {number}").format(number=use.data, key=key)
-    return _("{kind} of key {key}").format(kind=use.kind, key=key)
+        return f"key {key} from the seed {use.data}"
+    return f"{use.kind} of key {key}"
 
 
 def key_use_text(used: Any) -> str:
@@ -80,7 +80,7 @@ def _count(problems: Sequence[Any], ignored: int) -> str:
     text = (
         plural("{count} problem with keys", "{count} problems with keys", len(problems))
         if problems
-        else _("✓ No problem with keys")
+        else "✓ No problem with keys"
     )
     if ignored:
         text += plural(", {count} ignored", ", {count} ignored", ignored)
@@ -92,7 +92,7 @@ def _uses(used: Any) -> str:
 
 
 def _not_run(used: Any) -> str:
-    return _("The program could not be run: {error}").format(error=used.untraceable)
+    return f"The program could not be run: {used.untraceable}"
 
 
 def _lines(uses: Sequence[Any]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from jaxguide.base.text import _
 from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event, KeyLog
 from jaxguide.keys.ignoring import NOTHING, Ignored
@@ -55,16 +54,14 @@ def package_problem(kind: str, blamed: Blame, first: Event, second: Event) -> Ke
         place = one
     if not (first.places and second.places):
         place = next(iter((*first.places, *second.places)), None)
-    where = _("{first}; then {second}").format(
-        first=_in_package(blamed, blamed.first), second=_in_package(blamed, blamed.second)
-    )
+    where = f"{_in_package(blamed, blamed.first)}; then {_in_package(blamed, blamed.second)}"
     if blamed.first == blamed.second:
-        where = _("each time in {place}").format(place=_in_package(blamed, blamed.first))
-    led = _("{place} led there").format(place=_stated(place)) if place else _("it was called")
-    message = _(
-        "Inside {package}, not in your code, {what} ({where}); {led}. If that is meant, leave it out with "
-        "`ignore={package!r}`."
-    ).format(package=blamed.package, what=_IN_PACKAGE[kind](), where=where, led=led)
+        where = f"each time in {_in_package(blamed, blamed.first)}"
+    led = f"{_stated(place)} led there" if place else "it was called"
+    message = (
+        f"Inside {blamed.package}, not in your code, {_IN_PACKAGE[kind]} ({where}); {led}. If that is meant, leave "
+        f"it out with `ignore={blamed.package!r}`."
+    )
     line, source, file = (place.line.number, statement_text(place), _file(place)) if place else (None, None, None)
     return KeyProblem(kind, message, line, line, source, source, file, file, package=blamed.package)
 
@@ -72,19 +69,18 @@ def package_problem(kind: str, blamed: Blame, first: Event, second: Event) -> Ke
 def _in_package(blamed: Blame, line: Line) -> str:
     parts = PurePath(line.file).parts
     start = max((i for i, part in enumerate(parts) if part == blamed.package), default=len(parts) - 1)
-    return _("{place}, line {number}").format(place="/".join(parts[start:]), number=line.number)
+    return "{place}, line {number}".format(place="/".join(parts[start:]), number=line.number)
 
 
-# Functions, so that the reader's language is looked up when they are called.
-_IN_PACKAGE: dict[str, Callable[[], str]] = {
-    "drawn_twice": lambda: _("a key was drawn from twice"),
-    "parent_used_after_split": lambda: _("a key was both split and drawn from"),
-    "parent_used_after_fold": lambda: _("a key was both drawn from and used in `fold_in`"),
-    "split_twice": lambda: _("a key was split twice"),
-    "fold_twice_same_data": lambda: _("the same number was folded into a key twice"),
-    "split_and_fold_mixed": lambda: _("a key was used in both `split` and `fold_in`"),
-    "seed_built_twice": lambda: _("a key was built from one seed twice"),
-    "same_key_for_all_rows": lambda: _("a key was used for several rows"),
+_IN_PACKAGE = {
+    "drawn_twice": "a key was drawn from twice",
+    "parent_used_after_split": "a key was both split and drawn from",
+    "parent_used_after_fold": "a key was both drawn from and used in `fold_in`",
+    "split_twice": "a key was split twice",
+    "fold_twice_same_data": "the same number was folded into a key twice",
+    "split_and_fold_mixed": "a key was used in both `split` and `fold_in`",
+    "seed_built_twice": "a key was built from one seed twice",
+    "same_key_for_all_rows": "a key was used for several rows",
 }
 
 
@@ -136,12 +132,12 @@ def _sentence(
     other: str | None,
 ) -> str:
     name, alias = names[0] or names[1], names[1]
-    key = _("the key `{name}`").format(name=name) if name else _("a key")
+    key = f"the key `{name}`" if name else "a key"
     if name and alias and name != alias:
-        key = _("the key `{name}`, which is also `{other}`,").format(name=name, other=alias)
+        key = f"the key `{name}`, which is also `{alias}`,"
     if kind == "seed_built_twice":
         number = first.use.data
-        key = _("the seed {number}").format(number=number) if number is not None else _("one seed")
+        key = f"the seed {number}" if number is not None else "one seed"
     if kind == "same_key_for_all_rows" and axis is not None:
         template = _on_all_devices
     else:
@@ -158,49 +154,48 @@ def _of_a_stream(kind: str, first: Event, second: Event, name: str | None, where
     """Return the sentence if a `KeyStream`, not the user, folded into the key; otherwise None."""
     source = " ".join(statement_text(event.places[0]) or "" for event in (first, second) if event.places)
     if kind == "fold_twice_same_data" and name is None and (found := _STREAM_USED.search(source)):
-        return _(
+        return (
             "The stream `{stream}` gave the same key twice ({where}), because a function that it was passed to did not "
             "return it: return the stream and use the returned one, as in `y, {stream} = f(x, {stream})`."
         ).format(stream=found[1], where=where)
     if kind == "parent_used_after_fold" and name and "KeyStream(" in source:
-        return _(
-            "The key `{name}` was passed to a `KeyStream` and also used directly ({where}): take every key from the "
+        return (
+            f"The key `{name}` was passed to a `KeyStream` and also used directly ({where}): take every key from the "
             "stream, as in `stream.next()`."
-        ).format(name=name, where=where)
+        )
     return None
 
 
 _STREAM_USED = re.compile(r"([\w.]+)\.(?:next|take|fork)\(")
 
 
-# Functions, so that the reader's language is looked up when they are called.
 _SENTENCES: dict[str, Callable[[], str]] = {
-    "drawn_twice": lambda: _(
+    "drawn_twice": lambda: (
         "{key} was drawn from twice ({where}), so both draws use the same random bits: split it and give each draw its "
         "own key, or, if they are meant to share, draw once or mark one use with `jax.random.clone({name})`."
     ),
-    "parent_used_after_split": lambda: _(
+    "parent_used_after_split": lambda: (
         "{key} was both split and drawn from ({where}): once a key is split, draw only from the keys that the split "
         "returned."
     ),
-    "parent_used_after_fold": lambda: _(
+    "parent_used_after_fold": lambda: (
         "{key} was both drawn from and used in `fold_in` ({where}): draw only from the keys that `fold_in` returned."
     ),
-    "split_twice": lambda: _(
+    "split_twice": lambda: (
         "{key} was split twice ({where}), so both splits return the same keys: split once into as many as you need."
     ),
-    "fold_twice_same_data": lambda: _(
+    "fold_twice_same_data": lambda: (
         "The same number was folded into {key} twice ({where}), which gives the same key twice: fold in a different "
         "number each time."
     ),
-    "split_and_fold_mixed": lambda: _(
+    "split_and_fold_mixed": lambda: (
         "{key} was used in both `split` and `fold_in` ({where}), and `fold_in({name}, i)` can equal "
         "`split({name})[i]`: use only one of them."
     ),
-    "seed_built_twice": lambda: _(
+    "seed_built_twice": lambda: (
         "A key was built from {key} twice ({where}), so both give the same random numbers: build one key and split it."
     ),
-    "same_key_for_all_rows": lambda: _(
+    "same_key_for_all_rows": lambda: (
         "{key} was used for several rows ({where}), so they get the same random numbers: split it into one key for "
         "each row and map over these keys, or, if the rows are meant to share, draw once outside `vmap` or mark it "
         "with `jax.random.clone({name})`."
@@ -209,14 +204,14 @@ _SENTENCES: dict[str, Callable[[], str]] = {
 
 
 def _given_twice() -> str:
-    return _(
+    return (
         "{key} was given to {package} twice ({where}), and both times it makes the same random numbers: split it and "
         "give each call its own key."
     )
 
 
 def _given_once() -> str:
-    return _(
+    return (
         "{key} was given to {package}, and used otherwise as well ({where}), so the random numbers of the two may be "
         "related: split it, and give each its own key."
     )
@@ -227,14 +222,14 @@ _PARENTS = ("parent_used_after_split", "parent_used_after_fold", "split_and_fold
 
 
 def _given_again() -> str:
-    return _(
+    return (
         "{key} was given to {package} more than once ({where}), and each time it makes the same random numbers: give "
         "each call a new key, from `split` or `fold_in`."
     )
 
 
 def _on_all_devices() -> str:
-    return _(
+    return (
         "{key} was drawn from on several devices ({where}), so they get the same random numbers: draw from "
         "`jax.random.fold_in({name}, jax.lax.axis_index({axis!r}))`, or split it and give each device its own key, or, "
         "if the devices are meant to share the numbers, draw them outside or mark the key with "
@@ -244,16 +239,16 @@ def _on_all_devices() -> str:
 
 # For one call that ran several times: in a loop, in `scan`, or in a helper that is called repeatedly.
 _AGAIN: dict[str, Callable[[], str]] = {
-    "drawn_twice": lambda: _(
+    "drawn_twice": lambda: (
         "{key} was drawn from more than once ({where}), and each time it gives the same random bits: use a new key "
         "each time, from `split` or `fold_in`, or, if the draws are meant to share, draw once outside the loop or "
         "`scan` or mark each use with `jax.random.clone({name})`."
     ),
-    "split_twice": lambda: _(
+    "split_twice": lambda: (
         "{key} was split more than once ({where}), and each time the split returns the same keys: carry one of the "
         "returned keys to the next iteration, and return it from any function that does the splitting."
     ),
-    "fold_twice_same_data": lambda: _(
+    "fold_twice_same_data": lambda: (
         "The same number was folded into {key} more than once ({where}), which gives the same key each time: fold in "
         "a different number each time."
     ),
@@ -262,17 +257,17 @@ _AGAIN: dict[str, Callable[[], str]] = {
 
 def _where(kind: str, one: CallSite | None, two: CallSite | None) -> str:
     if one is None and two is None:
-        return _("in library code")
+        return "in library code"
     if one is None or two is None:
         place = one or two
         assert place is not None
         return _stated(place)
     if one == two:
-        return _stated(one) if kind == "same_key_for_all_rows" else _("each time in {place}").format(place=_stated(one))
+        return _stated(one) if kind == "same_key_for_all_rows" else f"each time in {_stated(one)}"
     if one.line == two.line:
-        return _("both in {place}").format(place=_stated(one))
+        return f"both in {_stated(one)}"
     same_file = one.line.file == two.line.file
-    return _("{first}; then {second}").format(first=_stated(one), second=_stated(two, with_file=not same_file))
+    return f"{_stated(one)}; then {_stated(two, with_file=not same_file)}"
 
 
 def _further(kind: str, first: Event, second: Event, one: CallSite | None, two: CallSite | None) -> str:
@@ -284,15 +279,14 @@ def _further(kind: str, first: Event, second: Event, one: CallSite | None, two: 
         if kind == "same_key_for_all_rows" or one.line in {place.line for place in callers}:
             return ""
         return "".join(
-            _(", called from {place}").format(place=_stated(place, with_file=place.line.file != one.line.file))
-            for place in callers
+            f", called from {_stated(place, with_file=place.line.file != one.line.file)}" for place in callers
         )
     uses = dict.fromkeys(event.places[0] for event in (first, second))
     others = [place for place in uses if place.line not in (one.line, two.line)]
     if not others:
         return ""
     stated = [_stated(place, with_file=place.line.file != one.line.file) for place in others]
-    return _("; the key is used in {places}").format(places=_(" and in ").join(dict.fromkeys(stated)))
+    return "; the key is used in {places}".format(places=" and in ".join(dict.fromkeys(stated)))
 
 
 _MOST_CALLERS = 3
@@ -301,11 +295,11 @@ _MOST_CALLERS = 3
 def _stated(place: CallSite, *, with_file: bool = True) -> str:
     file = place_name(place.line.file)
     # Names such as <stdin> come from Python and tell the reader nothing.
-    line = _("line {number}").format(number=place.line.number)
+    line = f"line {place.line.number}"
     if with_file and not file.startswith("<"):
-        line = _("{file}, line {number}").format(file=file, number=place.line.number)
+        line = f"{file}, line {place.line.number}"
     source = statement_text(place)
-    return _("{line}: `{source}`").format(line=line, source=source) if source else line
+    return f"{line}: `{source}`" if source else line
 
 
 def find_problems(log: KeyLog, ignored: Ignored = NOTHING) -> KeyProblems:

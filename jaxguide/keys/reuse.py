@@ -11,7 +11,6 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.jaxpr.value_words import describe
@@ -104,10 +103,8 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
         return functools.partial(no_key_reuse, ignore=ignored)
     if not callable(fn):
         raise TypeError(
-            _(
-                "`no_key_reuse` needs a function, but got {got}: write `@no_key_reuse` on the line above `def`, or "
-                "wrap a function, as in `no_key_reuse(f)`."
-            ).format(got=describe(fn))
+            f"`no_key_reuse` needs a function, but got {describe(fn)}: write `@no_key_reuse` on the line above `def`, "
+            "or wrap a function, as in `no_key_reuse(f)`."
         )
     require_plain_function("no_key_reuse", fn)
     checked: set[Any] = set()
@@ -128,9 +125,8 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
         if log is None:
             result = fn(*args, **kwargs)  # raises the same error, from the student's own code
             warnings.warn(
-                _(
-                    "`{name}` works, but its keys could not be checked ({error}): check its parts with `check_keys`."
-                ).format(name=function_name(fn), error=failure),
+                f"`{function_name(fn)}` works, but its keys could not be checked ({failure}): check its parts with "
+                "`check_keys`.",
                 stacklevel=2,
             )
             return result

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.compat.debug_flags import TRANSFERS, flags_off, is_on
 from jaxguide.jaxpr.value_words import array_type, describe
 
@@ -139,10 +138,8 @@ class KeyStream:
         shape = _batch_shape(self._key)
         if shape:
             raise KeyStreamError(
-                _(
-                    "`KeyStream.{method}` was called on a batch of {count} streams: map over the batch with `jax.vmap` "
-                    "or `jax.lax.scan`, or unpack it, as in `a, b = stream.fork(2)`."
-                ).format(method=method, count=shape[0])
+                f"`KeyStream.{method}` was called on a batch of {shape[0]} streams: map over the batch with `jax.vmap` "
+                "or `jax.lax.scan`, or unpack it, as in `a, b = stream.fork(2)`."
             )
         with _COUNTING:
             count = self._count
@@ -153,10 +150,8 @@ class KeyStream:
     def __iter__(self) -> "Iterator[KeyStream]":
         if not _batch_shape(self._key):
             raise TypeError(
-                _(
-                    "A `KeyStream` is endless, so it cannot be iterated over or unpacked: use `stream.take(n)` for n "
-                    "keys, or `stream.fork(n)` for n streams."
-                )
+                "A `KeyStream` is endless, so it cannot be iterated over or unpacked: use `stream.take(n)` for n "
+                "keys, or `stream.fork(n)` for n streams."
             )
         self._require_home("__iter__")
         streams = [_stream(self._key[i], self._count[i]) for i in range(_batch_shape(self._key)[0])]
@@ -169,10 +164,8 @@ class KeyStream:
             _refuse_away(method, eager)
         if self._handed_out:
             raise KeyStreamError(
-                _(
-                    "This batch of streams was already unpacked, and using it again would repeat the numbers of the "
-                    "unpacked streams: use those, or fork again."
-                )
+                "This batch of streams was already unpacked, and using it again would repeat the numbers of the "
+                "unpacked streams: use those, or fork again."
             )
 
     def tree_flatten_with_keys(self) -> tuple[tuple[tuple[Any, Any], ...], None]:
@@ -208,7 +201,7 @@ class KeyStream:
         try:
             count = array_type(self._count) if np.ndim(self._count) else str(int(self._count))
         except Exception:  # a tracer, or a placeholder that JAX puts into pytrees
-            count = _("traced") if isinstance(self._count, jax.core.Tracer) else type(self._count).__name__
+            count = "traced" if isinstance(self._count, jax.core.Tracer) else type(self._count).__name__
         kind = array_type(self._key) if hasattr(self._key, "dtype") else type(self._key).__name__
         return f"KeyStream({kind}, count={count})"
 
@@ -228,7 +221,7 @@ def _batch_shape(key: Any) -> tuple[int, ...]:
 def _start_key(value: Any) -> Any:
     """Return the key to start from, given a seed or a key."""
     if isinstance(value, KeyStream):
-        raise TypeError(_("`KeyStream` got a `KeyStream`: use it as it is, or `stream.fork()` for an independent one."))
+        raise TypeError("`KeyStream` got a `KeyStream`: use it as it is, or `stream.fork()` for an independent one.")
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.ndarray | np.generic | jax.Array):
         _refuse_start(value)
     if isinstance(value, int):
@@ -242,10 +235,8 @@ def _start_key(value: Any) -> Any:
     shape = _batch_shape(value)
     if shape:
         raise ValueError(
-            _(
-                "`KeyStream` starts from one key, but got an array of keys of shape {shape}: use one of them, as in "
-                "`KeyStream(keys[0])`, or make a stream from each with `jax.vmap(KeyStream)(keys)`."
-            ).format(shape=shape)
+            f"`KeyStream` starts from one key, but got an array of keys of shape {shape}: use one of them, as in "
+            "`KeyStream(keys[0])`, or make a stream from each with `jax.vmap(KeyStream)(keys)`."
         )
     return value if isinstance(value, jax.Array) else jnp.asarray(value)
 
@@ -260,10 +251,8 @@ def _is_key_data(value: Any) -> bool:
 
 def _refuse_start(value: Any) -> NoReturn:
     raise TypeError(
-        _(
-            "`KeyStream` needs an int or a PRNG key, but got {got}: pass a seed, as in `KeyStream(0)`, or a key from "
-            "`jax.random.key`."
-        ).format(got=describe(value))
+        f"`KeyStream` needs an int or a PRNG key, but got {describe(value)}: pass a seed, as in `KeyStream(0)`, or a "
+        "key from `jax.random.key`."
     )
 
 
@@ -275,10 +264,8 @@ def _whole_seed(seed: int) -> int:
     highest = 2**63 if bits == 64 else 2**32
     if not -(2 ** (bits - 1)) <= seed < highest:
         raise ValueError(
-            _(
-                "`KeyStream` got the seed {seed}, but JAX would use only {bits} bits of it: pass an int from {lowest} "
-                "to {highest}."
-            ).format(seed=seed, bits=bits, lowest=-(2 ** (bits - 1)), highest=highest - 1)
+            f"`KeyStream` got the seed {seed}, but JAX would use only {bits} bits of it: pass an int from "
+            f"{-(2 ** (bits - 1))} to {highest - 1}."
         )
     return seed
 
@@ -287,35 +274,31 @@ def _whole_number(method: str, n: Any) -> int:
     """Return n as a non-negative int."""
     if isinstance(n, jax.core.Tracer):
         raise TypeError(
-            _(
-                "`KeyStream.{method}` needs an int that is known while tracing, but got {got}: an array's shape cannot "
-                "depend on a traced value, so make it a static argument."
-            ).format(method=method, got=describe(n))
+            f"`KeyStream.{method}` needs an int that is known while tracing, but got {describe(n)}: an array's shape "
+            "cannot depend on a traced value, so make it a static argument."
         )
     try:
         number = -1 if isinstance(n, bool) else operator.index(n)
     except TypeError:
         number = -1
     if number < 0:
-        raise TypeError(
-            _("`KeyStream.{method}` needs a non-negative int, but got {got}.").format(method=method, got=describe(n))
-        )
+        raise TypeError(f"`KeyStream.{method}` needs a non-negative int, but got {describe(n)}.")
     return number
 
 
 def _refuse_away(method: str, eager: bool) -> NoReturn:
     what = {
-        "tree_flatten": _("A `KeyStream` was passed on"),
-        "__iter__": _("A batch of streams was unpacked"),
-        "__reduce__": _("A `KeyStream` was pickled"),
-    }.get(method) or _("`KeyStream.{method}` was called on a stream").format(method=method)
+        "tree_flatten": "A `KeyStream` was passed on",
+        "__iter__": "A batch of streams was unpacked",
+        "__reduce__": "A `KeyStream` was pickled",
+    }.get(method) or f"`KeyStream.{method}` was called on a stream"
     if eager:
-        text = _(
+        text = (
             "{what} that was made inside a function that JAX traced, so its numbers are not known outside: return the "
             "stream from that function, and use the returned one."
         )
     else:
-        text = _(
+        text = (
             "{what} that was not passed to the function that JAX is tracing, so the compiled program would repeat "
             "the same numbers: pass the stream in and return it, as in `y, stream = f(x, stream)` (under `jax.vmap` "
             "pass `stream.fork(n)`), or draw the keys outside and pass those in."

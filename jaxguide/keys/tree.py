@@ -14,7 +14,7 @@ from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.render.theme import CODE, frame
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.check import require_key_values, warn_of_unseen
@@ -135,7 +135,7 @@ def _rows(twigs: Sequence[Twig], last: tuple[bool, ...] = ()) -> list[_Row]:
 
 def _picture(name: str, roots: Sequence[KeyNode], problems: KeyProblems) -> Picture:
     """Return the picture of a function's keys and of its problems with them."""
-    title = _("Keys of {name}").format(name=name)
+    title = f"Keys of {name}"
     summary = f"{title}: {_summary(roots)}"
     rows = _rows(fold(roots))
     marked = marked_lines(problems, problems.cut_loops)
@@ -148,13 +148,13 @@ def _picture(name: str, roots: Sequence[KeyNode], problems: KeyProblems) -> Pict
 def _summary(roots: Sequence[KeyNode]) -> str:
     keys = descendants(roots)
     if not keys:
-        return _("no keys were used.")
+        return "no keys were used."
     draws = sum(len(o.events) for key in keys for o in key.operations if o.kind == "draw")
     reused, unused = sum(bool(key.problems) for key in keys), sum(not key.used and not key.left for key in keys)
     parts = [
         plural("{count} key made", "{count} keys made", len(keys) - sum(not root.seeds for root in roots)),
         plural("{count} draw", "{count} draws", draws),
-        plural("{count} key reused", "{count} keys reused", reused) if reused else _("no key reused"),
+        plural("{count} key reused", "{count} keys reused", reused) if reused else "no key reused",
         plural("{count} key not used", "{count} keys not used", unused) if unused else "",
     ]
     return f"{', '.join(filter(None, parts))}."
@@ -173,7 +173,7 @@ def _places(rows: Sequence[_Row]) -> list[str]:
             found.append("")
             continue
         line = twig.place.line
-        number = _("line {number}").format(number=line.number) if len(files) == 1 else str(line)
+        number = f"line {line.number}" if len(files) == 1 else str(line)
         found.append(f"{number}: {twig.source}" if twig.source else number)
     return found
 
@@ -238,7 +238,7 @@ def _html(summary: str, drawing: Drawing, tree: str, marked: Sequence[str], tone
     marks = "".join(f'<li style="margin:0.2em 0">{prose_html(line)}</li>' for line in marked)
     listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
     as_text = (
-        f'<details><summary>{escape(_("As text"))}</summary><pre style="{CODE};white-space:pre;overflow-x:auto">'
+        f'<details><summary>{escape("As text")}</summary><pre style="{CODE};white-space:pre;overflow-x:auto">'
         f"{escape(tree)}</pre></details>"
     )
     body = f"{drawing.html()}{listed}{as_text}" if tree else ""

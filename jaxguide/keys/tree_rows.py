@@ -1,10 +1,10 @@
 """Fold trees of keys into the lines of a picture, which shows only the first and last rows of loops and splits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.keys.forest import KeyNode, KeyOperation, chain, descendants
 from jaxguide.keys.names import statement_text
 from jaxguide.keys.origins import CallSite
@@ -115,7 +115,7 @@ def _operation(operation: KeyOperation, depth: int, place: CallSite | None) -> T
         return replace(twig, twigs=(_folded(len(below), sum(bool(key.problems) for key in below), below=True),))
     children = [_key(child, depth) for child in operation.made]
     again = [
-        Twig(_("{name}: the same key as {other}").format(name=name or _("a key"), other=_name(other)))
+        Twig("{name}: the same key as {other}".format(name=name or "a key", other=_name(other)))
         for name, other in operation.again
     ]
     return replace(twig, twigs=_siblings([*children, *again]))
@@ -133,7 +133,7 @@ def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> Twig:
             if other is not step
         ]
         others += [_key(child, depth - 2) for i, child in enumerate(step.made) if i != carried]
-        label = _("round {number}").format(number=number)
+        label = f"round {number}"
         state = _state(key) if number > 1 and key.problems else {}
         if len(others) == 1 and others[0].name and not state:
             rounds.append(replace(others[0], name=f"{label}: {others[0].name}"))
@@ -141,11 +141,11 @@ def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> Twig:
             rounds.append(Twig(label, **state, twigs=_siblings(others)))
     if carried < len(links[-1][1].made):
         last = _key(links[-1][1].made[carried], depth - 2)
-        name = _("{name} after round {number}").format(name=last.name, number=len(links))
+        name = f"{last.name} after round {len(links)}"
         rounds.append(replace(last, name=name))
-    action = _("{action}, {count} times over").format(action=_action(operation), count=len(links))
+    action = f"{_action(operation)}, {len(links)} times over"
     if any(key.problems for key, _step in links[1:]) and not first.problems:
-        state = {"state": "reused", "words": _("a key in it is reused")}
+        state = {"state": "reused", "words": "a key in it is reused"}
     else:
         state = _state(first)
     seed = f"{_seed(first)['action']}, " if first.seeds else ""
@@ -208,7 +208,7 @@ def _folded(count: int, reused: int, *, below: bool = False) -> Twig:
 
 
 def _name(key: KeyNode) -> str:
-    name = key.name or _("a key")
+    name = key.name or "a key"
     if key.number is not None:
         return f"{name} ({key.number})"
     return name if key.name or key.position is None else f"{name} #{key.position}"
@@ -216,35 +216,32 @@ def _name(key: KeyNode) -> str:
 
 def _state(key: KeyNode) -> dict[str, Any]:
     if key.problems:
-        return {"state": "reused", "words": _("reused: {how}").format(how=_how(key))}
+        return {"state": "reused", "words": f"reused: {_how(key)}"}
     if key.used:
-        return {"state": "spent", "words": _("spent")}
+        return {"state": "spent", "words": "spent"}
     if key.left:
-        return {"state": "left", "words": _("not followed")}
-    return {"state": "unused", "words": _("not used")}
+        return {"state": "left", "words": "not followed"}
+    return {"state": "unused", "words": "not used"}
 
 
 def _how(key: KeyNode) -> str:
     if "drawn_twice" in key.problems:
         draws = sum(len(operation.events) for operation in key.operations if operation.kind == "draw")
         return (
-            plural("drawn from {count} times", "drawn from {count} times", draws)
-            if draws > 2
-            else _("drawn from twice")
+            plural("drawn from {count} times", "drawn from {count} times", draws) if draws > 2 else "drawn from twice"
         )
-    return _HOW[key.problems[0]]()
+    return _HOW[key.problems[0]]
 
 
-# Functions, so that the reader's language is looked up when they are called.
-_HOW: dict[str, Callable[[], str]] = {
-    "drawn_twice": lambda: _("drawn from twice"),
-    "parent_used_after_split": lambda: _("split and drawn from"),
-    "parent_used_after_fold": lambda: _("folded into and drawn from"),
-    "split_twice": lambda: _("split twice"),
-    "fold_twice_same_data": lambda: _("same number folded in twice"),
-    "split_and_fold_mixed": lambda: _("split and folded into"),
-    "same_key_for_all_rows": lambda: _("same key for all rows"),
-    "seed_built_twice": lambda: _("built twice from the same number"),
+_HOW = {
+    "drawn_twice": "drawn from twice",
+    "parent_used_after_split": "split and drawn from",
+    "parent_used_after_fold": "folded into and drawn from",
+    "split_twice": "split twice",
+    "fold_twice_same_data": "same number folded in twice",
+    "split_and_fold_mixed": "split and folded into",
+    "same_key_for_all_rows": "same key for all rows",
+    "seed_built_twice": "built twice from the same number",
 }
 
 
@@ -261,15 +258,15 @@ def _action(operation: KeyOperation) -> str:
         text = f"fold_in {numbers[0]}"
     else:
         text = first.sampler or operation.kind
-    return text if times == 1 else _("{text}, {times} times").format(text=text, times=times)
+    return text if times == 1 else f"{text}, {times} times"
 
 
 def _seed(key: KeyNode) -> dict[str, Any]:
     event = key.seeds[0]
     number = event.use.data
-    text = _("from seed {number}").format(number=number) if number is not None else _("from a seed")
+    text = f"from seed {number}" if number is not None else "from a seed"
     return {
-        "action": text if len(key.seeds) == 1 else _("{text}, {times} times").format(text=text, times=len(key.seeds)),
+        "action": text if len(key.seeds) == 1 else f"{text}, {len(key.seeds)} times",
         "place": event.places[0] if event.places else None,
         "source": _source(event.places[0] if event.places else None),
     }

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from jaxguide.base.text import _
 from jaxguide.course.books.handout import beside_lessons, stale_beside
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.printer import stale_files
@@ -16,14 +15,14 @@ _MOST_SHOWN = 80
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     """Return one problem, about the first file, if files of these lessons are not printed as they would be now."""
-    differs = _("differs from what the book prints now; run `jaxguide print`")
-    missing = _("is not printed yet; run `jaxguide print`")
+    differs = "differs from what the book prints now; run `jaxguide print`"
+    missing = "is not printed yet; run `jaxguide print`"
     stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
     stale += stale_beside(beside_lessons(course), course.folders.notebooks)
     if stale:
         return [Problem(stale[0], 1, differs if stale[0].exists() else missing)]
     if not (course.settings.identity or course.folders.is_bundled):
-        return [Problem(course.folders.settings_file, 1, _("there is no `identity` yet; run `jaxguide print`"))]
+        return [Problem(course.folders.settings_file, 1, "there is no `identity` yet; run `jaxguide print`")]
     return []
 
 
@@ -31,7 +30,7 @@ def kept_problems(course: Course, proof: Proof) -> list[Problem]:
     """Return a problem if answers that miss the point keep too many of a whole course's points."""
     if proof.share_kept <= MOST_KEPT:
         return []
-    message = _(
+    message = (
         "planted wrong answers that miss the point keep {share:.0%} of the points of the whole course; at most "
         "{most:.0%} is allowed. Lower the `keeps` of some exercises"
     )
@@ -46,12 +45,12 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
     notes = []
     for book in (course.books[name] for name in lessons):
         for statement, unknown in book.left_out:
-            message = _(
+            message = (
                 "`{source}` does not run with answers, because it would change all code in the process; if exercises "
                 "need it, use a setting in course.toml"
             )
             if unknown:
-                message = _(
+                message = (
                     "`{source}` does not run with answers, because it reads {names}, which no given statement defines"
                 )
             names = ", ".join(f"`{name}`" for name in sorted(unknown))
@@ -64,4 +63,4 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
 def ignored_translations(course: Course) -> list[Problem]:
     """Return a note if the course has the folder in which earlier versions kept translations."""
     folder = course.folders.top / "locale"
-    return [Problem(folder, 1, _("translations are not read; delete the folder"))] if folder.is_dir() else []
+    return [Problem(folder, 1, "translations are not read; delete the folder")] if folder.is_dir() else []

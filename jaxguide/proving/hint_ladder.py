@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.judge import judge
@@ -29,19 +28,19 @@ def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterato
     """
     name = exercise.name
     if len(exercise.hints) < 3:
-        message = _("`{name}` has {count} hints; it should have three: a question, the concept with a link, a skeleton")
+        message = "`{name}` has {count} hints; it should have three: a question, the concept with a link, a skeleton"
         yield message.format(name=name, count=len(exercise.hints))
         return
     question, concept, skeleton, *siblings = exercise.hints
     if "?" not in question:
-        yield _("the first hint of `{name}` is not a question").format(name=name)
+        yield f"the first hint of `{name}` is not a question"
     if "https://" not in concept:
-        yield _("the second hint of `{name}` has no link to the concept").format(name=name)
+        yield f"the second hint of `{name}` has no link to the concept"
     if "____" not in skeleton:
-        yield _("the third hint of `{name}` has no blank `____`").format(name=name)
+        yield f"the third hint of `{name}` has no blank `____`"
     for number, hint in enumerate(exercise.hints, start=1):
         if re.search(r"\bTODO\b", hint):
-            yield _("hint {number} of `{name}` still says TODO").format(number=number, name=name)
+            yield f"hint {number} of `{name}` still says TODO"
     for source in siblings:
         yield from _sibling_problems(exercise, source, run, answer)
 
@@ -53,14 +52,14 @@ def _sibling_problems(exercise: Exercise, source: str, run: Run, answer: MakeAns
         with contextlib.redirect_stdout(io.StringIO()):
             names = run(source)
     except Exception as error:
-        message = _("the worked sibling of `{name}` cannot be run: {kind}: {error}")
+        message = "the worked sibling of `{name}` cannot be run: {kind}: {error}"
         yield message.format(name=name, kind=type(error).__name__, error=error)
         return
     if name in defined:
-        yield _("the worked sibling of `{name}` defines `{name}` itself; work out another task").format(name=name)
+        yield f"the worked sibling of `{name}` defines `{name}` itself; work out another task"
     for other in defined:
         if _passes(exercise, answer(names[other], names)):
-            message = _("the worked sibling `{other}` of `{name}` is an answer to it; work out another task")
+            message = "the worked sibling `{other}` of `{name}` is an answer to it; work out another task"
             yield message.format(name=name, other=other)
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.calls import CallLog
 from jaxguide.course.judging.evaluate import Request, Step
@@ -132,10 +131,10 @@ class TimeLimit:
 
     def _what_is_over(self, cpu_s: float) -> str:
         if cpu_s > self.limits.cpu_s:
-            message = _("it was stopped after {limit:g} seconds of computing, the limit `cpu`")
+            message = "it was stopped after {limit:g} seconds of computing, the limit `cpu`"
             return message.format(limit=self.limits.cpu_s)
         if self._idle_s > self.limits.idle_s:
-            message = _("it was stopped after {limit:g} seconds of waiting, the limit `idle`")
+            message = "it was stopped after {limit:g} seconds of waiting, the limit `idle`"
             return message.format(limit=self.limits.idle_s)
         return ""
 

@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from jaxguide import compat
 from jaxguide.base.files import write_whole
-from jaxguide.base.text import _
 from jaxguide.course.books.book import Book, load_book
 from jaxguide.course.books.key import load_key
 from jaxguide.course.books.library import Course
@@ -154,11 +153,11 @@ def _begin_all(
 
 def _died(names: list[str]) -> str:
     # They are taken in order, so each process was at one of the first that are not done.
-    message = _(
+    message = (
         "A process was killed or ran out of memory before it had judged {names}. Try again with `--jobs 1`, which "
         "needs less memory"
     )
-    return message.format(names=_(" or ").join(f"`{name}`" for name in names))
+    return message.format(names=" or ".join(f"`{name}`" for name in names))
 
 
 def _begin() -> None:

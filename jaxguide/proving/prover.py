@@ -13,7 +13,6 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
@@ -106,10 +105,10 @@ def what_is(planted: Planted, exercise: Exercise) -> str:
     """Return how messages call one of an exercise's planted answers."""
     assert exercise.key is not None
     if planted.name == REWORDED_STARTER:
-        return _("the starter of `{name}`, reworded,").format(name=exercise.name)
+        return f"the starter of `{exercise.name}`, reworded,"
     if planted is exercise.key.answer:
-        return _("the key's answer")
-    message = _("the wrong answer `{name}`") if planted.rejected_by else _("the right answer `{name}`")
+        return "the key's answer"
+    message = "the wrong answer `{name}`" if planted.rejected_by else "the right answer `{name}`"
     return message.format(name=planted.name)
 
 
@@ -118,10 +117,10 @@ def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
     if failure is None:
         return ()
     rows = (
-        (_("Call: {value}"), failure.call),
-        (_("Got: {value}"), failure.got),
-        (_("Expected: {value}"), failure.expected),
-        (_("Line: {value}"), failure.error.source if failure.error else ""),
+        ("Call: {value}", failure.call),
+        ("Got: {value}", failure.got),
+        ("Expected: {value}", failure.expected),
+        ("Line: {value}", failure.error.source if failure.error else ""),
     )
     return tuple(words.format(value=value) for words, value in rows if value)
 
@@ -155,7 +154,7 @@ class _Prover:
             self._prove_prediction()
             return
         if returns_value(self.key.answer.source, self.exercise.name) and not deciding(self.exercise):
-            message = _(
+            message = (
                 "`{name}` returns a value, but no required check decides on it, and observations in the process that "
                 "runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind `relation` "
                 "if several values are right"
@@ -179,30 +178,30 @@ class _Prover:
         """Note what good teaching needs and grading does not."""
         exercise, key = self.exercise, self.key
         if not exercise.contract:
-            self._advice(_("`{name}` has no docstring; it is the contract that students read"))
+            self._advice("`{name}` has no docstring; it is the contract that students read")
         for said in ladder_problems(exercise, self._run, self._limited):
             self._advice("{said}", said=said)
         # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.
-        about_idea = _("`{name}`: say the idea behind {checks} with `idea=`")
-        about_on = _('`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`')
+        about_idea = "`{name}`: say the idea behind {checks} with `idea=`"
+        about_on = '`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`'
         without_idea = [c for c in exercise.all_checks() if not c.idea and c.stage not in ("shape", "dtype")]
         without_on = [check for check in key.hidden if not says_its_input(check)]
         for message, checks in ((about_idea, without_idea), (about_on, without_on)):
             if checks:
                 self._advice(message, checks[0], checks=", ".join(f"`{check.name}`" for check in checks))
         if exercise.keeps and not exercise.why_keeps:
-            self._advice(_("`{name}` has `keeps={keeps}`, but no reason; give it in `why_keeps`"), keeps=exercise.keeps)
+            self._advice("`{name}` has `keeps={keeps}`, but no reason; give it in `why_keeps`", keeps=exercise.keeps)
         elif exercise.keeps:
-            message = _("an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}")
+            message = "an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}"
             words = message.format(name=exercise.name, share=exercise.keeps, why=exercise.why_keeps)
             self.proof.notes.append(Problem(exercise.path, exercise.line, words))
         if exercise.is_prediction:
             return
         if len(key.wrong) < MIN_WRONG:
-            message = _("`{name}` has {count} planted wrong answers; it should have at least {least}")
+            message = "`{name}` has {count} planted wrong answers; it should have at least {least}"
             self._advice(message, key.answer, count=len(key.wrong), least=MIN_WRONG)
         if not any(planted.misses_the_point for planted in key.wrong):
-            message = _(
+            message = (
                 "`{name}` has no planted wrong answer that misses the point; mark at least one with "
                 "`misses_the_point=True`"
             )
@@ -226,7 +225,7 @@ class _Prover:
         node = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == self.exercise.name)
         signature = f"({ast.unparse(node.args)})"
         if signature != self.exercise.signature:
-            message = _("the signature of the key's `{name}{key}` differs from that of the book's `{name}{book}`")
+            message = "the signature of the key's `{name}{key}` differs from that of the book's `{name}{book}`"
             self._problem(
                 message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
             )
@@ -236,11 +235,11 @@ class _Prover:
         planted, checks = [one.name for one in self.key.wrong], {check.name for check in self.exercise.all_checks()}
         for one in self.key.wrong:
             if one.rejected_by not in checks:
-                message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
+                message = "the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have"
                 self._problem(message.format(wrong=one.name, check=one.rejected_by, name=self.exercise.name), one)
         for check in self.exercise.all_checks():
             if check.misconception and check.misconception not in planted:
-                message = _("the check `{check}` names the misconception `{name}`, but no wrong answer is named so.")
+                message = "the check `{check}` names the misconception `{name}`, but no wrong answer is named so."
                 said = message.format(check=check.name, name=check.misconception)
                 self._problem(said + did_you_mean(check.misconception, planted), check)
 
@@ -252,15 +251,15 @@ class _Prover:
         try:
             result = self._judge(planted, seed)
         except AnswerGone as gone:
-            self._problem(_("{what} cannot be run: {error}").format(what=what, error=gone.note), planted)
+            self._problem(f"{what} cannot be run: {gone.note}", planted)
             return None
         except Exception as error:
-            self._problem(_("{what} cannot be judged: {error}").format(what=what, error=_one_line(error)), planted)
+            self._problem(f"{what} cannot be judged: {_one_line(error)}", planted)
             return None
         late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)
         if late is not None:
-            message = _("{what} ran too long at the check `{check}`: {why}")
-            details = (_("Call: {call}").format(call=late.call),) if late.call else ()
+            message = "{what} ran too long at the check `{check}`: {why}"
+            details = (f"Call: {late.call}",) if late.call else ()
             self._problem(message.format(what=what, check=late.name, why=late.message), planted, details)
             return None
         if seed == 0:
@@ -312,7 +311,7 @@ class _Prover:
 
     def _tell_stuck(self, note: str) -> None:
         assert self.stuck is not None
-        message = _("{what} does not end: {why}, but could not be interrupted")
+        message = "{what} does not end: {why}, but could not be interrupted"
         words = message.format(what=what_is(self.at, self.exercise), why=note)
         self.stuck(Problem(self.at.path, self.at.line, words))
 
@@ -320,7 +319,7 @@ class _Prover:
 
     def _prove_right(self, planted: Planted) -> bool:
         if is_starter(planted.source, self.exercise):
-            message = _("{what} is the starter, which counts as not attempted: the starter must differ from it")
+            message = "{what} is the starter, which counts as not attempted: the starter must differ from it"
             self._problem(message.format(what=what_is(planted, self.exercise)), planted)
             return False
         for seed in range(self.settings.seeds):
@@ -332,7 +331,7 @@ class _Prover:
                 return False
             failure = result.first_failure
             if result.verdict is not Verdict.PASSED or failure:
-                message = _("{what} is rejected by the check `{check}` (seed {seed}): {why}")
+                message = "{what} is rejected by the check `{check}` (seed {seed}): {why}"
                 name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
                 what = what_is(planted, self.exercise)
                 self._problem(
@@ -348,7 +347,7 @@ class _Prover:
         with contextlib.suppress(Exception):  # of a check that copes with some inputs only
             failure = self._run_checks(self.exercise, answer, reference, 0, until_failure=True).first_failure
         if failure is not None:
-            message = _("the check `{check}` differs between two runs with the same seed; take inputs from `draw`")
+            message = "the check `{check}` differs between two runs with the same seed; take inputs from `draw`"
             check = next(one for one in self.exercise.all_checks() if one.name == failure.name)
             self._problem(message.format(check=check.name), check)
 
@@ -360,9 +359,9 @@ class _Prover:
         if result is None:
             return
         if result.verdict is Verdict.PASSED:
-            self._problem(_("the starter of `{name}` passes all checks").format(name=self.exercise.name))
+            self._problem(f"the starter of `{self.exercise.name}` passes all checks")
         elif result.score:
-            message = _(
+            message = (
                 "the starter of `{name}`, reworded, keeps {score:g} of {points:g} points by {checks}; mark the check "
                 "that it must not fail `required=True`"
             )
@@ -384,25 +383,25 @@ class _Prover:
         error = failure.error if failure else None
         details = call_and_values(failure)
         if is_starter(planted.source, self.exercise):
-            message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write another")
+            message = "the wrong answer `{wrong}` is the starter, which counts as not attempted: write another"
             self._problem(message.format(wrong=planted.name), planted)
         elif failure is None:
-            message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
+            message = "the wrong answer `{wrong}` passes all checks (seed {seed})"
             self._problem(message.format(wrong=planted.name, seed=seed), planted)
         elif failure.trouble:
-            message = _("the wrong answer `{wrong}` breaks the check `{check}`: {trouble}")
+            message = "the wrong answer `{wrong}` breaks the check `{check}`: {trouble}"
             self._problem(
                 message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted, details
             )
         elif error is not None and error.type_name == "NameError" and _UNDEFINED.match(error.message):
-            message = _("the wrong answer `{wrong}` proves nothing, because it raises NameError: {error}")
+            message = "the wrong answer `{wrong}` proves nothing, because it raises NameError: {error}"
             self._problem(message.format(wrong=planted.name, error=error.message), planted, details)
         elif failure.name != planted.rejected_by:
-            message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
+            message = "the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}"
             words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
             self._problem(message.format(**words, why=failure.message), planted, details)
         elif failure.misconceptions and planted.name not in failure.misconceptions:
-            message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
+            message = "the check `{check}` rejects `{wrong}` but names the misconception {names}"
             names = ", ".join(failure.misconceptions) or "-"
             self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)
         else:
@@ -414,7 +413,7 @@ class _Prover:
         self.proof.kept.append(Kept(exercise.name, planted.name, result.score, exercise.points))
         # Scores are rounded to 4 decimals.
         if result.first_failure and result.score > exercise.keeps * exercise.points + 1e-4:
-            message = _(
+            message = (
                 "the wrong answer `{wrong}` misses the point, but keeps {score:g} of {points:g} points by {checks}; "
                 "mark the check of the point `required=True`, or declare `keeps` on the exercise, with the reason"
             )
@@ -423,7 +422,7 @@ class _Prover:
     def _prove_prediction(self) -> None:
         result = self._result(self.key.answer, 0)
         if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
-            message = _("the key predicts {guess}, but JAX gives {live}")
+            message = "the key predicts {guess}, but JAX gives {live}"
             self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
 
     # Documented examples
@@ -432,12 +431,12 @@ class _Prover:
         exercise, entries = self.exercise, ledger.entries()
         named = {example for check in exercise.all_checks() for example in check.reproduces}
         for example in sorted({*exercise.reproduces, *named} - entries.keys()):
-            self._problem(_("the ledger has no documented example {example}").format(example=example))
+            self._problem(f"the ledger has no documented example {example}")
         for example in sorted({*exercise.reproduces} ^ named):
-            message = _("{example} must be listed on both the exercise and one of its checks")
+            message = "{example} must be listed on both the exercise and one of its checks"
             self._problem(message.format(example=example))
         if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
-            message = _("`{name}` reproduces more than {most} documented examples; explain it in `why_so_many`")
+            message = "`{name}` reproduces more than {most} documented examples; explain it in `why_so_many`"
             self._problem(message.format(name=exercise.name, most=MANY_EXAMPLES))
         for example in exercise.reproduces:
             if example in named and example in entries and self._is_reproduced(example):
@@ -447,20 +446,20 @@ class _Prover:
         """Return whether the checks that name an example compare each part of its record and notice changes."""
         parts = ledger.parts(example)
         if not parts:
-            self._problem(_("the ledger's entry {example} has no record to compare with").format(example=example))
+            self._problem(f"the ledger's entry {example} has no record to compare with")
             return False
         exercise = self._naming(example)
         with ledger.noting_comparisons() as noted:
             self._judge(self.key.answer, 0, exercise)
         for part in parts:
             if (example, part) not in noted:
-                message = _("no check compares the {part} of {example} with the ledger")
+                message = "no check compares the {part} of {example} with the ledger"
                 self._problem(message.format(part=part, example=example))
                 return False
             with ledger.corrupted(example, part):
                 is_noticed = self._judge(self.key.answer, 0, exercise).first_failure is not None
             if not is_noticed:
-                message = _("if the {part} of {example} changes in the ledger, no check that names it fails")
+                message = "if the {part} of {example} changes in the ledger, no check that names it fails"
                 self._problem(message.format(part=part, example=example))
                 return False
         return True

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise, Planted
@@ -176,27 +175,25 @@ def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[Hand
 def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:
     """Return a problem if a submission's verdicts on an answer differ from those of this process."""
     planted, name, here = answer.planted, answer.exercise.name, answer.here
-    what = _("the starter of `{name}`").format(name=name)
+    what = f"the starter of `{name}`"
     if planted.name != STARTER:
         what = what_is(planted, answer.exercise)
     why_not = result.unreadable or result.not_graded.get(name) or result.not_graded.get("")
     outcome = next((one for one in result.results if one.name == name), None)
     if why_not is not None or outcome is None:
-        message = _("{what} could not be graded: {why}")
+        message = "{what} could not be graded: {why}"
         return [Problem(planted.path, planted.line, message.format(what=what, why=why_not or "-"))]
     there = Verdicts.of(outcome)
     if there == here:
         return []
     for check in outcome.checks:
         if check.verdict is not here.checks.get(check.name):
-            message = _(
-                "{what} is judged differently by the check `{check}`: {here} in this process, {there} in a worker"
-            )
+            message = "{what} is judged differently by the check `{check}`: {here} in this process, {there} in a worker"
             verdict = here.checks.get(check.name, Verdict.NOT_CHECKED)
             words = message.format(what=what, check=check.name, here=verdict.value, there=check.verdict.value)
             details = (*filter(None, [check.message]), *call_and_values(check))
             return [Problem(planted.path, planted.line, words, details)]
-    message = _(
+    message = (
         "{what} is judged differently: {here} with {here_score:g} points in this process, {there} with {there_score:g} "
         "points in a worker"
     )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.files import find_kept, keep, kept_place
-from jaxguide.base.text import _
 from jaxguide.code.sameness import (
     attached_to,
     cell_statements,
@@ -207,7 +206,7 @@ def _place(cell: SubmittedCell, name: str) -> str:
 
 def _no_python(cell: SubmittedCell) -> str:
     assert cell.error is not None
-    message = _("{label}: Python cannot read this: {error} (line {line}).")
+    message = "{label}: Python cannot read this: {error} (line {line})."
     return message.format(label=cell.label, error=cell.error.message, line=cell.error.line or "?")
 
 

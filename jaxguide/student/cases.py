@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.calls import write_call
@@ -65,9 +64,9 @@ def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:
         return [_outcome(calls[0], None, ErrorInfo.from_plain(reply["error"]))]
     value = reply["value"]
     if request.question == "program":
-        return [_("the program of {call}").format(call=calls[0])]
+        return [f"the program of {calls[0]}"]
     if request.question == "key_use":
-        return [_("the keys of {call}").format(call=calls[0])]
+        return [f"the keys of {calls[0]}"]
     if request.question == "observe":
         errors = [ErrorInfo.from_plain(one["error"]) if one["error"] else None for one in value]
         return [_outcome(c, one["value"], e) for c, one, e in zip(calls, value, errors, strict=True)]
@@ -76,5 +75,5 @@ def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:
 
 def _outcome(call: str, value: Data, error: ErrorInfo | None) -> str:
     if error is not None:
-        return _("{call} raised {error}").format(call=call, error=error.type_name)
+        return f"{call} raised {error.type_name}"
     return f"{call} → {in_line(value, _VALUE_WIDTH)}"

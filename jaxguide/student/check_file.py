@@ -5,7 +5,6 @@ from collections.abc import Collection
 from pathlib import Path
 
 from jaxguide.base.files import user_folder
-from jaxguide.base.text import _
 from jaxguide.code.sameness import answer_id, given_in
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
@@ -54,7 +53,7 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
         note(found, submission, course, progress)
         for result in found.results:
             if only and not any(result.name in cell.defines for cell in submission.cells):
-                message = _("{file} does not define `{name}`.")
+                message = "{file} does not define `{name}`."
                 result.note = message.format(file=path.name, name=result.name)
     return found
 

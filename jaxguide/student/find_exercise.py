@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import UnknownName
 from jaxguide.course.exercise import Exercise
@@ -24,7 +23,7 @@ def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tupl
         except UnknownName as error:
             return str(error)
         if target not in names:
-            return _("`{name}` is not defined yet: run the cell that defines it, then check again.").format(name=target)
+            return f"`{target}` is not defined yet: run the cell that defines it, then check again."
         function = names[target]
     else:
         bound = [name for name, value in names.items() if value is target and name in course.exercises]
@@ -34,21 +33,21 @@ def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tupl
         own = getattr(target, "__name__", "")
         exercise, function = course.exercises[own if own in bound else bound[-1]], target
     if not callable(function):
-        text = _("`{name}` should be a function; it is of type {kind}. Did you call it by mistake?")
+        text = "`{name}` should be a function; it is of type {kind}. Did you call it by mistake?"
         return text.format(name=exercise.name, kind=type(function).__name__)
     return exercise, function
 
 
 def _not_an_exercise(target: Any, course: Course) -> str:
-    others = _("`hint` and `solution`") if course.has_solutions else "`hint`"
+    others = "`hint` and `solution`" if course.has_solutions else "`hint`"
     if target is None:
-        return _("Which exercise? Pass your function: `check(name)`; likewise for {others}.").format(others=others)
+        return f"Which exercise? Pass your function: `check(name)`; likewise for {others}."
     if not callable(target):
-        text = _(
+        text = (
             "Expected a function, or its name in quotes, but got a value of type {kind}. "
             "Write `check(name)`, not `check(name(...))`; likewise for {others}."
         )
         return text.format(kind=type(target).__name__, others=others)
     name = getattr(target, "__name__", type(target).__name__)
-    text = _("This function (`{name}`) does not belong to an exercise. Give it the exercise's name, then check again.")
+    text = "This function (`{name}`) does not belong to an exercise. Give it the exercise's name, then check again."
     return text.format(name=name) + did_you_mean(name, list(course.exercises))

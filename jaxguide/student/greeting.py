@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from jaxguide import compat
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import read_outline
 from jaxguide.course.exercise import AuthorError
@@ -37,7 +37,7 @@ def greeting(topic: str, progress: Progress, folder: Path | None = None) -> list
     from jaxguide.debug.diagnosis import diagnose
 
     found = diagnose(measured=False)
-    words = _("{topic}: Python {python}, jax {jax}, {devices}, PRNG {prng}; {done}.")
+    words = "{topic}: Python {python}, jax {jax}, {devices}, PRNG {prng}; {done}."
     line = words.format(
         topic=topic,
         python=platform.python_version(),
@@ -48,8 +48,8 @@ def greeting(topic: str, progress: Progress, folder: Path | None = None) -> list
     )
     troubles += [f"{one.what} {one.remedy}" for one in found.troubles if one.name in _TOLD]
     if progress.trouble:
-        troubles.append(_("Your progress could not be read: {why}").format(why=progress.trouble))
-    return [line if any(troubles) else _("{line} Ready.").format(line=line), *(f"! {one}" for one in troubles if one)]
+        troubles.append(f"Your progress could not be read: {progress.trouble}")
+    return [line if any(troubles) else f"{line} Ready.", *(f"! {one}" for one in troubles if one)]
 
 
 def _done(topic: str, progress: Progress, folder: Path | None) -> str:
@@ -74,7 +74,7 @@ def _started_too_early() -> str:
         return ""
     if flag.split("=")[0] in os.environ.get("XLA_FLAGS", ""):
         return ""
-    return _(
+    return (
         "JAX had started before this cell, and some uses of `jax.debug.print` will not compile: restart Python (in a "
         "notebook, the kernel) and run this cell before any other."
     )
@@ -87,10 +87,10 @@ def _not_set_up(topic: str, folder: Path | None) -> list[str]:
         settings = read_settings(where.top)
         set_up(settings, where.top, topic)
     except AuthorError as error:
-        return [_("Python is not set up for this course: {why}.").format(why=error.message)]
+        return [f"Python is not set up for this course: {error.message}."]
     troubles = [f"{one.what} {one.remedy}" for one in unmet_requirements(settings)]
     try:
         lay_files(Path(), settings.file_paths(where.exercises))
     except OSError as error:
-        troubles.append(_("The files that lessons read could not be copied here: {error}.").format(error=error))
+        troubles.append(f"The files that lessons read could not be copied here: {error}.")
     return troubles

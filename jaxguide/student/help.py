@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from jaxguide.base.text import _, plural, translated
+from jaxguide.base.text import plural
 from jaxguide.course.books.key_text import right_answers
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import AuthorError, Task
@@ -18,18 +18,18 @@ def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
     """
     steps = len(exercise.hints)
     if not steps:
-        return exercise.name, _("There is no hint for this exercise.")
+        return exercise.name, "There is no hint for this exercise."
     if progress.of(exercise.name).passed:
         # A hint of several lines begins on a new line, so that its first line is indented like the others.
-        texts = [translated(text) for text in exercise.hints]
+        texts = list(exercise.hints)
         numbered = [f"{i}.\n{text}" if "\n" in text else f"{i}. {text}" for i, text in enumerate(texts, 1)]
-        return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
+        return f"All hints for {exercise.name}", "\n\n".join(numbered)
     read = progress.of(exercise.name).hints
     step = min(read, steps - 1)
     progress.update(exercise.name, hints=step + 1)
-    words = _("Hint {step} of {steps} for {name}") if read < steps else _("Hint {step} of {steps} for {name}, the last")
+    words = "Hint {step} of {steps} for {name}" if read < steps else "Hint {step} of {steps} for {name}, the last"
     heading = words.format(step=step + 1, steps=steps, name=exercise.name)
-    return heading, translated(exercise.hints[step])
+    return heading, exercise.hints[step]
 
 
 def stuck(exercise: Task, where: Literal["notebook", "terminal", "watch"]) -> str:
@@ -37,9 +37,9 @@ def stuck(exercise: Task, where: Literal["notebook", "terminal", "watch"]) -> st
     if not exercise.hints:
         return ""
     return {
-        "notebook": _("Stuck? `hint({name})` helps."),
-        "terminal": _("Stuck? `jaxguide hint {name}` helps."),
-        "watch": _("Stuck? Press h for a hint."),
+        "notebook": "Stuck? `hint({name})` helps.",
+        "terminal": "Stuck? `jaxguide hint {name}` helps.",
+        "watch": "Stuck? Press h for a hint.",
     }[where].format(name=exercise.name)
 
 
@@ -57,11 +57,11 @@ def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, 
     name, done = exercise.name, progress.of(exercise.name)
     missing = ATTEMPTS_BEFORE_SOLUTION - done.tries
     if not course.has_solutions and not course.folders.is_bundled:
-        return _("This course keeps its solutions.")
+        return "This course keeps its solutions."
     if done.passed:
         return None
     if exercise.is_prediction:
-        return _("Guess first: the answer is shown once your guess is locked.")
+        return "Guess first: the answer is shown once your guess is locked."
     if missing > 0:
         text = plural(
             "The solution of {name} opens when it has passed, or after {count} more different try with `check`.",
@@ -72,7 +72,7 @@ def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, 
         return text if done.hints >= len(exercise.hints) else f"{text} {next_hint}"
     if sure:
         return None
-    text = _("You have not passed {name} yet. To see its solution anyway: {how}.")
+    text = "You have not passed {name} yet. To see its solution anyway: {how}."
     return text.format(name=name, how=how)
 
 
@@ -80,12 +80,12 @@ def solution_text(exercise: Task, course: Outline) -> str:
     """Return the key's answer to an exercise, and its other right answers, as text."""
     where = course.folders.solutions / f"{exercise.lesson}.py"
     if not where.is_file():
-        return _("The solutions are not part of this installation.")
+        return "The solutions are not part of this installation."
     try:
         answer, *others = right_answers(where, course.book_of(exercise), exercise.name)
     except AuthorError as error:
         return str(error)
-    texts = [_("A solution of {name}:").format(name=exercise.name), answer.strip()]
+    texts = [f"A solution of {exercise.name}:", answer.strip()]
     for other in others:
-        texts += [_("Another right answer:"), other.strip()]
+        texts += ["Another right answer:", other.strip()]
     return "\n\n".join(texts)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.files import write_whole
-from jaxguide.base.text import _
 from jaxguide.code.as_ipython import as_ipython
 from jaxguide.code.sameness import attached_to, cell_statements, given_in
 from jaxguide.course.books.outline import Lesson
@@ -53,7 +52,7 @@ def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Re
     else:
         changed, old = _in_script(text, exercise, book)
     if not old:
-        raise ValueError(_("{file} does not define `{name}`.").format(file=path.name, name=exercise.name))
+        raise ValueError(f"{path.name} does not define `{exercise.name}`.")
     backup = _keep(old, exercise, path, folder)
     # A stub that an old encoding cannot express still becomes Python.
     write_whole(path, changed.encode(encoding, "backslashreplace"))
@@ -66,7 +65,7 @@ def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:
     number = 1
     while (backup := place / f"{exercise.name}-{number}.txt").exists():
         number += 1
-    head = _("# `{name}` in {file}, until {when}").format(
+    head = "# `{name}` in {file}, until {when}".format(
         name=exercise.name, file=path.name, when=time.strftime("%Y-%m-%d %H:%M:%S")
     )
     write_whole(backup, "\n\n".join([head, *(part.strip("\n") for part in old)]) + "\n")
@@ -76,7 +75,7 @@ def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:
 def _in_notebook(notebook: Any, exercise: Task, book: Lesson) -> tuple[str, list[str]]:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise ValueError(_("The file is not a notebook: it has no list of cells."))
+        raise ValueError("The file is not a notebook: it has no list of cells.")
     old: list[str] = []
     for cell in cells:
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":

@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural, translated
+from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards import Card, LessonSummary
 from jaxguide.course.cards.content import exercise_badge
@@ -50,7 +50,7 @@ class Screen:
         title = f"{self.name(path)} · {time.strftime('%H:%M:%S')}"
         # Only the rule is dim: dim words are hard to read on a light background.
         rule = Rule(layout.text(title), align="left", style="dim", characters="-" if layout.ascii_only else "─")
-        words = _("Checking {names} …").format(names=", ".join(names))
+        words = "Checking {names} …".format(names=", ".join(names))
         self._print(rule)
         console().print(layout.text(words))
 
@@ -77,20 +77,18 @@ class Screen:
             words = plural(
                 "{{lesson}}: the exercise is done.", "{{lesson}}: all {count} exercises are done.", counts.exercises
             )
-            self.say(words.format(lesson=translated(book.title)), style="bold")
+            self.say(words.format(lesson=book.title), style="bold")
 
     def status(self, place: Place) -> None:
         """Print how much is done, and which keys do what."""
         layout = self._layout()
         counts = place.counts(place.books)
         line = bar(counts, layout, _STATUS_BAR_CELLS)
-        line.append_text(
-            layout.text(" " + _("{done} of {count} done").format(done=counts.done, count=counts.exercises))
-        )
+        line.append_text(layout.text(" " + f"{counts.done} of {counts.exercises} done"))
         if self.has_keys:
-            keys = _("n next  h hint  l list  s solution  r reset  q quit")
+            keys = "n next  h hint  l list  s solution  r reset  q quit"
             if not place.course.has_solutions:
-                keys = _("n next  h hint  l list  r reset  q quit")
+                keys = "n next  h hint  l list  r reset  q quit"
             line.append_text(layout.text(f"  {keys}"))
         self._print(line)
 
@@ -101,10 +99,10 @@ class Screen:
             return
         layout = self._layout()
         head = Text(overflow="fold").append_text(layout.badge(exercise_badge(result)))
-        head.append_text(layout.text(f": {translated(result.title)} ({result.name})"))
+        head.append_text(layout.text(f": {result.title} ({result.name})"))
         self._print(head)
         if place.course.has_solutions:
-            words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
+            words = f"`jaxguide solution {result.name}` shows another way."
             console().print(layout.text(f"  {words}"))
 
     def failed(self, shown: ExerciseResult, results: Sequence[ExerciseResult], repairs: Sequence[str]) -> None:
@@ -145,21 +143,18 @@ def news(repairs: Sequence[str], submission: Submission, name: str) -> list[str]
 def where(exercise: Task, homes: list[FileAnswers], folder: Path) -> str:
     """Return a sentence that says in which files to answer, beginning with the one to open."""
     if not homes:
-        words = _("None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save.")
+        words = "None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save."
         return words.format(name=exercise.name, folder=folder.name)
-    places = [
-        _("{file} ({place})").format(file=home.path.relative_to(folder), place=home.places[exercise.name])
-        for home in homes
-    ]
+    places = [f"{home.path.relative_to(folder)} ({home.places[exercise.name]})" for home in homes]
     if exercise.name in homes[0].prints:
-        return _("Your answer is in {place}.").format(place=places[0])
-    return _("Write your answer in {places} and save the file.").format(places=_(" or ").join(places))
+        return f"Your answer is in {places[0]}."
+    return "Write your answer in {places} and save the file.".format(places=" or ".join(places))
 
 
 def reset_sentence(path: Path, backup: Path, folder: Path) -> str:
     """Return a sentence that says what a reset did and where the old answer is."""
-    said = _("{file} has the empty function again. Your old answer is in {backup}.")
+    said = "{file} has the empty function again. Your old answer is in {backup}."
     said = said.format(file=path.relative_to(folder), backup=backup.relative_to(folder))
     if is_notebook(path):
-        said += " " + _("If the notebook is open, reload it (File > Reload Notebook from Disk).")
+        said += " " + "If the notebook is open, reload it (File > Reload Notebook from Disk)."
     return said

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.base.text import _, plural, translated
+from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
@@ -113,11 +113,9 @@ class ExerciseText:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
         yield layout.text(" · ".join([self.book.title, *exercise.headings]))
-        kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
+        kind = "Prediction: {title}" if exercise.is_prediction else "Exercise: {title}"
         points = plural("{count} point", "{count} points", exercise.points)
-        head = Text(overflow="fold").append_text(
-            layout.text(kind.format(title=translated(exercise.title)), style="bold")
-        )
+        head = Text(overflow="fold").append_text(layout.text(kind.format(title=exercise.title), style="bold"))
         head.append_text(layout.text(f" ({points})"))
         yield head
         yield Text("")
@@ -149,9 +147,7 @@ class ExerciseList:
             if i and (book in self.opened or books[i - 1] in self.opened):
                 yield Text("")
             counts = self.place.counts([book])
-            head = Text(overflow="fold").append_text(
-                layout.text(f"{translated(book.title)} ({book.topic})", style="bold")
-            )
+            head = Text(overflow="fold").append_text(layout.text(f"{book.title} ({book.topic})", style="bold"))
             head.append_text(layout.text(f"  {_done_of(counts)}"))
             yield head
             if book in self.opened:
@@ -169,7 +165,7 @@ class ExerciseList:
                 layout.text(arrow if is_here else " ", style="bold"),
                 layout.badge(badge_of(everything.get(exercise.name, ExerciseProgress()))),
                 layout.text(exercise.name, style="bold" if is_here else ""),
-                layout.text(translated(exercise.title)),
+                layout.text(exercise.title),
             )
         return table
 
@@ -187,7 +183,7 @@ class ProgressText:
         table.add_column(no_wrap=True)
         for _column in range(3):
             table.add_column(justify="right")
-        heads = (_("Lesson"), "", _("Exercises"), _("Points"), _("Hints"))
+        heads = ("Lesson", "", "Exercises", "Points", "Hints")
         table.add_row(*(layout.text(head, style="bold") for head in heads))
         for book in self.books:
             counts = self.place.counts([book])
@@ -201,7 +197,7 @@ class ProgressText:
         yield table
         yield Text("")
         total = self.place.counts(self.books)
-        words = _("{done} of {count} exercises done, {earned:g} of {points:g} points.")
+        words = "{done} of {count} exercises done, {earned:g} of {points:g} points."
         said = words.format(done=total.done, count=total.exercises, earned=total.earned, points=total.points)
         yield layout.text(said, style="bold")
         yield layout.text(self.next_step)
@@ -217,8 +213,8 @@ def bar(counts: Counts, layout: Layout, cells: int = _BAR_CELLS) -> Text:
 
 
 def _of(part: float, whole: float) -> str:
-    return _("{part:g} of {whole:g}").format(part=part, whole=whole)
+    return f"{part:g} of {whole:g}"
 
 
 def _done_of(counts: Counts) -> str:
-    return _("{done} of {count} done").format(done=counts.done, count=counts.exercises)
+    return f"{counts.done} of {counts.exercises} done"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, EDGES, WRAP, edge, frame
-from jaxguide.base.text import _, plural, translated
+from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.cards.content import Badge
 from jaxguide.course.cards.terminal import Layout, plain_text
@@ -47,7 +47,7 @@ class Standing:
         waiting = sorted(self._waiting(self.book), key=lambda exercise: names.index(exercise.name) < at)
         if waiting:
             exercise = waiting[0]
-            said = _("Next: {title} (`{name}`).").format(name=exercise.name, title=translated(exercise.title))
+            said = f"Next: {exercise.title} (`{exercise.name}`)."
             if self.of(exercise).attempts:
                 said = f"{said} {stuck(exercise, 'notebook')}".rstrip()
             return said
@@ -55,8 +55,8 @@ class Standing:
         at = topics.index(self.book.topic)
         for topic in topics[at + 1 :] + topics[:at]:
             if self._waiting(self.course.books[topic]):
-                return _("This lesson is done. Next lesson: `{topic}`.").format(topic=topic)
-        return _("All lessons are done.")
+                return f"This lesson is done. Next lesson: `{topic}`."
+        return "All lessons are done."
 
     def _waiting(self, book: Lesson) -> list[Task]:
         return [exercise for exercise in book.exercises if not self.of(exercise).passed]
@@ -67,7 +67,7 @@ class Standing:
         passed = [exercise for exercise in exercises if self.of(exercise).passed]
         points, hints = sum(e.points for e in exercises), sum(self.of(e).hints for e in exercises)
         done = plural("{{done}} of {count} exercise done", "{{done}} of {count} exercises done", len(exercises))
-        words = _("{earned:g} of {points:g} points · {hints}")
+        words = "{earned:g} of {points:g} points · {hints}"
         read = plural("{count} hint read", "{count} hints read", hints)
         return (
             done.format(done=len(passed)),
@@ -80,7 +80,7 @@ class Standing:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout = Layout(options.max_width, options.ascii_only)
         done, points = self._totals()
-        yield layout.text(f"{translated(self.book.title)} ({self.book.topic})", style="bold")
+        yield layout.text(f"{self.book.title} ({self.book.topic})", style="bold")
         filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
         # The bar is full only if all exercises are done, and empty only if none is.
         full = math.ceil(_BAR_CELLS * self._share()) if self._share() < 0.5 else int(_BAR_CELLS * self._share())
@@ -93,7 +93,7 @@ class Standing:
             table.add_column(no_wrap=is_narrow, overflow="fold")
         for exercise in self.book.exercises:
             more = self._details(exercise)
-            words = [layout.text(text) for text in (exercise.name, translated(exercise.title), more)]
+            words = [layout.text(text) for text in (exercise.name, exercise.title, more)]
             table.add_row(layout.badge(badge_of(self.of(exercise))), *words)
         yield Padding(table, (0, 0, 0, 2), expand=False)
         yield Text("")
@@ -112,7 +112,7 @@ class Standing:
     def html(self) -> str:
         """Return the progress as HTML with inline styles, for light and dark themes."""
         done, points = self._totals()
-        title = escape(translated(self.book.title))
+        title = escape(self.book.title)
         own, theme = EDGES["good"]
         quiet_own, quiet = EDGES["quiet"]
         block = "margin:0.35em 0;padding:0"
@@ -134,7 +134,7 @@ class Standing:
         return (
             f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(badge.tone, 3)}">'
             f"{escape(badge.glyph)} <strong>{escape(badge.word)}</strong> · "
-            f'<code style="{CODE}">{escape(exercise.name)}</code> {escape(translated(exercise.title))} · '
+            f'<code style="{CODE}">{escape(exercise.name)}</code> {escape(exercise.title)} · '
             f"{escape(self._details(exercise))}</li>"
         )
 
@@ -152,7 +152,7 @@ def badge_of(done: ExerciseProgress) -> Badge:
     'tried'
     """
     if done.passed:
-        return Badge("✓", "+", _("done"), "good")
+        return Badge("✓", "+", "done", "good")
     if done.attempts:
-        return Badge("◐", "~", _("tried"), "partly")
-    return Badge("○", "o", _("new"), "quiet")
+        return Badge("◐", "~", "tried", "partly")
+    return Badge("○", "o", "new", "quiet")

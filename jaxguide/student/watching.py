@@ -12,7 +12,7 @@ from pathlib import Path
 from watchfiles import watch as watch_files
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
@@ -131,7 +131,7 @@ class Watching:
                 continue
             except (UnreadableSubmission, OSError) as why:
                 if path in self.files:
-                    self.screen.say(_("{file}: {why}").format(file=self.screen.name(path), why=why))
+                    self.screen.say(f"{self.screen.name(path)}: {why}")
                 continue
             self.files[path] = now
             changed = [name for name in now.prints if before.prints.get(name) != now.prints[name]]
@@ -139,7 +139,7 @@ class Watching:
             changed += before.prints.keys() & before.places.keys() - now.places.keys() - answered
             if before.broken != now.broken:
                 for sentence in now.broken:
-                    self.screen.say(_("{file}, {what}").format(file=self.screen.name(path), what=sentence))
+                    self.screen.say(f"{self.screen.name(path)}, {sentence}")
             if changed:
                 self._check(path, changed)
 
@@ -154,7 +154,7 @@ class Watching:
         try:
             content = path.read_bytes()
         except OSError as why:
-            self.screen.say(_("{file}: {why}").format(file=self.screen.name(path), why=why))
+            self.screen.say(f"{self.screen.name(path)}: {why}")
             return
         self._job, self._checking, self._guess, self._asked = self._job + 1, (path, wanted), None, None
         self._checked |= {(path, name) for name in wanted}
@@ -186,7 +186,7 @@ class Watching:
         if self._guess is not None:
             for result in guesses:
                 self._go_near(result.name)
-                said = _("Your guess for {name} is {guess}. Press Enter to lock it and see what JAX gives.")
+                said = "Your guess for {name} is {guess}. Press Enter to lock it and see what JAX gives."
                 self.screen.say(said.format(name=result.name, guess=clean(result.note, 400)))
 
     def _is_new(self, result: ExerciseResult) -> bool:
@@ -265,7 +265,7 @@ class Watching:
             self._ask_to_reset(self.current)
 
     def _show_solution(self, exercise: Task, sure: bool) -> None:
-        closed = why_closed(exercise, self.course, self.progress, sure, _("press s again"), _("Press h for a hint."))
+        closed = why_closed(exercise, self.course, self.progress, sure, "press s again", "Press h for a hint.")
         if closed is None:
             self.screen.say(solution_text(exercise, self.course))
         else:
@@ -277,10 +277,10 @@ class Watching:
     def _ask_to_reset(self, exercise: Task) -> None:
         homes = [f for f in home_of(exercise, list(self.files.values())) if exercise.name in f.prints]
         if not homes:
-            self.screen.say(_("`{name}` is unchanged, so there is nothing to reset.").format(name=exercise.name))
+            self.screen.say(f"`{exercise.name}` is unchanged, so there is nothing to reset.")
             return
         path = homes[0].path
-        text = _(
+        text = (
             "Restore the empty `{name}` in {file}? Your answer goes to {kept}/. Press y for yes, any other key for no."
         )
         self.screen.say(text.format(name=exercise.name, file=self.screen.name(path), kept=BACKUP_FOLDER))
@@ -400,7 +400,7 @@ def open_workspace(folder: Path, course: Course) -> Path:
     try:
         if not folder.exists() or not any(folder.iterdir()):
             if not notebooks.is_dir():
-                message = _("There are no lessons to copy into {folder}: {notebooks} is missing.")
+                message = "There are no lessons to copy into {folder}: {notebooks} is missing."
                 raise NoWorkspace(message.format(folder=folder, notebooks=notebooks))
             laid = lay_workspace(folder, notebooks, course.files, course.identity)
             words = plural(
@@ -408,9 +408,9 @@ def open_workspace(folder: Path, course: Course) -> Path:
             )
             print(words)
     except OSError as error:
-        raise NoWorkspace(_("The workspace could not be created: {error}.").format(error=error)) from None
+        raise NoWorkspace(f"The workspace could not be created: {error}.") from None
     if not read_all(folder, course):
-        message = _("There is no exercise in {folder}. `jaxguide watch workspace` creates a folder with the lessons.")
+        message = "There is no exercise in {folder}. `jaxguide watch workspace` creates a folder with the lessons."
         raise NoWorkspace(message.format(folder=folder))
     return folder
 
@@ -420,7 +420,7 @@ def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     limits = dataclasses.replace(course.settings.limits, cpu_s=cpu_limit_s)
     watching = Watching(course, folder, Progress(folder, course.identity), Checker(course, limits), has_keys)
-    words = _("Watching {folder}. Save a file to check the answers that changed in it.")
+    words = "Watching {folder}. Save a file to check the answers that changed in it."
     watching.screen.say(words.format(folder=folder))
     with contextlib.ExitStack() as stack:
         stack.enter_context(beside_files(course.files))

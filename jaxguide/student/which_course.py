@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path, PureWindowsPath
 
 from jaxguide.base.files import write_whole
-from jaxguide.base.text import _
 from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in, topics
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.settings import BUNDLED, SETTINGS_NAME, is_identity
@@ -45,7 +44,7 @@ def course_named(identity: str, places: Iterable[Path], *, unpacks: bool = True)
             _unpack(identity, place)
         if folder in laid_out_in(place):
             return folder.absolute()
-    message = _("The course of this file is not here: put `{folder}`, which you got with it, into the same folder.")
+    message = "The course of this file is not here: put `{folder}`, which you got with it, into the same folder."
     raise WhichCourse(message.format(folder=f"{LAID_OUT_NAME}/{identity}"))
 
 
@@ -105,7 +104,7 @@ def course_here(places: Iterable[Path]) -> Path | None:
     for place in places:
         found = laid_out_in(place)
         if len(found) > 1:
-            message = _("{folder} has several courses. Choose one with --course: {names}")
+            message = "{folder} has several courses. Choose one with --course: {names}"
             raise WhichCourse(message.format(folder=place.absolute(), names=", ".join(map(str, found))))
         if found:
             return found[0].absolute()
@@ -130,7 +129,7 @@ def course_of_lesson(topic: str, identity: str, places: Iterable[Path]) -> Path 
         return None
     having = {folder.name: folder for place in places for folder in laid_out_in(place) if topic in topics(folder)}
     if len(having) > 1:
-        message = _('Several courses have a lesson `{topic}`. Say which: `start("{topic}", course="{identity}")`.')
+        message = 'Several courses have a lesson `{topic}`. Say which: `start("{topic}", course="{identity}")`.'
         raise WhichCourse(message.format(topic=topic, identity=next(iter(having))))
     return next((folder.absolute() for folder in having.values()), None)
 
@@ -152,7 +151,7 @@ def course_of_file(path: Path, places: Iterable[Path], *, unpacks: bool = True) 
     except UnreadableSubmission:  # reported when the file is checked
         named = set()
     if len(named) > 1:
-        message = _("{file} has lessons of several courses: {names}. Choose one with --course.")
+        message = "{file} has lessons of several courses: {names}. Choose one with --course."
         raise WhichCourse(message.format(file=path, names=", ".join(sorted(named))))
     return course_named(named.pop(), places, unpacks=unpacks) if named else course_here(places)
 

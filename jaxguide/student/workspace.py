@@ -43,8 +43,6 @@ def lay_workspace(
 
     What lies beside the lessons for their checks is brought up to date, since it is not the student's.
 
-    Lessons that are printed in the reader's language are copied in that language.
-
     A file appears completely or not at all, even if two commands run at once or one is killed.
 
     Args:

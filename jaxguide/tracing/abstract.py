@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.own_lines import with_own_lines
@@ -58,10 +57,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         wrong = next((leaf for leaf in jax.tree.leaves(result) if not _is_jax_type(leaf)), None)
         if wrong is not None:
             raise TypeError(
-                _(
-                    "`{helper}` needs a function that returns arrays, numbers or a pytree of them, but `{name}` "
-                    "returned {got}: return only values that JAX can compute."
-                ).format(helper=helper, name=function_name(fn), got=describe(wrong))
+                f"`{helper}` needs a function that returns arrays, numbers or a pytree of them, but "
+                f"`{function_name(fn)}` returned {describe(wrong)}: return only values that JAX can compute."
             )
         return result
 
@@ -72,10 +69,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             raise
         if abstract:
             raise TypeError(
-                _(
-                    "`{helper}` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
-                    "an argument of `{name}` ({error}): pass arrays, such as `jnp.ones`."
-                ).format(helper=helper, name=function_name(fn), error=type(error).__name__)
+                f"`{helper}` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
+                f"an argument of `{function_name(fn)}` ({type(error).__name__}): pass arrays, such as `jnp.ones`."
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxguide.base.did_you_mean import did_you_mean, suggestion
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.compat.primitives import (
     CALLS,
     COND,
@@ -53,8 +53,8 @@ def assert_uses(seen: Program, *primitives: Any) -> None:
     """
     for name in _names("assert_uses", seen, primitives):
         if name not in seen.primitives:
-            head = _("`{fn}` should use `{name}` but does not.").format(fn=seen.name, name=name)
-            rest = _("Its program has: {seen}.").format(seen=_found(seen)) if seen.primitives else _("It is empty.")
+            head = f"`{seen.name}` should use `{name}` but does not."
+            rest = f"Its program has: {_found(seen)}." if seen.primitives else "It is empty."
             raise AssertionError(_joined(head, rest, _how_to_use(name)))
 
 
@@ -81,9 +81,9 @@ def assert_avoids(seen: Program, *primitives: Any) -> None:
     for name in _names("assert_avoids", seen, primitives):
         times = seen.primitives.get(name)
         if times:
-            places = ", ".join(map(str, seen.lines_of(name))) or _("library code")
-            often = _("once") if times == 1 else plural("{count} time", "{count} times", times)
-            words = _("`{fn}` should not use `{name}` but does: {often} ({places}).")
+            places = ", ".join(map(str, seen.lines_of(name))) or "library code"
+            often = "once" if times == 1 else plural("{count} time", "{count} times", times)
+            words = "`{fn}` should not use `{name}` but does: {often} ({places})."
             head = words.format(fn=seen.name, name=name, often=often, places=places)
             raise AssertionError(_joined(head, _how_to_avoid(name)))
 
@@ -110,44 +110,42 @@ def assert_max_equations(seen: Program, most: int) -> None:
     _require_program("assert_max_equations", seen)
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
         raise TypeError(
-            _(
-                "`assert_max_equations` needs the number of equations to allow, 0 or more, but got {got}: write "
-                "`assert_max_equations(program(f, x), 10)`."
-            ).format(got=describe(most))
+            f"`assert_max_equations` needs the number of equations to allow, 0 or more, but got {describe(most)}: "
+            "write `assert_max_equations(program(f, x), 10)`."
         )
     if seen.equations <= most:
         return
     count = plural("{count} equation", "{count} equations", seen.equations)
-    head = _("`{fn}` has {count}, more than the {most} allowed.").format(fn=seen.name, count=count, most=most)
+    head = f"`{seen.name}` has {count}, more than the {most} allowed."
     use = max(seen.lines, key=lambda use: sum(use.primitives.values()))
-    place = use.line or _("library code")
-    main = _("Most come from {place}: {counted}.").format(place=place, counted=_most(use.primitives))
-    advice = _("JAX unrolls Python loops; use an operation on whole arrays, `jax.vmap` or `jax.lax.scan`")
+    place = use.line or "library code"
+    main = f"Most come from {place}: {_most(use.primitives)}."
+    advice = "JAX unrolls Python loops; use an operation on whole arrays, `jax.vmap` or `jax.lax.scan`"
     raise AssertionError(_joined(head, main, advice))
 
 
 def _how_to_use(name: str) -> str | None:
     return {
-        SCAN: _("write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps"),
-        WHILE: _("write the loop with `jax.lax.while_loop`"),
-        COND: _("choose with `jax.lax.cond` or `jax.lax.switch`"),
-        SELECT: _("choose elementwise with `jnp.where`"),
-        MATMUL: _("multiply with `@`, `jnp.dot` or `jnp.einsum` on whole arrays"),
-        CONVOLUTION: _("convolve with `jax.lax.conv_general_dilated`"),
-        PURE_CALLBACK: _("call the host function with `jax.pure_callback`"),
-        IO_CALLBACK: _("call the host function with `jax.experimental.io_callback`"),
-        STOP_GRADIENT: _("exclude the value from the gradient with `jax.lax.stop_gradient`"),
+        SCAN: "write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps",
+        WHILE: "write the loop with `jax.lax.while_loop`",
+        COND: "choose with `jax.lax.cond` or `jax.lax.switch`",
+        SELECT: "choose elementwise with `jnp.where`",
+        MATMUL: "multiply with `@`, `jnp.dot` or `jnp.einsum` on whole arrays",
+        CONVOLUTION: "convolve with `jax.lax.conv_general_dilated`",
+        PURE_CALLBACK: "call the host function with `jax.pure_callback`",
+        IO_CALLBACK: "call the host function with `jax.experimental.io_callback`",
+        STOP_GRADIENT: "exclude the value from the gradient with `jax.lax.stop_gradient`",
     }.get(name)
 
 
 def _how_to_avoid(name: str) -> str | None:
-    host = _("compute it with `jax.numpy` instead of on the host")
-    look = _("remove the callback; use it to inspect values while you debug, not in the finished function")
-    loop = _("replace the loop with an operation on whole arrays or `jax.vmap`")
+    host = "compute it with `jax.numpy` instead of on the host"
+    look = "remove the callback; use it to inspect values while you debug, not in the finished function"
+    loop = "replace the loop with an operation on whole arrays or `jax.vmap`"
     return {
         **{PURE_CALLBACK: host, IO_CALLBACK: host, DEBUG_CALLBACK: look, DEBUG_PRINT: look, SCAN: loop},
-        WHILE: _("give the loop a fixed number of steps with `jax.lax.scan`"),
-        CONVERT: _("use one dtype from the start"),
+        WHILE: "give the loop a fixed number of steps with `jax.lax.scan`",
+        CONVERT: "use one dtype from the start",
     }.get(name)
 
 
@@ -155,18 +153,12 @@ def _names(helper: str, seen: Any, primitives: Iterable[Any]) -> list[str]:
     _require_program(helper, seen)
     names = [getattr(primitive, "name", primitive) for primitive in primitives]
     if not names:
-        raise TypeError(
-            _("`{helper}` needs the names of primitives after the program, as in `{helper}(seen, 'scan')`.").format(
-                helper=helper
-            )
-        )
+        raise TypeError(f"`{helper}` needs the names of primitives after the program, as in `{helper}(seen, 'scan')`.")
     for name, given in zip(names, primitives, strict=True):
         if not isinstance(name, str):
             raise TypeError(
-                _(
-                    "`{helper}` needs the name of a primitive, such as 'scan', but got {got}: pass each name as a "
-                    "separate str."
-                ).format(helper=helper, got=describe(given))
+                f"`{helper}` needs the name of a primitive, such as 'scan', but got {describe(given)}: pass each name "
+                "as a separate str."
             )
         if given is name:
             _require_known(name, seen)
@@ -175,11 +167,7 @@ def _names(helper: str, seen: Any, primitives: Iterable[Any]) -> list[str]:
 
 def _require_program(helper: str, seen: Any) -> None:
     if not isinstance(seen, Program):
-        raise TypeError(
-            _("`{helper}` needs a program, but got {got}: write `{helper}(program(f, x), ...)`.").format(
-                helper=helper, got=describe(seen)
-            )
-        )
+        raise TypeError(f"`{helper}` needs a program, but got {describe(seen)}: write `{helper}(program(f, x), ...)`.")
 
 
 def _require_known(name: str, seen: Program) -> None:
@@ -187,16 +175,12 @@ def _require_known(name: str, seen: Program) -> None:
         return
     if name in CALLS:
         raise ValueError(
-            _(
-                "`{name}` never appears in a program, because calls are inlined. Look for the primitives that the "
-                "call contains."
-            ).format(name=name)
+            f"`{name}` never appears in a program, because calls are inlined. Look for the primitives that the "
+            "call contains."
         )
     made_by, known = MADE_BY.get(name), sorted(_known() | seen.primitives.keys())
     hint = suggestion(made_by) if made_by else did_you_mean(name, known, most=2)
-    raise ValueError(
-        _("There is no primitive `{name}`.{hint} `print(program(...))` shows the names.").format(name=name, hint=hint)
-    )
+    raise ValueError(f"There is no primitive `{name}`.{hint} `print(program(...))` shows the names.")
 
 
 @functools.cache
@@ -212,7 +196,7 @@ def _found(seen: Program) -> str:
     places: dict[str, list[str]] = {}
     for use in seen.lines:
         for name in use.primitives:
-            places.setdefault(name, []).append(str(use.line or _("library code")))
+            places.setdefault(name, []).append(str(use.line or "library code"))
     most = sorted(seen.primitives.items(), key=lambda item: -item[1])
     words = []
     for name, count in most[:6]:
@@ -229,5 +213,5 @@ def _most(primitives: dict[str, int]) -> str:
 def _joined(*parts: str | None) -> str:
     *said, advice = parts
     if advice:
-        said.append(_("What to do: {advice}.").format(advice=advice))
+        said.append(f"What to do: {advice}.")
     return " ".join(part for part in said if part)

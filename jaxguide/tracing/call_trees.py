@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.jaxpr.value_words import array_type, describe, object_of_type
 from jaxguide.tracing.functions import is_function, name_of
 from jaxguide.tracing.placements import Placement, placement
@@ -37,8 +36,8 @@ class Leaf(NamedTuple):
     where: Placement | None = None
 
     def __str__(self) -> str:
-        words = _("weakly typed {type}").format(type=self.type) if self.weak else self.type
-        return _("a Python {python} ({type})").format(python=self.python, type=words) if self.python else words
+        words = f"weakly typed {self.type}" if self.weak else self.type
+        return f"a Python {self.python} ({words})" if self.python else words
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,7 @@ def tree_of(value: Any, traced: frozenset[int] | None = None) -> Tree:
 
 def _words(value: Any, kind: type) -> str:
     words = describe(value)
-    return _("a `{type}`").format(type=kind.__name__) if words == object_of_type(kind.__name__) else words
+    return f"a `{kind.__name__}`" if words == object_of_type(kind.__name__) else words
 
 
 def _named(value: Any, pairs: list[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:

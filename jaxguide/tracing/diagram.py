@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, innermost_frame
 from jaxguide.compat.primitives import COND, SCAN, WHILE, call_kind
@@ -121,9 +121,7 @@ class _Layout:
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
                 name = next(self._names)
-                row = self.add(
-                    DiagramRow("input", depth, _("{name}, a constant").format(name=name), array_type(constant))
-                )
+                row = self.add(DiagramRow("input", depth, f"{name}, a constant", array_type(constant)))
                 self.known[variable] = _Value(name, (row,))
         for eqn in plain.eqns:
             self._equation(eqn, depth, EquationOrigin(eqn.source_info, outer))
@@ -135,7 +133,7 @@ class _Layout:
         elif called is not None and _is_users(called, eqn):
             self.add(self._row("box", depth, eqn, origin, _call_words(eqn), Counter()))
             self._pass_through(eqn, called, depth + 1, origin)
-            end = self._leave(_("returns"), compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
+            end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
         elif eqn.primitive.name == SCAN:
             self._scan(eqn, depth, origin)
@@ -156,7 +154,7 @@ class _Layout:
         row = self._row("equation", depth, eqn, origin, f"{_assigned(names)}{words}", primitives)
         if inner:
             count = plural("{count} equation", "{count} equations", inner.total())
-            row.words += _(" ({count} inside)").format(count=count)
+            row.words += f" ({count} inside)"
         self._know(eqn.outvars, names, self.add(row))
 
     def _pass_through(self, eqn: Any, called: Any, depth: int, origin: EquationOrigin) -> None:
@@ -176,33 +174,33 @@ class _Layout:
     def _scan(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         consts, carried = scan_split(eqn)
         length = plural("{count} step", "{count} steps", eqn.params["length"])
-        words = _("scan, {length}").format(length=length)
+        words = f"scan, {length}"
         if eqn.params.get("reverse"):
-            words += _(", in reverse")
+            words += ", in reverse"
         head, names = self._box(eqn, depth, origin, words)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
-        self._enter(_("carry"), body.invars[consts : consts + carried], depth + 1, head)
-        self._enter(_("in each step"), body.invars[consts + carried :], depth + 1, head)
+        self._enter("carry", body.invars[consts : consts + carried], depth + 1, head)
+        self._enter("in each step", body.invars[consts + carried :], depth + 1, head)
         self.body(eqn.params["jaxpr"], depth + 1, origin)
-        last = self._leave(_("next carry"), body.outvars[:carried], depth + 1, head)
-        last = self._leave(_("stacked"), body.outvars[carried:], depth + 1, last)
+        last = self._leave("next carry", body.outvars[:carried], depth + 1, head)
+        last = self._leave("stacked", body.outvars[carried:], depth + 1, last)
         self._know(eqn.outvars, names, last)
 
     def _while(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         params = eqn.params
         ahead, inside = params["cond_nconsts"], params["body_nconsts"]
-        head, names = self._box(eqn, depth, origin, _("while, any number of steps"))
+        head, names = self._box(eqn, depth, origin, "while, any number of steps")
         test, _consts = compat.jaxpr_parts(params["cond_jaxpr"])
         body, _consts = compat.jaxpr_parts(params["body_jaxpr"])
         self._share(test.invars[:ahead], eqn.invars[:ahead])
         self._share(body.invars[:inside], eqn.invars[ahead : ahead + inside])
-        self._enter(_("carry"), body.invars[inside:], depth + 1, head)
+        self._enter("carry", body.invars[inside:], depth + 1, head)
         self._share(test.invars[ahead:], body.invars[inside:])
         self.body(params["cond_jaxpr"], depth + 1, origin)
-        self._leave(_("continues if"), test.outvars, depth + 1, head)
+        self._leave("continues if", test.outvars, depth + 1, head)
         self.body(params["body_jaxpr"], depth + 1, origin)
-        last = self._leave(_("next carry"), body.outvars, depth + 1, head)
+        last = self._leave("next carry", body.outvars, depth + 1, head)
         self._know(eqn.outvars, names, last)
 
     def _cond(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
@@ -211,12 +209,12 @@ class _Layout:
         head, names = self._box(eqn, depth, origin, COND)
         ends = []
         for number, branch in enumerate(branches):
-            words = _("branch if {index} is {number}").format(index=index, number=number)
+            words = f"branch if {index} is {number}"
             self.add(DiagramRow("section", depth + 1, words, sources=[head]))
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
             self.body(branch, depth + 1, origin)
-            ends.append(self._leave(_("returns"), plain.outvars, depth + 1, head))
+            ends.append(self._leave("returns", plain.outvars, depth + 1, head))
         self._know(eqn.outvars, names, *ends)
 
     def _share(self, inner: Sequence[Any], outer: Sequence[Any]) -> None:

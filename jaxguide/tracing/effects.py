@@ -12,7 +12,6 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
-from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.compat import error_texts
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
@@ -139,9 +138,7 @@ class SideEffects:
 
     def __str__(self) -> str:
         if not self.effects:
-            return _("No side effects seen: two traces of `{name}` left nothing behind and agreed.").format(
-                name=self.function
-            )
+            return f"No side effects seen: two traces of `{self.function}` left nothing behind and agreed."
         return "\n".join(effect.message for effect in self.effects)
 
     __repr__ = __str__
@@ -247,27 +244,27 @@ def _trace_again(
             return None, _leak_elsewhere([found[1] for found in map(error_texts.LEAK_HOLDER.search, lines) if found])
         return None, SideEffect(
             "constant",
-            _(
-                "The second trace raised {type}, but the first did not: `{name}` depends on state that its first call "
-                "left behind. Pass that state as an argument and return it."
-            ).format(type=type(error).__name__, name=function_name(fn)),
+            (
+                f"The second trace raised {type(error).__name__}, but the first did not: `{function_name(fn)}` depends "
+                "on state that its first call left behind. Pass that state as an argument and return it."
+            ),
         )
 
 
 def _leak_elsewhere(held: list[str]) -> SideEffect:
-    holder = held[-1] if held else _("an object that JAX could not name")
+    holder = held[-1] if held else "an object that JAX could not name"
     if holder.startswith("<Jaxpr"):
-        words = _(
+        words = (
             "A tracer outlives the trace in a program (jaxpr) that is kept (`jax.checking_leaks`). If your code keeps "
             "none, a library does, and there is nothing to do."
         )
         return SideEffect("leak", words)
     return SideEffect(
         "leak",
-        _(
-            "A tracer outlives the trace: {holder} refers to it (`jax.checking_leaks`). Using it after the "
+        (
+            f"A tracer outlives the trace: {holder} refers to it (`jax.checking_leaks`). Using it after the "
             "trace raises UnexpectedTracerError. Return the value instead."
-        ).format(holder=holder),
+        ),
         name=holder,
     )
 
@@ -275,41 +272,41 @@ def _leak_elsewhere(held: list[str]) -> SideEffect:
 def _of_change(change: Change) -> SideEffect:
     line = None if change.line is None else str(change.line)
     if change.kind == "leak":
-        text = _(
-            "{words} still holds a tracer, `{place}` ({type}), after the trace: using it raises "
-            "UnexpectedTracerError. Return the value instead of storing it."
-        ).format(words=change.words, place=change.before, type=change.after)
+        text = (
+            f"{change.words} still holds a tracer, `{change.before}` ({change.after}), after the trace: using it "
+            "raises UnexpectedTracerError. Return the value instead of storing it."
+        )
     elif change.kind == "random":
-        text = _(
-            "{words} draws numbers while JAX traces, so every later call repeats them. Pass a "
+        text = (
+            f"{change.words} draws numbers while JAX traces, so every later call repeats them. Pass a "
             "`jax.random` key as an argument and use it instead."
-        ).format(words=change.words)
+        )
     elif change.kind == "argument":
-        text = _(
-            "{words}, an argument, is changed in place; under a JAX transformation, this changes only a copy and the "
-            "caller's stays the same. Create a new one and return it."
-        ).format(words=change.words)
+        text = (
+            f"{change.words}, an argument, is changed in place; under a JAX transformation, this changes only a copy "
+            "and the caller's stays the same. Create a new one and return it."
+        )
     else:
-        text = _(
-            "{words} changes from {before} to {after} while JAX traces, so under `jax.jit` once per trace, not once "
-            "per call. Pass the value as an argument and return the new one."
-        ).format(words=change.words, before=change.before, after=change.after)
+        text = (
+            f"{change.words} changes from {change.before} to {change.after} while JAX traces, so under `jax.jit` once "
+            "per trace, not once per call. Pass the value as an argument and return the new one."
+        )
     return SideEffect(change.kind, _placed(change.line, text), line, change.words, change.before, change.after)
 
 
 def _of_call(kind: str, line: Line, name: str) -> SideEffect:
     if kind == "time":
-        text = _(
+        text = (
             "`{name}` reads the clock while JAX traces, so the program keeps that value. Read the clock outside, "
             "around `f(x).block_until_ready()`, or pass the time as an argument."
         )
     elif kind == "entropy":
-        text = _(
+        text = (
             "random bits are read from the system while JAX traces, so every later call repeats them. Pass a "
             "`jax.random` key as an argument and use it instead."
         )
     else:
-        text = _(
+        text = (
             "`{name}` runs while JAX traces, so once per trace, not once per call. Read before the call and write "
             "after it, or use `jax.experimental.io_callback`."
         )
@@ -319,7 +316,7 @@ def _of_call(kind: str, line: Line, name: str) -> SideEffect:
 
 def _of_print(line: Line | None, printed: str) -> SideEffect:
     first = next(text for text in printed.splitlines() if text.strip())
-    text = _(
+    text = (
         "`{printed}` is printed while JAX traces, so once per trace, not once per call. To print the values of each "
         "call, use `jax.debug.print`."
     ).format(printed=first if len(first) <= 60 else f"{first[:57]}...")
@@ -327,10 +324,10 @@ def _of_print(line: Line | None, printed: str) -> SideEffect:
 
 
 def _of_difference(line: Line | None, before: str, after: str) -> SideEffect:
-    text = _(
-        "two traces gave different programs, with {before} in one and {after} in the other, so the result of a call "
+    text = (
+        f"two traces gave different programs, with {before} in one and {after} in the other, so the result of a call "
         "depends on when it was traced. Pass whatever changes as an argument."
-    ).format(before=before, after=after)
+    )
     return SideEffect("constant", _placed(line, text), None if line is None else str(line), "", before, after)
 
 

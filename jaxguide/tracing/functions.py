@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name
 
 
@@ -75,13 +74,13 @@ def name_of(function: Any) -> str:
     ('`max`', 'the partial of `max`')
     """
     if isinstance(function, functools.partial):
-        return _("the partial of {name}").format(name=name_of(function.func))
+        return f"the partial of {name_of(function.func)}"
     name = function_name(function)
     if name == "<unnamed function>":  # how `jax.jit` calls an object without a name
         name = type(_innermost(function)).__name__
     code = getattr(_innermost(function), "__code__", None)
     if name == "<lambda>" and code is not None:
-        return _("the lambda at {line}").format(line=Line(code.co_filename, code.co_firstlineno))
+        return f"the lambda at {Line(code.co_filename, code.co_firstlineno)}"
     return f"`{name}`"
 
 

@@ -15,7 +15,6 @@ import jax
 
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
-from jaxguide.base.text import _
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
@@ -120,14 +119,14 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
     recorder, primitives, outside = _shown(recorders, jaxpr, {id(frame.f_code) for frame, _line in reached})
     message, line = None, None
     if recorder.traced_arguments is None:
-        message = _("This call did not run the function's code.")
+        message = "This call did not run the function's code."
     elif error is not None:
         message = _one_line(error)
         line = next((number for frame, number in reversed(reached) if id(frame.f_code) in recorder.codes), None)
     rows = make_rows(recorder.source, recorder.visits, primitives, (line, message) if line and message else None)
     head = None
     if recorder is not recorders.first:
-        head = _("`{function}` of {package} calls this function; you called it in {line}.").format(
+        head = "`{function}` of {package} calls this function; you called it in {line}.".format(
             function=function.__qualname__.rpartition("<locals>.")[2],
             package=package_name(function.__code__.co_filename),
             line=caller,
@@ -157,32 +156,25 @@ def _shown(
 def _written(fn: Callable[..., Any]) -> tuple[FunctionType, FunctionSource]:
     if isinstance(fn, type):
         raise TypeError(
-            _(
-                "`show_lines` needs a function, but `{name}` is a class: pass one of its methods, or a function that "
-                "creates the object and uses it."
-            ).format(name=fn.__name__)
+            f"`show_lines` needs a function, but `{fn.__name__}` is a class: pass one of its methods, or a function "
+            "that creates the object and uses it."
         )
     function = written_function(fn)
     if function is None:
         raise TypeError(
-            _("`show_lines` needs a function written in Python, but `{name}` is not: it has no lines to show.").format(
-                name=function_name(fn)
-            )
+            f"`show_lines` needs a function written in Python, but `{function_name(fn)}` is not: it has no lines to "
+            "show."
         )
     source = read_source(function)
     if source is None and function.__name__ == "<lambda>":
         raise ValueError(
-            _(
-                "`show_lines` cannot find the source of this lambda: write it on a separate line of a file or "
-                "notebook cell, or write it with `def`."
-            )
+            "`show_lines` cannot find the source of this lambda: write it on a separate line of a file or "
+            "notebook cell, or write it with `def`."
         )
     if source is None:
         raise ValueError(
-            _(
-                "`show_lines` cannot read the source of `{name}`: write the function in a file or a notebook cell "
-                "rather than with `exec` or `eval`, and import or run it again if it has changed since."
-            ).format(name=function_name(function))
+            f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
+            "notebook cell rather than with `exec` or `eval`, and import or run it again if it has changed since."
         )
     return function, source
 
@@ -250,13 +242,13 @@ def _outside(libraries: Sequence[LibraryRow]) -> list[str]:
     for row in libraries:
         if row.package == "jax":
             users.update(row.primitives)
-    texts = [_("Outside these lines: {names}.").format(names=_with_counts(users))] if users else []
+    texts = [f"Outside these lines: {_with_counts(users)}."] if users else []
     for row in libraries:
         if row.package != "jax" and row.line is None:
-            words = _("In {package}: {names}.").format(package=row.package, names=_with_counts(row.primitives))
+            words = f"In {row.package}: {_with_counts(row.primitives)}."
             texts.append(words)
         elif row.package != "jax":
-            words = _("In {package}, called in {line}: {names}.")
+            words = "In {package}, called in {line}: {names}."
             texts.append(words.format(package=row.package, line=row.line, names=_with_counts(row.primitives)))
     return texts
 
@@ -291,13 +283,13 @@ def _notes(row: "LineRow", width: int) -> list[str]:
     for name in row.names:
         notes += _hanging(_kind_word(name.kind), f"{name.name:<{longest}}  {name.text}", longest + 2, width)
     if row.primitives:
-        notes += _hanging(_("makes"), _with_counts(row.primitives), 0, width)
+        notes += _hanging("makes", _with_counts(row.primitives), 0, width)
     if row.times > 1:
-        notes += _hanging(_("ran"), _times(row.times), 0, width)
+        notes += _hanging("ran", _times(row.times), 0, width)
     if row.error:
         notes += _hanging("✗", row.error, 0, width)
     if row.state == "not run":
-        notes.append(_("not run"))
+        notes.append("not run")
     return notes
 
 
@@ -317,7 +309,7 @@ def view_html(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Seq
     bad = f' style="{edge("bad", 3)};padding-left:0.5em"'
     foot = "".join(f"<p{bad}>{escape(one)}</p>" if one.startswith("✗") else f"<p>{_code(one)}</p>" for one in feet)
     above = f'<p style="margin:0 0 0.2em 0">{escape(head)}</p>' if head else ""
-    legend = _(
+    legend = (
         "~ traced: only its type is known while JAX traces. = static: a Python value, fixed in the program. "
         "+ makes: primitives that the line adds to the program."
     )
@@ -334,13 +326,13 @@ def _item(row: "LineRow") -> str:
     source = "\n".join(f"{row.number + i:>{width}}  {line}" for i, line in enumerate(row.source))
     chips = [_chip(_GLYPHS[name.kind], _kind_word(name.kind), name) for name in row.names]
     if row.primitives:
-        chips.append(_label("quiet", f"+ {_('makes')} {_code(_with_counts(row.primitives))}"))
+        chips.append(_label("quiet", f"+ {'makes'} {_code(_with_counts(row.primitives))}"))
     if row.times > 1:
-        chips.append(_label("quiet", escape(f"{_('ran')} {_times(row.times)}")))
+        chips.append(_label("quiet", escape(f"{'ran'} {_times(row.times)}")))
     if row.error:
         chips.append(_label("bad", f"✗ {escape(row.error)}"))
     if row.state == "not run":
-        chips.append(_label("quiet", escape(_("not run"))))
+        chips.append(_label("quiet", escape("not run")))
     notes = f'<div style="margin:0 0 0.35em 4.5em;font-size:90%">{" ".join(chips)}</div>' if chips else ""
     return f'<li style="margin:0;padding:0"><pre style="{CODE}">{escape(source)}</pre>{notes}</li>'
 
@@ -364,11 +356,11 @@ def _code(text: str) -> str:
 
 
 def _kind_word(kind: str) -> str:
-    return {"traced": _("traced"), "static": _("static"), "mixed": _("mixed")}[kind]
+    return {"traced": "traced", "static": "static", "mixed": "mixed"}[kind]
 
 
 def _times(times: int) -> str:
-    return _("{times} times").format(times=times)
+    return f"{times} times"
 
 
 def _with_counts(primitives: dict[str, int]) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_own, is_users_code, package_name
 from jaxguide.code.lines import Line
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
@@ -131,12 +130,12 @@ def _name(scope: str, name: str, seen: list[Seen]) -> Name:
         text = f"{_marked(first, last)} → {_marked(last, first)}"
     elif len(seen) > 2:
         text = f"{_marked(first, last)} ... {_marked(last, first)}"
-    shown = f"{name} ({_(scope)})" if scope else name
+    shown = f"{name} ({scope})" if scope else name
     return Name(shown, last.kind, text, last.shape, last.dtype, last.weak_type)
 
 
 def _marked(seen: Seen, other: Seen) -> str:
-    words = {"traced": _("traced"), "static": _("static"), "mixed": _("mixed")}
+    words = {"traced": "traced", "static": "static", "mixed": "mixed"}
     return seen.text if seen.kind == other.kind else f"{words[seen.kind]} {seen.text}"
 
 

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import jax
 from jax.sharding import NamedSharding, Sharding
 
-from jaxguide.base.text import _
-
 _MANY_DEVICES = 4
 
 
@@ -51,19 +49,19 @@ def words_and_remedy(old: Placement, new: Placement) -> tuple[str, str, str]:
     """Return where two arrays lie, in words that differ, and what to do about it; `{place}` stands for the argument."""
     if _is_on_one_device(old) and _is_on_one_device(new) and old.committed != new.committed:
         words = [_committed(old), _committed(new)]
-        remedy = _(
+        remedy = (
             "commit `{place}` in every call or in none: `jax.device_put(x, device)` commits an array, and so do "
             "programs with a committed argument; without a device, it stays uncommitted"
         )
         return words[0], words[1], remedy
-    remedy = _("place `{place}` the same way before each call: `jax.device_put(x, sharding)` with one `sharding`")
+    remedy = "place `{place}` the same way before each call: `jax.device_put(x, sharding)` with one `sharding`"
     words = [_words(one) for one in (old, new)]
     if words[0] == words[1]:
-        words = [_("{words} of {devices}").format(words=_words(one), devices=_devices(one)) for one in (old, new)]
+        words = [f"{_words(one)} of {_devices(one)}" for one in (old, new)]
     if words[0] == words[1]:
-        words = [_("{words} as {sharding}").format(words=_words(one), sharding=one.sharding) for one in (old, new)]
+        words = [f"{_words(one)} as {one.sharding}" for one in (old, new)]
     if _device_set(old) != _device_set(new) and len(_device_set(old)) == len(_device_set(new)):
-        remedy = _(
+        remedy = (
             "a program is compiled for particular devices: use the same devices in every call, or expect one compile "
             "for each set of devices"
         )
@@ -80,8 +78,8 @@ def _device_set(where: Placement) -> frozenset[Any]:
 
 def _committed(where: Placement) -> str:
     if where.committed:
-        return _("committed to {devices}").format(devices=_devices(where))
-    return _("not committed to a device")
+        return f"committed to {_devices(where)}"
+    return "not committed to a device"
 
 
 def _words(where: Placement) -> str:
@@ -89,14 +87,14 @@ def _words(where: Placement) -> str:
     if isinstance(sharding, NamedSharding):
         mesh = mesh_words(sharding.mesh)
         if all(part is None for part in sharding.spec):
-            return _("replicated over {mesh}").format(mesh=mesh)
-        return _("sharded as {spec} over {mesh}").format(spec=_spec(sharding.spec), mesh=mesh)
+            return f"replicated over {mesh}"
+        return f"sharded as {_spec(sharding.spec)} over {mesh}"
     if sharding is None:
-        return _("not on a device")
+        return "not on a device"
     if not where.committed:
-        return _("uncommitted on one device")
+        return "uncommitted on one device"
     if len(_device_set(where)) == 1:
-        return _("committed to {devices}").format(devices=_devices(where))
+        return f"committed to {_devices(where)}"
     return str(sharding)
 
 
@@ -106,7 +104,7 @@ def _spec(spec: Any) -> str:
 
 def _devices(where: Placement) -> str:
     if not isinstance(where.sharding, Sharding):
-        return _("the host")
+        return "the host"
     mesh: Any = getattr(where.sharding, "mesh", None)
     if hasattr(mesh, "devices"):
         return device_names(mesh)
@@ -125,7 +123,7 @@ def device_names(mesh: Any) -> str:
 def _names(devices: list[Any]) -> str:
     names = [f"{device.platform}:{device.id}" for device in devices]
     if len(names) > _MANY_DEVICES:
-        return _("{first}, ..., {last}").format(first=", ".join(names[:2]), last=names[-1])
+        return "{first}, ..., {last}".format(first=", ".join(names[:2]), last=names[-1])
     return ", ".join(names)
 
 
@@ -138,8 +136,8 @@ def mesh_words(mesh: Any) -> str:
     types = [str(getattr(kind, "name", kind)) for kind in getattr(mesh, "axis_types", None) or ()]
     axes = ", ".join(f"{name!r}: {size}" for name, size in mesh.shape.items())
     if not axes:
-        return _("no mesh")
+        return "no mesh"
     special = dict.fromkeys(kind.lower() for kind in types if kind != "Auto")
     if special:
-        return _("the mesh ({axes}; {types})").format(axes=axes, types=", ".join(special))
-    return _("the mesh ({axes})").format(axes=axes)
+        return "the mesh ({axes}; {types})".format(axes=axes, types=", ".join(special))
+    return f"the mesh ({axes})"

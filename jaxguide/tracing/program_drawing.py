@@ -9,7 +9,7 @@ import jax
 
 from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.svg import text_width
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, function_name, place_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.value_words import describe
@@ -70,7 +70,7 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
     rows = folded(rows)
     title = _title(fn, equations, statics)
     if found.needs_values:
-        title = _("{title} (Python needs these values: jax.jit fails)").format(title=title)
+        title = f"{title} (Python needs these values: jax.jit fails)"
     places = list(_places(rows))
     text = _as_text(title, rows, places)
     drawing = _as_drawing(title, text, rows, places)
@@ -113,9 +113,9 @@ def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> st
     count = plural("{count} equation", "{count} equations", equations)
     title = f"{function_name(fn)}({_cut(parameters)}): {count}"
     if len(statics) > _MOST_STATICS:
-        more = _("{count} more").format(count=len(statics) - _MOST_STATICS)
+        more = f"{len(statics) - _MOST_STATICS} more"
         statics = [*statics[:_MOST_STATICS], more]
-    return title + (_("; static: {values}").format(values=", ".join(map(_cut, statics))) if statics else "")
+    return title + ("; static: {values}".format(values=", ".join(map(_cut, statics))) if statics else "")
 
 
 def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
         if line is None:
             yield ""
             continue
-        words = _("line {number}").format(number=line.number)
+        words = f"line {line.number}"
         if before is None or line.file != before.file:
             words = f"{place_name(line.file)}, {words}"
         source = line.text() if line != before else None

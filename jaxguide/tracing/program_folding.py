@@ -8,7 +8,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from jaxguide import compat
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, user_frames
 from jaxguide.tracing.diagram import DiagramRow
 from jaxguide.tracing.programs import counted
@@ -234,7 +234,7 @@ class _Folding:
         if first.path:
             words = _shortened("".join(first.path[: part.level]))
             if first.kind == "result":
-                words = _("return {place}").format(place=words).rstrip()
+                words = f"return {words}".rstrip()
             arrays = plural("{count} array", "{count} arrays", len(rows))
             return DiagramRow(first.kind, first.depth, f"{words}: {arrays}" if words else arrays, _kinds(rows))
         if first.kind == "input":
@@ -245,14 +245,14 @@ class _Folding:
             primitives.update(row.primitives)
         count = plural("{count} equation", "{count} equations", primitives.total())
         if part.box:
-            words = _("{row} ({equations} inside)").format(row=first.words, equations=count)
+            words = f"{first.words} ({count} inside)"
             return DiagramRow("equation", first.depth, words, first.types, first.found_line(), primitives=primitives)
         function, line = self._common(part)
         most = dict(primitives.most_common(3))
         names = counted(most) + (", ..." if len(primitives) > 3 else "")
         words = f"... {count}"
         if function is not None:
-            words = _("... {equations} in `{function}`").format(equations=count, function=function)
+            words = f"... {count} in `{function}`"
         return DiagramRow("fold", first.depth, words, names, line, primitives=primitives)
 
     def _common(self, part: _Part) -> tuple[str | None, Line | None]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, function_name, innermost_frame, place_name
 from jaxguide.compat.primitives import COND, CONVOLUTION, MATMUL, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.arguments import require_call
@@ -118,29 +118,29 @@ class Program:
 
     def __str__(self) -> str:
         equations = plural("{count} equation", "{count} equations", self.equations)
-        rows = [_("`{name}`: {equations}").format(name=self.name, equations=equations)]
+        rows = [f"`{self.name}`: {equations}"]
         if self.needs_values:
-            words = _("Python needs an argument's value: this is the program for the given values, and `jax.jit` fails")
+            words = "Python needs an argument's value: this is the program for the given values, and `jax.jit` fails"
             rows.append(f"  {words}")
         rows += [f"  {_filled(f'{place}: ', counted(uses).split(', '))}" for place, uses in self._places()]
-        types = [f"{array_type(one)}{_(' (weak)') if one.weak_type else ''}" for one in self.outputs]
-        rows.append(_filled(_("outputs: {types}").format(types=""), _told_once(types) or [_("none")]))
+        types = [f"{array_type(one)}{' (weak)' if one.weak_type else ''}" for one in self.outputs]
+        rows.append(_filled("outputs: {types}".format(types=""), _told_once(types) or ["none"]))
         if self.constants:
             held = [
                 f"{array_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})"
                 for one in self.constants
             ]
-            rows.append(_filled(_("constants: {held}").format(held=""), _told_once(held)))
+            rows.append(_filled("constants: {held}".format(held=""), _told_once(held)))
         flops = [
             words.format(count=f"{count:,}")
             for words, count in (
-                (_("{count} in matrix products"), self.matmul_flops),
-                (_("{count} in convolutions"), self.conv_flops),
+                ("{count} in matrix products", self.matmul_flops),
+                ("{count} in convolutions", self.conv_flops),
             )
             if count
         ]
         if flops:
-            rows.append(_("floating-point operations: {flops}").format(flops=", ".join(flops)))
+            rows.append("floating-point operations: {flops}".format(flops=", ".join(flops)))
         if self.open_loops:
             words = plural(
                 "counting one iteration of a `while`, which may run any number of times",
@@ -174,7 +174,7 @@ class Program:
             if rest := [use for place, uses in functions.items() if place not in shown for use in uses]:
                 count = len(functions) - len(shown)
                 yield plural("{count} more function", "{count} more functions", count), _total(rest)
-        yield from ((_("library code"), use.primitives) for use in self.lines if not use.line)
+        yield from (("library code", use.primitives) for use in self.lines if not use.line)
 
 
 _WIDTH = 110
@@ -208,7 +208,7 @@ def _filled(start: str, words: Sequence[str]) -> str:
     kept = len(words)
     while kept > 1 and len(text) > _WIDTH:
         kept -= 1
-        more = _("{count} more").format(count=len(words) - kept)
+        more = f"{len(words) - kept} more"
         text = f"{start}{', '.join(words[:kept])}, {more}"
     return text
 

@@ -13,7 +13,7 @@ import jax
 
 from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line, function_name
 from jaxguide.compat.jit_calls import JitCall, is_differentiating_backward, jit_call
@@ -49,13 +49,13 @@ class _Again:
         """Return why it was done again, without a full stop."""
         if self.differences:
             return "; ".join(difference.text for difference in self.differences)
-        return _("its call is the same as an earlier one, and the reason is not known")
+        return "its call is the same as an earlier one, and the reason is not known"
 
     @property
     def remedy(self) -> str:
         """Return what to do about it, without a full stop."""
         found = dict.fromkeys(difference.remedy for difference in self.differences)
-        return "; ".join(found) or _("read what JAX logs with `jax.config.update('jax_explain_cache_misses', True)`")
+        return "; ".join(found) or "read what JAX logs with `jax.config.update('jax_explain_cache_misses', True)`"
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Retrace(_Again):
     """
 
     def __str__(self) -> str:
-        sentence = _("{function} was traced again at {line}: {reason}.")
+        sentence = "{function} was traced again at {line}: {reason}."
         if self.line is None:
-            sentence = _("{function} was traced again: {reason}.")
+            sentence = "{function} was traced again: {reason}."
         return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
 
 
@@ -88,9 +88,9 @@ class Recompile(_Again):
     """
 
     def __str__(self) -> str:
-        sentence = _("{function} was compiled without a new trace at {line}: {reason}.")
+        sentence = "{function} was compiled without a new trace at {line}: {reason}."
         if self.line is None:
-            sentence = _("{function} was compiled without a new trace: {reason}.")
+            sentence = "{function} was compiled without a new trace: {reason}."
         return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
 
 
@@ -119,14 +119,14 @@ class FunctionTraces:
         counted.append(plural("{count} compile", "{count} compiles", self.compiles))
         name = self.name
         if self.package:
-            name = _("{name} inside {package}, which is not your code").format(name=name, package=self.package)
+            name = f"{name} inside {self.package}, which is not your code"
         lines = [_capital(f"{name}: {', '.join(counted)}")]
         for again in (self.retraces, self.recompiles):
             said = Counter((str(one), one.remedy) for one in again)
             for (sentence, remedy), count in list(said.items())[:_SHOWN]:
-                times = " " + _("({count} times)").format(count=count) if count > 1 else ""
+                times = " " + f"({count} times)" if count > 1 else ""
                 lines.append(f"  {sentence}{times}")
-                lines.append("    " + _("What to do: {remedy}.").format(remedy=remedy))
+                lines.append("    " + f"What to do: {remedy}.")
             more = sum(list(said.values())[_SHOWN:])
             if more and again is self.retraces:
                 lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
@@ -164,9 +164,9 @@ class Traces:
             if one.name.strip("`") == name:
                 return one
         if not self.functions:
-            raise KeyError(_("`{name}` was not traced: this block traced nothing.").format(name=name))
+            raise KeyError(f"`{name}` was not traced: this block traced nothing.")
         seen = ", ".join(one.name for one in self.functions)
-        raise KeyError(_("`{name}` was not traced; this block traced {seen}.").format(name=name, seen=seen))
+        raise KeyError(f"`{name}` was not traced; this block traced {seen}.")
 
     def __iter__(self) -> Iterator[FunctionTraces]:
         return iter(self.functions)
@@ -175,7 +175,7 @@ class Traces:
         return len(self.functions)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.functions)) or _("Nothing was traced.")
+        return "\n".join(map(str, self.functions)) or "Nothing was traced."
 
     __repr__ = __str__
 
@@ -292,12 +292,10 @@ class _Watch(Listener):
         alike = [one for one in self._compiled.get(new.function.key, []) if self._transformed.get(id(one)) == by]
         before = [self._sizes[id(one)] for one in alike if not differences(one, new)]
         if before and sizes not in before and len(before[-1]) == len(sizes) > 0:
-            words = _("it was called under {by} over {new}, and before over {old}")
+            words = "it was called under {by} over {new}, and before over {old}"
             told = words.format(by=by, new=_entries(sizes), old=_entries(before[-1]))
-            return [
-                Difference(told, _("expect one compile for each size of a `vmap`, or make all batches of one size"))
-            ]
-        return [Difference(_("it was called under {by}").format(by=by), _expect_one())]
+            return [Difference(told, "expect one compile for each size of a `vmap`, or make all batches of one size")]
+        return [Difference(f"it was called under {by}", _expect_one())]
 
     def _count_compile(
         self, function: TracedFunction, package: str, new: Signature | None, known: list[Difference]
@@ -322,22 +320,22 @@ class _Watch(Listener):
         if plain:
             return closest_placements(new, plain)
         if earlier:
-            words = _("it was compiled under {by} before and is now called without it")
+            words = "it was compiled under {by} before and is now called without it"
             return [Difference(words.format(by=self._transformed[id(earlier[-1])]), _expect_one())]
         return []
 
     def _without_call(self) -> list[Difference]:
         if is_differentiating_backward(sys._getframe(3)):
-            return [Difference(_("it is the backward pass of a derivative"), _expect_one())]
+            return [Difference("it is the backward pass of a derivative", _expect_one())]
         return []
 
     def cleared(self, jitted: Any) -> None:
         line = calling_line()
         function = TracedFunction(jitted.__wrapped__) if hasattr(jitted, "__wrapped__") else None
-        words = _("its call is the same, but JAX's caches were cleared at {line}")
+        words = "its call is the same, but JAX's caches were cleared at {line}"
         if line is None:
-            words = _("its call is the same, but JAX's caches were cleared")
-        why = Difference(words.format(line=line), _("do not clear the caches"))
+            words = "its call is the same, but JAX's caches were cleared"
+        why = Difference(words.format(line=line), "do not clear the caches")
         for key, signatures in self._seen.items():
             if function is None or function.key == key:
                 self._cleared.update({id(one): why for one in signatures})
@@ -390,7 +388,7 @@ def _transformation(call: JitCall) -> str | None:
     for leaf in jax.tree.leaves((call.args, call.kwargs)):
         if isinstance(leaf, jax.core.Tracer):
             by = compat.traced_by(leaf).transformation
-            return f"`{by}`" if by else _("a transformation")
+            return f"`{by}`" if by else "a transformation"
     return None
 
 
@@ -401,15 +399,11 @@ def _batch_sizes(call: JitCall) -> tuple[int, ...]:
 
 
 def _entries(sizes: tuple[int, ...]) -> str:
-    return (
-        plural("{count} entry", "{count} entries", sizes[0])
-        if len(sizes) == 1
-        else _("sizes {sizes}").format(sizes=sizes[::-1])
-    )
+    return plural("{count} entry", "{count} entries", sizes[0]) if len(sizes) == 1 else f"sizes {sizes[::-1]}"
 
 
 def _expect_one() -> str:
-    return _(
+    return (
         "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
         "transformation"
     )

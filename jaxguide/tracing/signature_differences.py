@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MethodType
 from typing import Any, NamedTuple
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.tracing.call_trees import Leaf, Static, Tree, TreeNode
 from jaxguide.tracing.context_differences import of_options, of_settings
 from jaxguide.tracing.functions import is_function
@@ -38,19 +38,17 @@ def difference_of_keys(place: str, old: Leaf, new: Leaf) -> tuple[str, str] | No
     legacy = [_legacy(leaf) for leaf in (old, new)]
     if typed == [None, None] and not (all(legacy) and re.search("key|rng", place, re.IGNORECASE)):
         return None
-    text = _("argument `{place}` was {old} and is now {new}").format(
-        place=place, old=_words(old, typed), new=_words(new, typed)
-    )
+    text = f"argument `{place}` was {_words(old, typed)} and is now {_words(new, typed)}"
     if None in typed and not any(legacy):
-        remedy = _("pass a key as `{place}` in every call, such as `jax.random.key(seed)`")
+        remedy = "pass a key as `{place}` in every call, such as `jax.random.key(seed)`"
     elif (typed[0] is None) != (typed[1] is None):
-        remedy = _("use one kind of key in every call: create them all with `jax.random.key`, not `jax.random.PRNGKey`")
+        remedy = "use one kind of key in every call: create them all with `jax.random.key`, not `jax.random.PRNGKey`"
     elif typed[0] != typed[1] or legacy[0] != legacy[1]:
-        remedy = _("use keys of one implementation in every call: create them all with the same `impl`")
+        remedy = "use keys of one implementation in every call: create them all with the same `impl`"
     elif old.type.count(",") == new.type.count(",") and "[]" not in (old.type[-2:], new.type[-2:]):
-        remedy = _("pass the same number of keys as `{place}` in every call: `jax.random.split(key, n)` with one `n`")
+        remedy = "pass the same number of keys as `{place}` in every call: `jax.random.split(key, n)` with one `n`"
     else:
-        remedy = _("pass `{place}` as one key in every call, or as an array of keys with the same axes")
+        remedy = "pass `{place}` as one key in every call, or as an array of keys with the same axes"
     return text, remedy.format(place=place)
 
 
@@ -58,8 +56,8 @@ def _words(leaf: Leaf, typed: list[str | None]) -> str:
     if None not in typed:
         return str(leaf)
     if _typed(leaf):
-        return _("a typed key {type}").format(type=leaf)
-    return _("a legacy key {type}").format(type=leaf) if _legacy(leaf) else str(leaf)
+        return f"a typed key {leaf}"
+    return f"a legacy key {leaf}" if _legacy(leaf) else str(leaf)
 
 
 def _typed(leaf: Leaf) -> str | None:
@@ -87,8 +85,8 @@ def closest_differences(new: Signature, earlier: list[Signature]) -> list[Differ
     found, old = min(((_all(old, new), old) for old in reversed(earlier)), key=lambda pair: len(pair[0]))
     if found or old.progress.finished:
         return _together(found)
-    failed = _("an earlier trace of the same call failed, and JAX only keeps traces that finish")
-    return [Difference(failed, _("fix the error in the earlier call"))]
+    failed = "an earlier trace of the same call failed, and JAX only keeps traces that finish"
+    return [Difference(failed, "fix the error in the earlier call")]
 
 
 def differences(old: Signature, new: Signature) -> list[Difference]:
@@ -135,7 +133,7 @@ def _with_one_shape(name: str, found: list[_Found]) -> list[_Found]:
     """Replace the remedy if several arrays of one argument have other shapes: such arrays are not batches to pad."""
     if sum(one.is_shape for one in found) < 2:
         return found
-    remedy = _("pass `{name}` with arrays of the same shapes in every call").format(name=name)
+    remedy = f"pass `{name}` with arrays of the same shapes in every call"
     return [one._replace(remedy=remedy) if one.is_shape else one for one in found]
 
 
@@ -153,8 +151,8 @@ def _together(found: list[_Found]) -> list[Difference]:
         named = [f"`{one.place}`" for one in group[:_NAMED]]
         if len(group) > _NAMED:
             named.append(plural("{count} more", "{count} more", len(group) - _NAMED))
-        places = _("{places} and {last}").format(places=", ".join(named[:-1]), last=named[-1])
-        text = _("arguments {places} {words}").format(places=places, words=words)
+        places = "{places} and {last}".format(places=", ".join(named[:-1]), last=named[-1])
+        text = f"arguments {places} {words}"
         joined.append(Difference(text, group[0].remedy.format(place=group[0].place)))
     if len(joined) > _SHOWN:
         more = plural("{count} more difference", "{count} more differences", len(joined) - _SHOWN)
@@ -169,69 +167,69 @@ def _of_functions(old: Signature, new: Signature) -> Iterator[_Found]:
             yield from (_Found(*one) for one in of_options(old.options, new.options))
     elif before.key != now.key:
         yield _Found(
-            _("the traced function was {old} and is now {new}").format(new=now.name, old=before.name),
-            _("allow one trace for each jitted function that calls it, or limit those functions instead"),
+            f"the traced function was {before.name} and is now {now.name}",
+            "allow one trace for each jitted function that calls it, or limit those functions instead",
         )
     else:
         yield _Found(*_of_new_function(before, now))
 
 
 def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, str]:
-    once = _(
+    once = (
         "define it and apply `jax.jit` once, outside the loop, and pass whatever changes as an argument (in "
         "`static_argnames` if it must stay a Python value)"
     )
     if issubclass(now.kind, MethodType):
         if before.has_the_same_owner(now):
             return (
-                _("each access to the method makes a new object, and JAX forgot the earlier one with its trace"),
-                _("apply `jax.jit` to the method once, keep the result, and call that"),
+                "each access to the method makes a new object, and JAX forgot the earlier one with its trace",
+                "apply `jax.jit` to the method once, keep the result, and call that",
             )
         return (
-            _("the method belongs to a different `{type}` object").format(type=now.owner),
-            _("jit a function that takes the object's arrays as arguments, or create the object once"),
+            f"the method belongs to a different `{now.owner}` object",
+            "jit a function that takes the object's arrays as arguments, or create the object once",
         )
     if issubclass(now.kind, functools.partial):
         return (
-            _("the `functools.partial` object is new"),
-            _(
+            "the `functools.partial` object is new",
+            (
                 "create the partial once, outside the loop, or pass whatever changes as an argument (in "
                 "`static_argnames` if it must stay a Python value)"
             ),
         )
     if before.is_made_of_the_same(now):
-        maker = f"`{now.made_by}`" if now.made_by else _("what wraps it")
+        maker = f"`{now.made_by}`" if now.made_by else "what wraps it"
         return (
-            _("the function object is new, because {maker} made another one of the same function").format(maker=maker),
-            _("apply {maker} and `jax.jit` once, outside the loop, and call the result").format(maker=maker),
+            f"the function object is new, because {maker} made another one of the same function",
+            f"apply {maker} and `jax.jit` once, outside the loop, and call the result",
         )
     if not now.is_defined and not now.is_made:
         return (
-            _("the object that is called is a new `{type}`").format(type=now.kind.__name__),
-            _("create the `{type}` and apply `jax.jit` to it once, outside the loop").format(type=now.kind.__name__),
+            f"the object that is called is a new `{now.kind.__name__}`",
+            f"create the `{now.kind.__name__}` and apply `jax.jit` to it once, outside the loop",
         )
-    return _("the function object is new, because its definition ran again"), once
+    return "the function object is new, because its definition ran again", once
 
 
 def _of_arguments(
     name: str, old: Argument | None, new: Argument | None, *, compiled: bool, wrapped: bool
 ) -> Iterator[_Found]:
-    same_way = _("pass `{name}` the same way in every call").format(name=name)
+    same_way = f"pass `{name}` the same way in every call"
     if old is None or new is None:
-        words = _("argument `{name}` was {old} and is now left out") if new is None else ""
-        words = words or _("argument `{name}` was left out and is now {new}")
+        words = "argument `{name}` was {old} and is now left out" if new is None else ""
+        words = words or "argument `{name}` was left out and is now {new}"
         yield _Found(words.format(name=name, old=old, new=new), same_way)
         return
     if old.named != new.named and not wrapped:
-        words = _("argument `{name}` was passed by position and is now passed by name")
+        words = "argument `{name}` was passed by position and is now passed by name"
         if old.named:
-            words = _("argument `{name}` was passed by name and is now passed by position")
+            words = "argument `{name}` was passed by name and is now passed by position"
         yield _Found(words.format(name=name), same_way)
     if old.is_static != new.is_static:
-        words = _("argument `{name}` was traced, {old}, and is now static, {new}")
+        words = "argument `{name}` was traced, {old}, and is now static, {new}"
         if old.is_static:
-            words = _("argument `{name}` was static, {old}, and is now traced, {new}")
-        remedy = _("declare the same arguments static wherever `jax.jit` is applied")
+            words = "argument `{name}` was static, {old}, and is now traced, {new}"
+        remedy = "declare the same arguments static wherever `jax.jit` is applied"
         yield _Found(words.format(name=name, old=old, new=new), remedy)
     elif isinstance(old.value, Static) and isinstance(new.value, Static) and old.is_static:
         if not same_static(old.value, new.value):
@@ -243,28 +241,28 @@ def _of_arguments(
 def _of_static(name: str, old: Static, new: Static) -> _Found:
     found = static_difference(name, old, new)
     if old.value is new.value:
-        text = _("static argument `{name}` was changed in place: it was {old} and is now {new}")
+        text = "static argument `{name}` was changed in place: it was {old} and is now {new}"
         if str(old) == str(new):
-            text = _("static argument `{name}` is the same object, but its hash or equality changed with its contents")
-        remedy = _("do not change a static argument after the first call: create another object with the new values")
+            text = "static argument `{name}` is the same object, but its hash or equality changed with its contents"
+        remedy = "do not change a static argument after the first call: create another object with the new values"
         return _Found(text.format(name=name, old=old, new=new), remedy)
     if found.kind == "function":
-        text = _("static argument `{place}` is again {new}, but a new function object")
+        text = "static argument `{place}` is again {new}, but a new function object"
     elif found.kind == "object":
-        text = _("static argument `{place}` is again {new}, but not equal to the previous one")
+        text = "static argument `{place}` is again {new}, but not equal to the previous one"
     elif found.kind == "class":
-        text = _("static argument `{place}` is again {new}, but its class is another: its definition ran again")
+        text = "static argument `{place}` is again {new}, but its class is another: its definition ran again"
     else:
-        text = _("static argument `{place}` was {old} and is now {new}")
-    remedy = _("each value of a static argument needs a separate trace: pass one `{name}`, or expect a trace for each")
+        text = "static argument `{place}` was {old} and is now {new}"
+    remedy = "each value of a static argument needs a separate trace: pass one `{name}`, or expect a trace for each"
     if can_be_traced(found.held):
-        remedy = _(
+        remedy = (
             "each value of a static argument needs a separate trace: remove `{name}` from `static_argnums` or "
             "`static_argnames` if the function can work with a traced array"
         )
     remedy = remedy_for(found, name) or remedy.format(name=name)
     if found.kind == "value" and found.place == name and is_function(old.value) and is_function(new.value):
-        remedy = _("each function needs a separate trace: pass the same function as `{name}` in every call")
+        remedy = "each function needs a separate trace: pass the same function as `{name}` in every call"
         remedy = remedy.format(name=name)
     return _Found(text.format(place=found.place, old=found.old, new=found.new), remedy)
 
@@ -278,20 +276,20 @@ def _of_trees(place: str, old: Tree, new: Tree, *, compiled: bool) -> Iterator[_
     elif isinstance(old, TreeNode) and isinstance(new, TreeNode) and old.kind is new.kind:
         yield from _of_nodes(place, old, new, compiled=compiled)
     elif str(old) == str(new) and isinstance(old, TreeNode) and isinstance(new, TreeNode):
-        text = _("argument `{place}` is again {new}, but the class of that name is another: its definition ran again")
-        yield _Found(text.format(place=place, new=new), _("define and register the class once"))
+        text = "argument `{place}` is again {new}, but the class of that name is another: its definition ran again"
+        yield _Found(text.format(place=place, new=new), "define and register the class once")
     else:
-        text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
+        text = f"argument `{place}` was {old} and is now {new}"
         yield _Found(text, _same_kind(place, old, new))
 
 
 def _same_kind(place: str, old: Tree, new: Tree) -> str:
     """Return what to do about values of which only one is an array or a container."""
     if _is_none(old) or _is_none(new):
-        words = _("pass None as `{place}` in every call or in none, or expect one trace for each")
+        words = "pass None as `{place}` in every call or in none, or expect one trace for each"
         return words.format(place=place)
     if isinstance(old, Static) or isinstance(new, Static):
-        return _("pass `{place}` as an array in every call, or in none").format(place=place)
+        return f"pass `{place}` as an array in every call, or in none"
     return _same_containers(place)
 
 
@@ -301,30 +299,30 @@ def _is_none(tree: Tree) -> bool:
 
 def _same_containers(place: str) -> str:
     argument = re.split(r"[.\[]", place)[0]
-    remedy = _("pass `{name}` with the same containers and keys in every call, and zeros for missing entries")
+    remedy = "pass `{name}` with the same containers and keys in every call, and zeros for missing entries"
     return remedy.format(name=argument)
 
 
 def _of_static_leaf(place: str, old: Static, new: Static) -> _Found:
     found = static_difference(place, old, new)
     if found.kind == "value":
-        text = _("`{place}`, which is static because it is not an array, was {old} and is now {new}")
+        text = "`{place}`, which is static because it is not an array, was {old} and is now {new}"
     elif found.kind == "class":
-        text = _(
+        text = (
             "`{place}`, which is static because it is not an array, is again {new}, but its class is another: its "
             "definition ran again"
         )
     else:
-        text = _("`{place}`, which is static because it is not an array, is again {new}, but another object")
+        text = "`{place}`, which is static because it is not an array, is again {new}, but another object"
     remedy = remedy_for(found, place)
     if not remedy and isinstance(new.value, bool):
-        remedy = _("expect one trace for each of its two values")
+        remedy = "expect one trace for each of its two values"
     if not remedy and isinstance(new.value, int | float | complex):
-        remedy = _(
+        remedy = (
             "each value needs a separate trace: pass `{place}` as an array, such as `jnp.asarray({place})`, if the "
             "function can work with a traced one"
         )
-    remedy = remedy or _("each value needs a separate trace: pass the same `{place}` in every call")
+    remedy = remedy or "each value needs a separate trace: pass the same `{place}` in every call"
     return _Found(text.format(place=found.place, old=found.old, new=found.new), remedy.replace("{place}", found.place))
 
 
@@ -332,18 +330,16 @@ def _of_nodes(place: str, old: TreeNode, new: TreeNode, *, compiled: bool) -> It
     gone = [path for path in old.children if path not in new.children]
     added = [path for path in new.children if path not in old.children]
     if gone or added:
-        words = [_("no longer has `{path}`").format(path=f"{place}{path}") for path in gone[:2]]
-        words += [_("now has `{path}`").format(path=f"{place}{path}") for path in added[:2]]
+        words = ["no longer has `{path}`".format(path=f"{place}{path}") for path in gone[:2]]
+        words += ["now has `{path}`".format(path=f"{place}{path}") for path in added[:2]]
         more = len(gone[2:]) + len(added[2:])
         if more:
             words.append(plural("{count} more change", "{count} more changes", more))
-        text = _("argument `{name}` {changes}").format(name=place, changes=_(" and ").join(words))
+        text = "argument `{name}` {changes}".format(name=place, changes=" and ".join(words))
         yield _Found(text, _same_containers(place))
     elif list(old.children) != list(new.children):
-        text = _("the order of the keys of `{place}` was {old} and is now {new}").format(
-            place=place, old=_keys(old), new=_keys(new)
-        )
-        remedy = _("create `{place}` with its keys in one order, or as a plain dict, whose keys JAX sorts")
+        text = f"the order of the keys of `{place}` was {_keys(old)} and is now {_keys(new)}"
+        remedy = "create `{place}` with its keys in one order, or as a plain dict, whose keys JAX sorts"
         yield _Found(text, remedy.replace("{place}", place))
     elif not same_static(old.metadata, new.metadata):
         yield _of_metadata(place, old, new)
@@ -362,20 +358,20 @@ def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
     names = old.names if old.names == new.names else ()
     found = static_difference(inner, old.metadata, new.metadata, names)
     field = "".join(re.findall(r"^\.\w+", found.place.removeprefix(place)))
-    what = _("the static part `{place}` of `{name}`").format(place=found.place, name=place)
+    what = f"the static part `{found.place}` of `{place}`"
     if not field:  # a place in what `tree_flatten` returns, which has no name
         key = re.search(r"\['(.+)'\]$", found.place)
-        what = _("the static part of `{name}`").format(name=place)
-        what = _("`{key}` in {what}").format(key=key[1], what=what) if key else what
+        what = f"the static part of `{place}`"
+        what = f"`{key[1]}` in {what}" if key else what
     if found.kind == "function":
-        text = _("{what} is again {new}, but a new function object")
+        text = "{what} is again {new}, but a new function object"
     elif found.kind == "object":
-        text = _("{what} is again {new}, but not equal to the previous one")
+        text = "{what} is again {new}, but not equal to the previous one"
     elif found.kind == "class":
-        text = _("{what} is again {new}, but its class is another: its definition ran again")
+        text = "{what} is again {new}, but its class is another: its definition ran again"
     else:
-        text = _("{what} was {old} and is now {new}")
-    remedy = remedy_for(found, place, f"{place}{field}") or _(
+        text = "{what} was {old} and is now {new}"
+    remedy = remedy_for(found, place, f"{place}{field}") or (
         "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
         "static part if the function does not need it, or pass it as a traced array"
     )
@@ -392,8 +388,8 @@ def _of_leaves(place: str, old: Leaf, new: Leaf, *, compiled: bool) -> Iterator[
         yield _of_placements(place, old, new)
     elif differ and _without_sharding(old) == _without_sharding(new) and old.weak == new.weak and not compiled:
         words = (str(old), str(new)) if old.type != new.type else (_full_type(old), _full_type(new))
-        text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=words[0], new=words[1])
-        yield _Found(text, _("pass `{place}` with one sharding in every call").format(place=place))
+        text = f"argument `{place}` was {words[0]} and is now {words[1]}"
+        yield _Found(text, f"pass `{place}` with one sharding in every call")
 
 
 def _mesh_of(leaf: Leaf) -> Any:
@@ -417,10 +413,10 @@ def _of_placements(place: str, old: Leaf, new: Leaf) -> _Found:
     assert old.where is not None
     assert new.where is not None
     before, now, remedy = words_and_remedy(old.where, new.where)
-    words = _("{was} {old} and {now} {new}")
-    one = words.format(was=_("was"), now=_("is now"), old=before, new=now)
-    several = words.format(was=_("were"), now=_("are now"), old=before, new=now)
-    text = _("argument `{place}` {words}").format(place=place, words=one)
+    words = "{was} {old} and {now} {new}"
+    one = words.format(was="was", now="is now", old=before, new=now)
+    several = words.format(was="were", now="are now", old=before, new=now)
+    text = f"argument `{place}` {one}"
     return _Found(text, remedy, place, several)
 
 
@@ -431,16 +427,16 @@ def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
     old_shape, new_shape = (_without_sharding(leaf).partition("[")[2].removesuffix("]") for leaf in (old, new))
     dtype = _common_dtype(old, new)
     if old_shape.count(",") != new_shape.count(",") or bool(old_shape) != bool(new_shape):
-        remedy = _("call it with arrays of one rank: pass `{place}` with the same axes in every call")
+        remedy = "call it with arrays of one rank: pass `{place}` with the same axes in every call"
     elif old_shape != new_shape:
-        remedy = _("call it with arrays of one shape: pad `{place}` to the largest with `jnp.pad` and mask the padding")
+        remedy = "call it with arrays of one shape: pad `{place}` to the largest with `jnp.pad` and mask the padding"
     elif dtype is None:
-        remedy = _("pass the same kind of value as `{place}` in every call")
+        remedy = "pass the same kind of value as `{place}` in every call"
     else:
         remedy = _converted()
     if old_shape != new_shape and dtype is not None and not old.weak and not new.weak and _dtype(old) != _dtype(new):
         remedy = f"{remedy}; {_converted()}"
-    text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
+    text = f"argument `{place}` was {old} and is now {new}"
     return _Found(
         text,
         remedy.format(place=place, dtype=dtype),
@@ -450,7 +446,7 @@ def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
 
 
 def _converted() -> str:
-    return _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
+    return "convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`"
 
 
 def _dtype(leaf: Leaf) -> str:

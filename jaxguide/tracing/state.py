@@ -12,7 +12,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.tracing.value_description import describe_value
 
 ABSENT = object()
@@ -110,7 +109,7 @@ class Holder:
 
     def _text(self, content: Any) -> str:
         if content is ABSENT or (self.is_object and not content):
-            return _("nothing")
+            return "nothing"
         if self.is_object:
             return ", ".join(f"{name}={describe_value(value).text}" for name, value in content.items())
         return describe_value(list(content) if isinstance(content, tuple) else content).text

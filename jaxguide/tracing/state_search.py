@@ -14,7 +14,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.tracing.functions import codes_within
 from jaxguide.tracing.state import ABSENT, DEPTH, Holder, cell_content, member
@@ -62,10 +61,10 @@ class _Finder:
         self._seen: dict[Any, Any] = {}  # with the values: an id is unique only while its object is alive
 
     def random_states(self) -> None:
-        words, before = _("Python's `random`"), random.getstate()
+        words, before = "Python's `random`", random.getstate()
         same = lambda: random.getstate() == before  # noqa: E731
         self._add("random", words, "random", random.getstate, random.setstate, unchanged=same)
-        self._add("random", _("NumPy's global random state"), "numpy.random", _numpy_state, np.random.set_state)
+        self._add("random", "NumPy's global random state", "numpy.random", _numpy_state, np.random.set_state)
 
     def function_or_object(self, fn: Any, name: str) -> None:
         """Search the state that a function's code can reach."""
@@ -93,11 +92,11 @@ class _Finder:
                 if callable(content := cell_content(cell)):
                     self.function_or_object(content, "")
             return
-        self._dictionary(fn.__name__, vars(fn), _("an attribute of the function `{name}`"), is_object=True)
+        self._dictionary(fn.__name__, vars(fn), "an attribute of the function `{name}`", is_object=True)
         for name, value in _defaults(fn):
             self.content(name, value, 0)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-            words = _("the closure variable `{name}` of `{function}`").format(name=name, function=fn.__name__)
+            words = f"the closure variable `{name}` of `{fn.__name__}`"
             self._add("value", words, name, functools.partial(cell_content, cell), functools.partial(_set_cell, cell))
             self.value(name, cell_content(cell), 0)
         for code in codes_within(fn.__code__):
@@ -112,7 +111,7 @@ class _Finder:
                     self._module(name, value, code)
                 continue
             if name in stored or not callable(value):
-                words = _("the global `{name}`").format(name=name)
+                words = f"the global `{name}`"
                 place = functools.partial(_get_item, fn.__globals__, name)
                 if self._new(fn.__globals__, name):
                     self._add("value", words, name, place, functools.partial(_set_item, fn.__globals__, name))
@@ -122,7 +121,7 @@ class _Finder:
         for attribute in sorted(set(code.co_names) & vars(module).keys()):
             value = vars(module)[attribute]
             if not callable(value) and self._new(module, attribute):
-                words = _("`{name}` of the module").format(name=f"{name}.{attribute}")
+                words = "`{name}` of the module".format(name=f"{name}.{attribute}")
                 read = functools.partial(_get_item, vars(module), attribute)
                 write = functools.partial(_set_item, vars(module), attribute)
                 self._add("value", words, f"{name}.{attribute}", read, write)
@@ -149,17 +148,17 @@ class _Finder:
         elif isinstance(value, np.ndarray):
             self._array(name, value)
         elif isinstance(value, dict):
-            self._dictionary(name, value, _("the dict `{name}`"))
+            self._dictionary(name, value, "the dict `{name}`")
             inner = list(value.items())
         elif isinstance(value, list | collections.deque):
-            words = _("the {type} `{name}`").format(type=type(value).__name__, name=name)
+            words = f"the {type(value).__name__} `{name}`"
             write = functools.partial(_refill, value)
             self._add("value", words, name, lambda: tuple(value), write, views=(value,))
             inner = list(enumerate(value))
         elif isinstance(value, set):
             self._add(
                 "value",
-                _("the set `{name}`").format(name=name),
+                f"the set `{name}`",
                 name,
                 lambda: frozenset(value),
                 functools.partial(_refill, value),
@@ -170,7 +169,7 @@ class _Finder:
         elif objects and isinstance(value, type) and _is_users_type(value):
             self._class(name, value)
         elif objects and not isinstance(value, type) and _is_users_type(type(value)) and hasattr(value, "__dict__"):
-            self._dictionary(name, vars(value), _("an attribute of `{name}`"), is_object=True)
+            self._dictionary(name, vars(value), "an attribute of `{name}`", is_object=True)
             self.content(type(value).__name__, type(value), depth)
             inner = list(vars(value).items())
         for key, item in inner:
@@ -178,7 +177,7 @@ class _Finder:
             self.value(member(name, key, is_object), item, depth + 1)
 
     def _generator(self, name: str, generator: Any) -> None:
-        words = _("the generator `{name}`").format(name=name)
+        words = f"the generator `{name}`"
         if isinstance(generator, random.Random):
             self._add("random", words, name, generator.getstate, generator.setstate)
         elif isinstance(generator, np.random.RandomState):
@@ -194,7 +193,7 @@ class _Finder:
         def write(content: np.ndarray) -> None:
             array[...] = content
 
-        words = _("the array `{name}`").format(name=name)
+        words = f"the array `{name}`"
         large = array.nbytes > _LARGE_BYTES
         content = b"" if large else array.tobytes()
         same = functools.partial(_has_bytes, array, content, array.shape)
@@ -218,7 +217,7 @@ class _Finder:
             for key, value in content.items():
                 setattr(owner, key, value)
 
-        words = _("an attribute of the class `{name}`").format(name=name)
+        words = f"an attribute of the class `{name}`"
         views = (vars(owner), vars(owner).values())
         self._add("value", words, name, data, write, is_object=True, views=views)
         for key, item in data().items():

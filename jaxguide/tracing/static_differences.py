@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.tracing.call_trees import Names, Static, short, static_text
 from jaxguide.tracing.functions import function_key, is_function
 
@@ -168,16 +167,17 @@ def remedy_for(found: StaticDifference, place: str, part: str = "") -> str:
     part = part or place
     if found.kind == "function":
         if found.place in (place, part):
-            return _("create the function for `{name}` once, outside the loop").format(name=found.place)
-        return _("create `{name}` once, outside the loop, and pass the same object in every call").format(
-            name=part if found.place.startswith(part) else place
+            return f"create the function for `{found.place}` once, outside the loop"
+        return (
+            f"create `{part if found.place.startswith(part) else place}` once, outside the loop, and pass the same "
+            "object in every call"
         )
     if found.kind == "object":
         return _eq_remedy(found.held)
     if found.kind == "class":
-        return _("define the class once")
+        return "define the class once"
     if found.owner is not None and found.place not in (place, part):
-        return _(
+        return (
             "`{type}` compares its `{field}`, and each value needs a separate trace: leave it out of `__eq__` and "
             "`__hash__` if the function does not depend on it, or pass it as an array"
         ).format(type=type(found.owner).__name__, field=found.place.rpartition(".")[2])
@@ -191,14 +191,12 @@ def _is_inherited(kind: type, method: str) -> bool:
 def _eq_remedy(value: Any) -> str:
     kind = type(value)
     if isinstance(value, float):  # NaN
-        return _("pass another value than NaN, which is not equal to itself")
+        return "pass another value than NaN, which is not equal to itself"
     if _is_inherited(kind, "__eq__"):
         if not _is_inherited(kind, "__hash__"):
-            return _(
-                "pass the same object, or define `__eq__` in `{type}`: with `__hash__` alone, two objects are never "
-                "equal"
-            ).format(type=kind.__name__)
-        return _("pass the same object, or define `__eq__` and `__hash__` in `{type}`").format(type=kind.__name__)
-    return _("pass the same object, or make `__eq__` and `__hash__` of `{type}` agree for equal contents").format(
-        type=kind.__name__
-    )
+            return (
+                f"pass the same object, or define `__eq__` in `{kind.__name__}`: with `__hash__` alone, two objects "
+                "are never equal"
+            )
+        return f"pass the same object, or define `__eq__` and `__hash__` in `{kind.__name__}`"
+    return f"pass the same object, or make `__eq__` and `__hash__` of `{kind.__name__}` agree for equal contents"

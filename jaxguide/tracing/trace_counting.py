@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.jaxpr.arguments import require_function, require_jit
 from jaxguide.jaxpr.value_words import describe
@@ -68,10 +67,8 @@ def _require_calls(calls: Any) -> None:
     wrong = [one for one in calls if not _is_call(one)] if many else [calls]
     if wrong:
         raise TypeError(
-            _(
-                "`trace_counts` needs a tuple of positional arguments and a dict of keyword arguments for each call, "
-                "but got {got}: write `trace_counts(f, [((x,), {{}}), ((y,), {{}})])`."
-            ).format(got=describe(wrong[0]))
+            "`trace_counts` needs a tuple of positional arguments and a dict of keyword arguments for each call, "
+            f"but got {describe(wrong[0])}: write `trace_counts(f, [((x,), {{}}), ((y,), {{}})])`."
         )
 
 

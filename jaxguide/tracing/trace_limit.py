@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line
 from jaxguide.compat.debug_flags import DISABLE_JIT, is_on
@@ -85,10 +85,8 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise TypeError(
-            _(
-                "`max_traces` needs the number of traces to allow, 0 or more, but got {got}: write "
-                "`@max_traces(1)` above the function."
-            ).format(got=describe(n))
+            f"`max_traces` needs the number of traces to allow, 0 or more, but got {describe(n)}: write "
+            "`@max_traces(1)` above the function."
         )
     allowed = int(n)
 
@@ -108,14 +106,12 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def _require_one_function(n: int, given: tuple[Any, ...]) -> None:
     if len(given) == 1 and callable(given[0]) and not isinstance(given[0], type):
         return
-    got = _("nothing") if not given else describe(given[0])
+    got = "nothing" if not given else describe(given[0])
     if len(given) > 1:
         got = plural("{count} argument", "{count} arguments", len(given))
     raise TypeError(
-        _(
-            "`@max_traces({n})` decorates one function or method, but got {got}: write it above the `def`, or "
-            "`limited = max_traces({n})(f)`, and call the result like `f`."
-        ).format(n=n, got=got)
+        f"`@max_traces({n})` decorates one function or method, but got {got}: write it above the `def`, or "
+        f"`limited = max_traces({n})(f)`, and call the result like `f`."
     )
 
 
@@ -142,12 +138,12 @@ class _Limit:
             return None
         counted = plural("{count} time", "{count} times", count)
         allowed = plural("{count} is allowed", "{count} are allowed", self._allowed)
-        message = _("{name} was traced {counted}; {allowed}.")
+        message = "{name} was traced {counted}; {allowed}."
         message = message.format(name=self.name, counted=counted, allowed=allowed)
         if count == 1:
             return TooManyTracesError(message)
         retrace = Retrace(self.name, line or calling_line(), tuple(self._differences(new)))
-        advice = _("What to do: {remedy}.").format(remedy=retrace.remedy)
+        advice = f"What to do: {retrace.remedy}."
         return TooManyTracesError(f"{message} {retrace} {advice}", retrace)
 
     def _differences(self, new: tuple[Signature, Signature | None]) -> list[Difference]:
@@ -160,23 +156,23 @@ class _Limit:
             return found
         found = closest_differences(whole, [one for _call, one in earlier if one is not None])
         if not found:
-            twice = _(
+            twice = (
                 "its call is the same: its body runs more than once in one trace, the previous trace failed, or "
                 "JAX's caches were cleared"
             )
-            return [Difference(twice, _("allow more traces, or limit the jitted function that calls it"))]
-        part = _("it is part of {whole}, where {reason}")
+            return [Difference(twice, "allow more traces, or limit the jitted function that calls it")]
+        part = "it is part of {whole}, where {reason}"
         return [Difference(part.format(whole=whole.function.name, reason=text), remedy) for text, remedy in found]
 
 
 def _in_another_place(old: Signature | None, new: Signature | None) -> Difference:
     if old is None:
-        words = _("it was jitted by itself and is now part of {whole}")
+        words = "it was jitted by itself and is now part of {whole}"
     else:
-        words = _("it was part of {whole} and is now jitted by itself")
+        words = "it was part of {whole} and is now jitted by itself"
     whole = old or new
     assert whole is not None
-    remedy = _("allow one trace for each jitted function that calls it, or limit those functions instead")
+    remedy = "allow one trace for each jitted function that calls it, or limit those functions instead"
     return Difference(words.format(whole=whole.function.name), remedy)
 
 
@@ -272,11 +268,9 @@ class _LimitedWrapper(_Limited):
             self._error = self._limit.add(call, line=calling_line(self._caller)) or self._error
         elif package is not None:
             self._error = TypeError(
-                _(
-                    "`max_traces` cannot count the traces of {name}: it was traced inside {package}, and which Python "
-                    "function in it is yours was not found. Write `@max_traces(n)` directly above the `def`, below "
-                    "what jits it."
-                ).format(name=self._limit.name, package=package)
+                f"`max_traces` cannot count the traces of {self._limit.name}: it was traced inside {package}, and "
+                "which Python function in it is yours was not found. Write `@max_traces(n)` directly above the `def`, "
+                "below what jits it."
             )
 
 

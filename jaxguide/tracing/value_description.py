@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.jaxpr.value_words import array_type, describe_object
 
 _LIMIT = 60
@@ -73,7 +72,7 @@ def _array(value: Any) -> Seen:
 def _type(value: Any) -> str:
     try:
         weak = isinstance(value, jax.Array) and getattr(jax.typeof(value), "weak_type", False)
-        return _("{type} weak").format(type=array_type(value)) if weak else array_type(value)
+        return f"{array_type(value)} weak" if weak else array_type(value)
     except Exception:
         return str(jax.typeof(value))
 

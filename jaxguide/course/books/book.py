@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, bound_names, global_names, left_out, needed, statements
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
@@ -168,7 +167,7 @@ def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exerci
     target = declaration.options["target"]
     name = target if isinstance(target, str) else getattr(target, "__name__", "?")
     if name not in exercises:
-        message = _("the check `{check}` is for the exercise `{name}`, which is not in this book")
+        message = "the check `{check}` is for the exercise `{name}`, which is not in this book"
         raise AuthorError(
             path, function_line(declaration), message.format(check=declaration.function.__name__, name=name)
         )
@@ -178,7 +177,7 @@ def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exerci
 def _add_reveal(path: Path, declaration: Declaration, exercises: Mapping[str, Exercise]) -> None:
     exercise = _target(path, declaration, exercises)
     if not exercise.is_prediction:
-        message = _("`@reveal` needs a prediction, but `{name}` is an ordinary exercise")
+        message = "`@reveal` needs a prediction, but `{name}` is an ordinary exercise"
         raise AuthorError(path, function_line(declaration), message.format(name=exercise.name))
     exercise.reveal = declaration.function
 
@@ -190,8 +189,8 @@ def _finish(exercise: Exercise, seems_unchecked: bool) -> None:
         return
     message = ""
     if exercise.is_prediction and exercise.reveal is None:
-        message = _("the prediction `{name}` has no `@reveal` in a check cell")
+        message = "the prediction `{name}` has no `@reveal` in a check cell"
     elif not exercise.is_prediction and not exercise.checks:
-        message = _("`{name}` has no visible check; add a check cell below it")
+        message = "`{name}` has no visible check; add a check cell below it"
     if message:
         raise AuthorError(exercise.path, exercise.line, message.format(name=exercise.name))

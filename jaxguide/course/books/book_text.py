@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import (
     BOOK_KINDS,
@@ -58,7 +57,7 @@ def read_tasks(path: Path, cells: Sequence[PercentCell]) -> list[Task]:
             with mistakes.noted():
                 task = _task(path, cell, above[cell.line])
                 if task.name in tasks:
-                    message = _("the exercise `{name}` is defined twice")
+                    message = "the exercise `{name}` is defined twice"
                     raise AuthorError(path, task.line, message.format(name=task.name))
                 tasks[task.name] = task
     mistakes.tell()
@@ -75,14 +74,14 @@ def _exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, ast.
     marked = [(n, d) for n in functions for d in n.decorator_list if decorator_name(d) in _EXERCISE_DECORATORS]
     if len(marked) != 1:
         line = cell.line if len(marked) < 2 else decorator_line(marked[1][0], cell)
-        message = _(
+        message = (
             "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}. "
             "Instead of a variable or a class, which are not supported, ask for a function that returns or uses it"
         )
         raise AuthorError(path, line, message.format(count=len(marked)))
     node = marked[0][0]
     if node.name in RESERVED:
-        message = _("`{name}` is a reserved name; give the exercise another")
+        message = "`{name}` is a reserved name; give the exercise another"
         raise AuthorError(path, decorator_line(node, cell), message.format(name=node.name))
     return marked[0]
 
@@ -119,7 +118,7 @@ def _options(path: Path, cell: PercentCell, decorator: ast.expr) -> dict[str, An
         try:
             value = ast.literal_eval(keyword.value)
         except (ValueError, TypeError):
-            message = _("write out the arguments of `@{name}`: they are read without running the book")
+            message = "write out the arguments of `@{name}`: they are read without running the book"
             raise AuthorError(path, cell.line + keyword.value.lineno, message.format(name=name)) from None
         given[keyword.arg or "**"] = tuple(value) if isinstance(value, list) else value
     try:
@@ -149,9 +148,9 @@ def check_whole(task: Task) -> None:
     message = _about_points(task)
     lists = (task.hints, task.reproduces)
     if not all(type(texts) is tuple and all(isinstance(text, str) for text in texts) for texts in lists):
-        message = _("`hints` and `reproduces` of `{name}` must be lists of texts")
+        message = "`hints` and `reproduces` of `{name}` must be lists of texts"
     elif task.is_prediction and task.signature != "()":
-        message = _("the prediction `{name}` must take no arguments")
+        message = "the prediction `{name}` must take no arguments"
     if message:
         words = {"points": repr(task.points), "keeps": repr(task.keeps), "most": f"{MOST_KEEPS:g}"}
         raise AuthorError(task.path, task.line, message.format(name=task.name, **words))
@@ -159,9 +158,9 @@ def check_whole(task: Task) -> None:
 
 def _about_points(task: Task) -> str:
     if not is_number(task.points) or task.points < 0:
-        return _("the points of `{name}` must be a number, 0 or more, but are {points}")
+        return "the points of `{name}` must be a number, 0 or more, but are {points}"
     if not is_number(task.keeps) or not 0 <= task.keeps <= MOST_KEEPS:
-        return _("`keeps` of `{name}` must be a share of its points from 0 to {most}, but is {keeps}")
+        return "`keeps` of `{name}` must be a share of its points from 0 to {most}, but is {keeps}"
     return ""
 
 

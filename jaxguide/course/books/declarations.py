@@ -6,7 +6,6 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import is_number
 from jaxguide.course.exercise import AuthorError, Check
@@ -32,18 +31,18 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
     options, line = declaration.options, function_line(declaration)
     stage = options["stage"]
     if stage not in STAGES[2:]:
-        message = _("`{stage}` is not a stage; the stages are {stages}")
+        message = "`{stage}` is not a stage; the stages are {stages}"
         raise AuthorError(path, line, message.format(stage=stage, stages=", ".join(STAGES[2:])))
     kind = options["kind"] or ("observed" if stage in _SEEN_STAGES or _observes(declaration.function) else "value")
     if kind not in list(Kind):
-        message = _("`{kind}` is not a kind of check; the kinds are {kinds}")
+        message = "`{kind}` is not a kind of check; the kinds are {kinds}"
         raise AuthorError(path, line, message.format(kind=kind, kinds=", ".join(Kind)))
     fact = (inspect.getdoc(declaration.function) or "").split("\n\n")[0].replace("\n", " ")
     if not fact:
-        message = _("the check `{name}` has no docstring; add one that states the fact that it checks")
+        message = "the check `{name}` has no docstring; add one that states the fact that it checks"
         raise AuthorError(path, line, message.format(name=declaration.function.__name__))
     if not is_number(options["weight"]) or options["weight"] <= 0:
-        message = _("the weight of the check `{name}` must be a number above 0, but is {weight}")
+        message = "the weight of the check `{name}` must be a number above 0, but is {weight}"
         words = {"name": declaration.function.__name__, "weight": repr(options["weight"])}
         raise AuthorError(path, line, message.format(**words))
     required = options["required"]
@@ -84,6 +83,6 @@ def add_check(checks: list[Check], check: Check) -> None:
         AuthorError: the exercise already has a check with this name.
     """
     if any(other.name == check.name for other in checks):
-        message = _("the check `{name}` is defined twice for one exercise")
+        message = "the check `{name}` is defined twice for one exercise"
         raise AuthorError(check.path, check.line, message.format(name=check.name))
     checks.append(check)

@@ -18,7 +18,6 @@ from typing import Any
 
 from jaxguide import compat
 from jaxguide.base.files import find_kept, keep, kept_place
-from jaxguide.base.text import _
 from jaxguide.course import author
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course, load_course, unlisted_files_told
@@ -82,7 +81,7 @@ class _Run:
         except subprocess.TimeoutExpired:
             return False
         if not self._found.is_file():
-            message = _("Python ended with status {status} while the book ran")
+            message = "Python ended with status {status} while the book ran"
             raise AuthorError(self.path, 1, message.format(status=status))
         if (found := json.loads(self._found.read_bytes())) is not None:
             raise AuthorError(self.path, found["line"], found["message"])

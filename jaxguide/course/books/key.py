@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.slices import global_names
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
@@ -63,17 +62,17 @@ def _add_input(path: Path, cell: PercentCell, function: Any, book: Book) -> None
     name = getattr(function, "__name__", "")
     nodes = [n for n in ast.parse(cell.source).body if isinstance(n, ast.FunctionDef) and n.name == name]
     if not nodes:
-        message = _("`@input` belongs on a function that is defined in a cell")
+        message = "`@input` belongs on a function that is defined in a cell"
         raise AuthorError(path, cell.line + 1, message)
     source = function_source(cell, nodes[-1], name)
     if len(source) > SOURCE_LIMIT:
-        message = _("the input `{name}` has {count} characters of source, but at most {most} go to a submission")
+        message = "the input `{name}` has {count} characters of source, but at most {most} go to a submission"
         words = message.format(name=name, count=len(source), most=SOURCE_LIMIT)
         raise AuthorError(path, cell.line + nodes[-1].lineno, words)
     reads = global_names(source) - {name} - vars(builtins).keys()
     unknown = sorted(reads - {bound for statement in book.given for bound in statement.binds})
     if unknown:
-        message = _(
+        message = (
             "the input `{name}` reads {names}, which the book does not define; only the input's own source goes to a "
             "submission, so define or import it inside"
         )
@@ -92,7 +91,7 @@ def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], e
         if declaration.role == "hidden":
             check = make_check(path, declaration, is_hidden=True)
             if any(check.name == other.name for other in exercise.checks):
-                message = _("the hidden check `{name}` has the same name as a visible check")
+                message = "the hidden check `{name}` has the same name as a visible check"
                 raise AuthorError(path, check.line, message.format(name=check.name))
             add_check(hidden, check)
     marks = {d.options["mutant"]: d.options["because"] for d in declarations if d.role == "equivalent"}

@@ -4,7 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, first_line_of, needed, statements
 from jaxguide.course.books.book_text import DECORATORS, PLANTED_DECORATORS, other_decorators
 from jaxguide.course.books.outline import Lesson
@@ -23,7 +22,7 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     """
     if not path.exists():
         names = ", ".join(f"`{task.name}`" for task in lesson.exercises)
-        message = _("the key of {book} is missing; it must have a cell for each of its exercises: {names}")
+        message = "the key of {book} is missing; it must have a cell for each of its exercises: {names}"
         raise AuthorError(path, 1, message.format(book=lesson.path.name, names=names))
     every_cell = parse_cells(path, None)
     check_syntax(path, every_cell, "[markdown]")
@@ -34,16 +33,16 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
         if marked:
             raise without_a_title(path, marked[0].line)
         if cell.kind and cell.kind not in lesson.exercise_names:
-            message = _("the key has a cell for `{name}`, but the book `{book}` has no such exercise")
+            message = "the key has a cell for `{name}`, but the book `{book}` has no such exercise"
             raise AuthorError(path, cell.line, message.format(name=cell.kind, book=lesson.path.name))
         if cell.kind in seen:
-            raise AuthorError(path, cell.line, _("the key has two cells for `{name}`").format(name=cell.kind))
+            raise AuthorError(path, cell.line, f"the key has two cells for `{cell.kind}`")
         seen |= {cell.kind} - {""}
     mistakes = Mistakes()
     for task in lesson.exercises:
         with mistakes.noted():
             if task.name not in seen:
-                message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
+                message = "the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there"
                 raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
     mistakes.tell()
     return cells
@@ -51,7 +50,7 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
 
 def without_a_title(path: Path, line: int) -> AuthorError:
     """Return the error for an answer or check in a cell without a title."""
-    message = _("an answer or check is in a cell without a title; title the cell `# %% name_of_the_exercise`")
+    message = "an answer or check is in a cell without a title; title the cell `# %% name_of_the_exercise`"
     return AuthorError(path, line, message)
 
 
@@ -64,7 +63,7 @@ def right_answers(path: Path, lesson: Lesson, name: str) -> list[str]:
     try:
         planted = {cell.kind: planted_in(path, cell) for cell in key_cells(path, lesson) if cell.kind}[name]
     except SyntaxError as error:  # an error that parsing does not find, such as two parameters with one name
-        raise AuthorError(path, 1, _("syntax error: {error}").format(error=error.msg)) from None
+        raise AuthorError(path, 1, f"syntax error: {error.msg}") from None
     return [one.source for one in (*planted["answer"], *planted["alternative"])]
 
 
@@ -153,11 +152,11 @@ def _is_authors(source: str) -> bool:
 def _check_planted(path: Path, cell: PercentCell, planted: dict[str, list[Planted]]) -> None:
     answers = planted["answer"]
     if len(answers) != 1 or answers[0].name != cell.kind:
-        message = _("the cell of `{name}` needs exactly one function `{name}` with `@answer`")
+        message = "the cell of `{name}` needs exactly one function `{name}` with `@answer`"
         raise AuthorError(path, cell.line, message.format(name=cell.kind))
     seen: set[str] = set()
     for one in [*planted["wrong"], *planted["alternative"]]:
         if one.name in seen:
-            message = _("two answers in the key of `{exercise}` are named `{name}`")
+            message = "two answers in the key of `{exercise}` are named `{name}`"
             raise AuthorError(path, one.line, message.format(exercise=cell.kind, name=one.name))
         seen.add(one.name)

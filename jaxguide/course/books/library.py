@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxguide.base.text import _
 from jaxguide.course.books.book_text import read_lesson
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
@@ -70,7 +69,7 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
         for path in sorted(where.solutions.glob("*.py")) if keys else []:
             with mistakes.noted():
                 if path.stem not in {book.stem for book in paths}:
-                    message = _("this key has no book: {book} is missing").format(book=where.exercises / path.name)
+                    message = f"this key has no book: {where.exercises / path.name} is missing"
                     raise AuthorError(path, 1, message)
         for topic, book in books.items() if keys else []:
             with mistakes.noted(), unlisted_files_told(where, settings):
@@ -90,7 +89,7 @@ def unlisted_files_told(where: CourseFolders, settings: CourseSettings) -> Itera
                 name = path.relative_to(where.exercises).as_posix()
                 is_named = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", str(error.__cause__))
                 if is_named and name not in settings.files and path.is_file():
-                    message = _("{message}; list it under `files` in {settings}")
+                    message = "{message}; list it under `files` in {settings}"
                     said = message.format(message=error.message.rstrip("."), settings=where.settings_file.name)
                     raise AuthorError(error.path, error.line, said) from error.__cause__
         raise
@@ -112,7 +111,7 @@ def _opened(folder: Path | None) -> tuple[CourseFolders, CourseSettings, list[Pa
     """Return a course's folders, its settings, and the paths of its books in order."""
     where = course_folders(folder)
     if not any(where.exercises.glob("*.py")):
-        raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
+        raise AuthorError(where.exercises, 1, "there is no book (*.py) in this folder")
     settings = read_settings(where.top)
     if settings.files:  # books run in a folder of their own, see `beside_files`
         where = course_folders(where.top.absolute())

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.course.books.folders import CourseFolders
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.identity import identity_of_folder
@@ -87,7 +86,7 @@ class Outline:
         """
         found = self.exercises.get(name)
         if found is None:
-            message = _("There is no exercise `{name}`.").format(name=name)
+            message = f"There is no exercise `{name}`."
             raise UnknownName(message + did_you_mean(name, list(self.exercises)))
         return found
 
@@ -98,7 +97,7 @@ class Outline:
             UnknownName: there is no such lesson; the message suggests a similar name.
         """
         if name not in self.books:
-            message = _("There is no lesson `{name}`.").format(name=name)
+            message = f"There is no lesson `{name}`."
             raise UnknownName(message + did_you_mean(name, list(self.books)))
         return self.books[name]
 
@@ -118,7 +117,7 @@ def check_unique(books: Mapping[str, Lesson]) -> None:
         for exercise in book.exercises:
             if exercise.name in seen:
                 other = seen[exercise.name]
-                message = _("`{name}` is already an exercise in {path}:{line}; names are unique across the course")
+                message = "`{name}` is already an exercise in {path}:{line}; names are unique across the course"
                 raise AuthorError(
                     exercise.path,
                     exercise.line,

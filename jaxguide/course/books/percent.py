@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError, Mistakes
 
 BOOK_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
@@ -64,13 +63,13 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise AuthorError(path, 1, _("cannot be read: {error}").format(error=error)) from None
+        raise AuthorError(path, 1, f"cannot be read: {error}") from None
     cells = []
     for title, source, line in split_cells(text):
         if line == 0:
-            raise AuthorError(path, 1, _("there is text before the first cell; start the file with `# %%`"))
+            raise AuthorError(path, 1, "there is text before the first cell; start the file with `# %%`")
         if kinds is not None and title not in kinds:
-            message = _(
+            message = (
                 "`# %% {title}` is not a kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
             )
             raise AuthorError(path, line, message.format(title=title))
@@ -102,7 +101,7 @@ def check_syntax(path: Path, cells: Iterable[PercentCell], prose: str) -> None:
 def _check_prose(path: Path, cell: PercentCell) -> None:
     for offset, text in enumerate(cell.source.split("\n"), 1):
         if text and not text.startswith("#"):
-            raise AuthorError(path, cell.line + offset, _("a line of prose must start with `#`"))
+            raise AuthorError(path, cell.line + offset, "a line of prose must start with `#`")
 
 
 def parse_code(path: Path, cell: PercentCell) -> ast.Module:
@@ -114,9 +113,9 @@ def parse_code(path: Path, cell: PercentCell) -> ast.Module:
     try:
         return ast.parse(cell.source)
     except SyntaxError as error:
-        message = _("syntax error: {error}")
+        message = "syntax error: {error}"
         if cell.kind == "exercise" and not re.search(r"^\s*(def|@)", cell.source, re.MULTILINE):
-            message = _("an exercise is a Python function; free text is not supported: ask for a value or a choice")
+            message = "an exercise is a Python function; free text is not supported: ask for a value or a choice"
         raise AuthorError(path, cell.line + (error.lineno or 1), message.format(error=error.msg)) from None
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.files import write_whole
-from jaxguide.base.text import _
 
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
 
-from jaxguide.base.text import plural, translated
+from jaxguide.base.text import plural
 from jaxguide.course.exercise import Task
 
 _METADATA = {
@@ -67,7 +66,7 @@ if importlib.util.find_spec("jaxguide") is None:
 
 def install_cell() -> str:
     """Return the source of the cell that installs the package if it is missing."""
-    words = _("This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.")
+    words = "This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere."
     return f"# {words}\n{_INSTALL}"
 
 
@@ -144,7 +143,7 @@ def printable_source(exercise: Task) -> str:
 
 
 def _heading(exercise: Task) -> str:
-    title = translated(exercise.title)
-    title = title if exercise.is_prediction else _("Exercise: {title}").format(title=title)
+    title = exercise.title
+    title = title if exercise.is_prediction else f"Exercise: {title}"
     points = plural("{count} point", "{count} points", exercise.points)
     return f"# {title} ({points})"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural, translated
+from jaxguide.base.text import plural
 from jaxguide.course.cards.shown import written
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Outcome, Verdict, about
@@ -65,7 +65,7 @@ def content_of(
     failure = result.first_failure
     content = Content(
         badge=exercise_badge(result),
-        title=clean(translated(result.title), 200) or clean(result.name, 100),
+        title=clean(result.title, 200) or clean(result.name, 100),
         name=clean(result.name, 100),
         counts=" · ".join(filter(None, [counts_of(result), _what_is_required(result)])),
         checks=tuple(
@@ -79,7 +79,7 @@ def content_of(
         printed=_printed(result.printed + result.hidden_printed),
     )
     if result.verdict is Verdict.NOT_ATTEMPTED:
-        start = _("Write your answer in `{name}`, down to its `return`. Then check again.").format(name=content.name)
+        start = f"Write your answer in `{content.name}`, down to its `return`. Then check again."
         content = dataclasses.replace(content, message=clean(result.note, 600) or start)
     elif is_prediction(result):
         content = dataclasses.replace(content, pair=_guess_and_truth(result), message=_guess_message(result))
@@ -88,7 +88,7 @@ def content_of(
     else:
         content = dataclasses.replace(content, message=clean(result.note, 600))
     if result.hint and result.verdict is not Verdict.PASSED:
-        content = dataclasses.replace(content, hint=CardRow(_("Next"), clean(result.hint, 600)))
+        content = dataclasses.replace(content, hint=CardRow("Next", clean(result.hint, 600)))
     return content
 
 
@@ -106,13 +106,13 @@ def is_prediction(result: ExerciseResult) -> bool:
 def exercise_badge(result: ExerciseResult) -> Badge:
     """Return the badge of an exercise; it claims no more than the checks that ran."""
     if is_prediction(result):
-        word = _("Your guess is in")
+        word = "Your guess is in"
         return Badge("✓", "+", word, "good") if _is_right_guess(result) else Badge("≠", "!", word, "partly")
     if result.verdict is Verdict.PASSED:
         hidden = any(check.hidden for check in result.checks)
-        return _badge(result.verdict, _("All checks passed") if hidden else about(result.verdict).of_exercise)
+        return _badge(result.verdict, "All checks passed" if hidden else about(result.verdict).of_exercise)
     if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
-        return Badge("✗", "x", _("Python cannot read your code"), "bad")
+        return Badge("✗", "x", "Python cannot read your code", "bad")
     return _badge(result.verdict, about(result.verdict).of_exercise)
 
 
@@ -163,40 +163,40 @@ def _what_is_required(result: ExerciseResult) -> str:
     missed = next((check for check in failed if not check.passed), None)
     if missed is None or result.score or not any(check.passed for check in result.checks):
         return ""
-    return _("no points without this one: {fact}").format(fact=_fact(missed))
+    return f"no points without this one: {_fact(missed)}"
 
 
 def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
-    got, compared, expected = (clean(translated(t), 600) for t in (check.got, check.compared, check.expected))
-    returned = CardRow(_("Got"), got, code=True) if got else None
+    got, compared, expected = (clean(t, 600) for t in (check.got, check.compared, check.expected))
+    returned = CardRow("Got", got, code=True) if got else None
     pair = [returned] if returned and not compared else []
-    pair += [CardRow(clean(check.label, 60) or _("Compared"), compared, code=True)] if compared else []
-    pair += [CardRow(_("Expected"), expected, code=True)] if expected else []
-    message = clean(translated(check.message), 1000) or note
+    pair += [CardRow(clean(check.label, 60) or "Compared", compared, code=True)] if compared else []
+    pair += [CardRow("Expected", expected, code=True)] if expected else []
+    message = clean(check.message, 1000) or note
     error = _error_row(check.error, message) if check.error else None
     behind = _behind(check)
-    failed = _("Failed: {fact}") if check.verdict is Verdict.FAILED else _("While checking: {fact}")
+    failed = "Failed: {fact}" if check.verdict is Verdict.FAILED else "While checking: {fact}"
     return dataclasses.replace(
         content,
         failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
         message=message,
-        on=CardRow(_("Input"), clean(translated(check.on), 200)) if check.on and not check.call else None,
-        call=CardRow(_("Call"), clean(check.call, 600), code=True) if check.call else None,
+        on=CardRow("Input", clean(check.on, 200)) if check.on and not check.call else None,
+        call=CardRow("Call", clean(check.call, 600), code=True) if check.call else None,
         got=returned if compared else None,
         pair=tuple(pair),
         error=error,
-        idea=clean(translated(check.idea), 600),
-        misconceptions=CardRow(_("What it does"), behind) if behind else None,
+        idea=clean(check.idea, 600),
+        misconceptions=CardRow("What it does", behind) if behind else None,
     )
 
 
 def _fact(check: CheckResult) -> str:
-    return clean(translated(check.fact) or check.name, 300)
+    return clean(check.fact or check.name, 300)
 
 
 def _behind(check: CheckResult) -> str:
     """Return what planted wrong answers do that fail in the same way, in the author's sentences."""
-    return clean(_(" Or: ").join(translated(one) for one in check.says), 300)
+    return clean(" Or: ".join(one for one in check.says), 300)
 
 
 def _error_row(error: ErrorInfo, message: str) -> CardRow | None:
@@ -206,18 +206,18 @@ def _error_row(error: ErrorInfo, message: str) -> CardRow | None:
         said = ""
     place = ""
     if error.line is not None:
-        place = _("line {line}").format(line=error.line)
+        place = f"line {error.line}"
         source = clean(error.source, 300)
         place += f": `{source}`" if source else ""
     if not said:
-        return CardRow(_("Your code"), place) if place else None
-    return CardRow(_("Error"), "\n".join([said, *([_("Your code, {place}").format(place=place)] if place else [])]))
+        return CardRow("Your code", place) if place else None
+    return CardRow("Error", "\n".join([said, *([f"Your code, {place}"] if place else [])]))
 
 
 def _guess_and_truth(result: ExerciseResult) -> tuple[CardRow, ...]:
     return (
-        CardRow(_("Your guess"), clean(result.note, 400), code=True),
-        CardRow(_("JAX gives"), written(result.reveal), code=True),
+        CardRow("Your guess", clean(result.note, 400), code=True),
+        CardRow("JAX gives", written(result.reveal), code=True),
     )
 
 
@@ -227,8 +227,8 @@ def _is_right_guess(result: ExerciseResult) -> bool:
 
 def _guess_message(result: ExerciseResult) -> str:
     if _is_right_guess(result):
-        return _("Your guess was right. It is locked now.")
-    return _("Your guess is locked now. Compare the two: what made the difference?")
+        return "Your guess was right. It is locked now."
+    return "Your guess is locked now. Compare the two: what made the difference?"
 
 
 def _printed(text: str) -> CardRow | None:
@@ -236,4 +236,4 @@ def _printed(text: str) -> CardRow | None:
     if lines == [""]:
         return None
     more = ["…"] if len(lines) > 10 else []
-    return CardRow(_("Your code printed"), "\n".join([*lines[:10], *more]), code=True)
+    return CardRow("Your code printed", "\n".join([*lines[:10], *more]), code=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.cards.content import Badge, CardRow, Content, counts_of, exercise_badge, is_prediction
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
@@ -100,7 +100,7 @@ def _first_rows(content: Content, layout: Layout) -> Iterator[tuple[Text, Text]]
         yield _row(content.error, layout)
     why = " ".join(part for part in (content.message, content.idea) if part)
     if why:
-        label = _("Why") if content.failed else ""
+        label = "Why" if content.failed else ""
         yield layout.text(label, style="bold"), layout.text(why)
     if content.misconceptions:
         yield _row(content.misconceptions, layout)
@@ -150,7 +150,7 @@ class LessonSummary:
         total = len(self.results)
         done = sum(result.verdict is Verdict.PASSED for result in self.results)
         waiting = sum(result.verdict is Verdict.NOT_ATTEMPTED for result in self.results)
-        words = [_("{done} of {total} exercises: visible checks passed.").format(done=done, total=total)]
+        words = [f"{done} of {total} exercises: visible checks passed."]
         if waiting:
             words.append(plural("{count} not started.", "{count} not started.", waiting))
         return " ".join(words)

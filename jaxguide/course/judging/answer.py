@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import Request, Step, evaluate
 from jaxguide.course.judging.values import Data, to_data
@@ -36,9 +35,7 @@ class Answer(ABC):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            message = _(
-                "`answer.{name}` is not supported; for a derivative, use `answer.grad()` or `answer.sum.grad()`"
-            )
+            message = "`answer.{name}` is not supported; for a derivative, use `answer.grad()` or `answer.sum.grad()`"
             raise AttributeError(message.format(name=name))
 
     @property

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.literals import CUT, in_line, shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, children_of
@@ -235,7 +234,7 @@ def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
     if isinstance(reply, Observation):
         if value is reply:
             return ValueOrigin((call,), "")
-        for part, label in ((reply.lines, _("Printed")), (reply.warnings, _("Warnings"))):
+        for part, label in ((reply.lines, "Printed"), (reply.warnings, "Warnings")):
             if value is part:
                 return ValueOrigin((call,), None, label)
     whole = call.value

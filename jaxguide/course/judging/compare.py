@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.literals import shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, children_of, describe_type
 from jaxguide.course.verdict import CheckFailed
@@ -29,22 +28,20 @@ class Mismatch(CheckFailed):
 def reject_missing(got: Data, path: str = RESULT) -> None:
     """Reject a missing value: None after a forgotten `return`, the stub's `...`, or anything that is not data."""
     if got is None and path != RESULT:
-        raise CheckFailed(_("The value{where} is None.").format(where=_where(path)))
+        raise CheckFailed(f"The value{_where(path)} is None.")
     if got is None:
-        raise CheckFailed(_("Your function returned None. Is the `return` missing?"))
+        raise CheckFailed("Your function returned None. Is the `return` missing?")
     if not isinstance(got, Unsupported):
         return
     if path != RESULT:
-        message = _("The value{where} is {what}, and a check cannot look inside it.")
+        message = "The value{where} is {what}, and a check cannot look inside it."
         raise CheckFailed(message.format(where=_where(path), what=describe_type(got)))
     if got.type_name == "ellipsis":
-        raise CheckFailed(_("Your function returned `...`: the stub is still there."))
+        raise CheckFailed("Your function returned `...`: the stub is still there.")
     if got.type_name == "function":
-        message = _("Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?")
+        message = "Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?"
         raise CheckFailed(message)
-    raise CheckFailed(
-        _("Your function returned {what}, and a check cannot look inside it.").format(what=describe_type(got))
-    )
+    raise CheckFailed(f"Your function returned {describe_type(got)}, and a check cannot look inside it.")
 
 
 def compare(
@@ -85,7 +82,7 @@ def compare(
         elif isinstance(expected, ArrayData) or _is_number(expected):
             _compare_arrays(got, expected, path, message, rtol, atol, weak_type, exact)
         elif type(got) is not type(expected) or got != expected:
-            raise CheckFailed(message or _("The value{where} is not the expected one.").format(where=_where(path)))
+            raise CheckFailed(message or f"The value{_where(path)} is not the expected one.")
     except CheckFailed as failure:
         index = _first_difference(got, expected, rtol, atol, exact)
         raise Mismatch(failure.message, path, got, expected, index) from None
@@ -96,7 +93,7 @@ def _is_number(data: Data) -> bool:
 
 
 def _where(path: str) -> str:
-    return _(" at `{path}`").format(path=shortened(path)) if path not in (RESULT, DERIVED) else ""
+    return f" at `{shortened(path)}`" if path not in (RESULT, DERIVED) else ""
 
 
 def _same_structure(got: Data, expected: Data, path: str) -> None:
@@ -106,17 +103,15 @@ def _same_structure(got: Data, expected: Data, path: str) -> None:
     )
     names = [name for name, _child in children_of(expected)]
     if not same_kind or [name for name, _child in children_of(got)] != names:
-        text = _("The structure{where} is {got}; expected {expected}.").format(
-            where=_where(path), got=_describe_tree(got), expected=_describe_tree(expected)
-        )
+        text = f"The structure{_where(path)} is {_describe_tree(got)}; expected {_describe_tree(expected)}."
         if isinstance(got, kinds) and isinstance(expected, kinds) and len(got) == len(expected):
-            text += " " + _("A list is not a tuple: JAX treats them as different pytrees.")
+            text += " " + "A list is not a tuple: JAX treats them as different pytrees."
         raise CheckFailed(text)
 
 
 def _describe_tree(data: Data) -> str:
     if isinstance(data, dict):
-        return _("a dict with the keys {names}").format(names=_names(data) or _("(none)"))
+        return "a dict with the keys {names}".format(names=_names(data) or "(none)")
     return describe_type(data)
 
 
@@ -133,7 +128,7 @@ def _compare_keys(got: Data, expected: KeyData, path: str, message: str) -> None
     if got.shape != expected.shape:
         raise CheckFailed(_wrong_shape(got.shape, expected.shape, path))
     if got.impl != expected.impl or not np.array_equal(got.bits, expected.bits):
-        raise CheckFailed(message or _("The key{where} is another key.").format(where=_where(path)))
+        raise CheckFailed(message or f"The key{_where(path)} is another key.")
 
 
 def _compare_arrays(
@@ -161,8 +156,8 @@ def _compare_arrays(
     if not close:
         raise CheckFailed(message or _near_value(left, right, rtol, atol, path))
     if weak_type and isinstance(expected, ArrayData) and got.weak_type != expected.weak_type:
-        text = _("Values and dtype{where} are right, but the type is {got} and should be {expected}.")
-        words = (_("strong"), _("weak"))
+        text = "Values and dtype{where} are right, but the type is {got} and should be {expected}."
+        words = ("strong", "weak")
         raise CheckFailed(text.format(where=_where(path), got=words[got.weak_type], expected=words[expected.weak_type]))
 
 
@@ -216,17 +211,11 @@ def _widen(array: np.ndarray) -> np.ndarray:
 def _near_shape(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, path: str) -> str:
     where = _where(path)
     if left.size == right.size and _close(left.reshape(right.shape), right, rtol, atol, exact=False):
-        return _("The values{where} are right but the shape is {got}; expected {expected}.").format(
-            where=where, got=left.shape, expected=right.shape
-        )
+        return f"The values{where} are right but the shape is {left.shape}; expected {right.shape}."
     if left.ndim == 2 and left.T.shape == right.shape and _close(left.T, right, rtol, atol, exact=False):
-        return _("The result{where} is transposed: shape {got}; expected {expected}.").format(
-            where=where, got=left.shape, expected=right.shape
-        )
+        return f"The result{where} is transposed: shape {left.shape}; expected {right.shape}."
     if left.ndim > right.ndim and _reduces_to(left, right, rtol, atol):
-        return _("A reduction{where} is missing: shape {got}; expected {expected}.").format(
-            where=where, got=left.shape, expected=right.shape
-        )
+        return f"A reduction{where} is missing: shape {left.shape}; expected {right.shape}."
     return _wrong_shape(left.shape, right.shape, path)
 
 
@@ -244,16 +233,16 @@ def _reduces_to(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: f
 def _near_value(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, path: str) -> str:
     where = _where(path)
     if left.dtype.kind in "fc" and not np.all(np.isfinite(left)) and np.all(np.isfinite(_widen(right))):
-        return _("The result{where} holds NaN or infinity; every value should be finite.").format(where=where)
+        return f"The result{where} holds NaN or infinity; every value should be finite."
     if left.dtype.kind in "iufc" and _close(-_widen(left), right, rtol, atol, exact=False):
-        return _("The sign{where} is wrong: every value is the negative of the expected one.").format(where=where)
+        return f"The sign{where} is wrong: every value is the negative of the expected one."
     if left.ndim == 2 and left.T.shape == right.shape and _close(left.T, right, rtol, atol, exact=False):
-        return _("The result{where} is transposed.").format(where=where)
+        return f"The result{where} is transposed."
     if left.size > 1 and left.ndim and _close(np.sort(left, None), np.sort(right, None), rtol, atol, exact=False):
-        return _("The values{where} are the expected ones in another order.").format(where=where)
+        return f"The values{where} are the expected ones in another order."
     if not where:
-        return _("The values are not the expected ones.")
-    return _("The values{where} are not the expected ones.").format(where=where)
+        return "The values are not the expected ones."
+    return f"The values{where} are not the expected ones."
 
 
 def shape_of(data: Data) -> tuple[int, ...] | None:
@@ -263,19 +252,17 @@ def shape_of(data: Data) -> tuple[int, ...] | None:
 
 
 def _other_kind(got: Data, expected: Data, path: str) -> str:
-    text = _("Expected {expected}{where}, got {got}.")
+    text = "Expected {expected}{where}, got {got}."
     return text.format(expected=describe_type(expected), where=_where(path), got=describe_type(got))
 
 
 def _wrong_shape(got: tuple[int, ...], expected: tuple[int, ...], path: str) -> str:
-    return _("The shape{where} is {got}; expected {expected}.").format(where=_where(path), got=got, expected=expected)
+    return f"The shape{_where(path)} is {got}; expected {expected}."
 
 
 def wrong_dtype(got: Data, expected: str, path: str = RESULT) -> str:
-    text = _("The dtype{where} is {got}; it should be {expected}.").format(
-        where=_where(path), got=describe_type(got), expected=expected
-    )
+    text = f"The dtype{_where(path)} is {describe_type(got)}; it should be {expected}."
     is_numpy = isinstance(got, ArrayData) and got.origin == "numpy"
     if is_numpy and got.dtype.name == "float64" and expected == "float32":
-        text += " " + _("It is a NumPy array, and NumPy computes in float64 where jax.numpy computes in float32.")
+        text += " " + "It is a NumPy array, and NumPy computes in float64 where jax.numpy computes in float32."
     return text

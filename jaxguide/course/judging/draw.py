@@ -7,8 +7,6 @@ import secrets
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
-
 DEFAULT_SEED = 0
 # SQLite integers have 64 bits, and 2**63 seeds are too many to try them all.
 _SEED_BITS = 63
@@ -63,7 +61,7 @@ class Draw:
             ValueError: the dtype needs 64-bit types, and they are off.
         """
         if jax.dtypes.canonicalize_dtype(dtype) != np.dtype(dtype):
-            message = _("`draw.floats` cannot give {dtype}, since 64-bit types are off; turn on `x64` in `course.toml`")
+            message = "`draw.floats` cannot give {dtype}, since 64-bit types are off; turn on `x64` in `course.toml`"
             raise ValueError(message.format(dtype=np.dtype(dtype).name))
         return jax.numpy.asarray(self.numpy(*shape, dtype=dtype))
 

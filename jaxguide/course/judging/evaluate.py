@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import jax
 
 from jaxguide import compat, keys, tracing
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
@@ -237,7 +236,7 @@ def _text_of(error: BaseException) -> str:
 def _without_paths(text: str, paths: Collection[str]) -> str:
     """Replace `file:line` by the line in a message: students do not know the name of a cell's file."""
     for path in paths:
-        text = re.sub(re.escape(path) + r":(\d+)", lambda found: _("line {line}").format(line=found[1]), text)
+        text = re.sub(re.escape(path) + r":(\d+)", lambda found: f"line {found[1]}", text)
     return text
 
 

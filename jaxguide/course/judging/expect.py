@@ -6,7 +6,6 @@ from typing import Any, ParamSpec, TypedDict, Unpack
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.course import ledger
 from jaxguide.course.judging.calls import Observation, ValueOrigin, current_log
 from jaxguide.course.judging.compare import (
@@ -180,7 +179,7 @@ def expect_different(first: Data, second: Any, message: str, **remarks: Unpack[R
         compare(one, other, RESULT, "", 0.0, 0.0, weak_type=False, exact=True)
     except CheckFailed:
         return
-    raise _failure(message, first, show(one), _("different values"), remarks, second)
+    raise _failure(message, first, show(one), "different values", remarks, second)
 
 
 def _require(data: Data, raw: Any, remarks: Remarks) -> None:
@@ -201,9 +200,9 @@ def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", **remarks
     _require(data, got, remarks)
     seen = shape_of(data)
     if seen != shape:
-        text = message or _("The shape is {seen}; expected {shape}.").format(seen=seen, shape=shape)
+        text = message or f"The shape is {seen}; expected {shape}."
         if seen is None and not message:
-            text = _("This is {what}; one array of shape {shape} is expected.")
+            text = "This is {what}; one array of shape {shape} is expected."
             text = text.format(what=describe_type(data), shape=shape)
         raise _property(text, got, data, ("shape", "" if seen is None else str(seen)), str(shape), remarks)
 
@@ -251,8 +250,8 @@ def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: U
         if problem.kind in _MADE_AGAIN:
             clashes = _has_clash(use) if clashes is None else clashes
         if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or clashes):
-            seen, wanted = _in_words(problem.kind), _("each key used once")
-            raise _failure(problem.message, use, seen, wanted, {"label": _("Keys"), **remarks})
+            seen, wanted = _in_words(problem.kind), "each key used once"
+            raise _failure(problem.message, use, seen, wanted, {"label": "Keys", **remarks})
 
 
 # The problems of keys that are made again.
@@ -274,14 +273,14 @@ def _has_clash(use: KeyUse) -> bool:
 def _in_words(kind: str) -> str:
     """Return the kind of a key problem in words for students."""
     said = {
-        "drawn_twice": _("drawn twice"),
-        "parent_used_after_split": _("parent used after split"),
-        "parent_used_after_fold": _("parent used after fold"),
-        "split_twice": _("split twice"),
-        "fold_twice_same_data": _("fold twice same data"),
-        "split_and_fold_mixed": _("split and fold mixed"),
-        "same_key_for_all_rows": _("same key for all rows"),
-        "seed_built_twice": _("seed built twice"),
+        "drawn_twice": "drawn twice",
+        "parent_used_after_split": "parent used after split",
+        "parent_used_after_fold": "parent used after fold",
+        "split_twice": "split twice",
+        "fold_twice_same_data": "fold twice same data",
+        "split_and_fold_mixed": "split and fold mixed",
+        "same_key_for_all_rows": "same key for all rows",
+        "seed_built_twice": "seed built twice",
     }
     return said.get(kind, kind.replace("_", " "))
 
@@ -291,11 +290,11 @@ def expect_raises(observation: Observation, type_name: str, phrase: str = "", **
     """Expect a call to have raised an exception of this class, with this phrase in its message."""
     error = observation.error
     if error is None:
-        message = _("It ran without an error; expected {name}.").format(name=type_name)
+        message = f"It ran without an error; expected {type_name}."
         raise _failure(message, observation, show(observation.value), type_name, remarks)
     if error.type_name != type_name or phrase not in error.message:
         seen, wanted = f"{error.type_name}: {error.message}", f"{type_name}: …{phrase}…" if phrase else type_name
-        raise _failure(_("It raised another error than expected."), observation, seen, wanted, remarks)
+        raise _failure("It raised another error than expected.", observation, seen, wanted, remarks)
 
 
 @_expectation
@@ -320,12 +319,12 @@ def expect_documented(
     if record.compare == "error":
         if not (isinstance(got, Observation) and got.error):
             text = show(got.value if isinstance(got, Observation) else to_data(got))
-            raise _failure(_("It ran without an error."), got, text, f"{record.type_name}", remarks)
+            raise _failure("It ran without an error.", got, text, f"{record.type_name}", remarks)
         expect_raises(got, record.type_name, record.phrase, **remarks)
         return
     shown, data = show(to_data(expected)), to_data(got)
-    as_documented = _("It should give {expected}, as documented.")
-    general = _("It should give {expected}.") if part == "today" else as_documented
+    as_documented = "It should give {expected}, as documented."
+    general = "It should give {expected}." if part == "today" else as_documented
     message = message or general.format(expected=shown)
     _require(data, got, remarks)
     if _size(data) > _RECORD_LIMIT:

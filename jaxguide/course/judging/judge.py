@@ -3,7 +3,6 @@
 import functools
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.course import verdict
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
@@ -281,7 +280,7 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
     live = to_data(exercise.reveal())
     guess = _as_python(guess)
     if type(guess) is not type(live):
-        message = _("Your guess is {got}; it should be {expected}. Nothing is locked yet: guess again.")
+        message = "Your guess is {got}; it should be {expected}. Nothing is locked yet: guess again."
         outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
         return outcome
     outcome.reveal, outcome.note = live, show(guess)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.values import (
     ArrayData,
     Data,
@@ -104,7 +103,7 @@ def _number(value: Any, library: str = "") -> str:
             return f'float("{value}")'
         return f"{'-' if value < 0 else ''}{library}.{'nan' if math.isnan(value) else 'inf'}"
     if isinstance(value, int) and value.bit_length() > _LONGEST_INT_BITS:
-        return _("an int of {bits} bits").format(bits=value.bit_length())
+        return f"an int of {value.bit_length()} bits"
     return repr(value)
 
 
@@ -123,7 +122,7 @@ def _array(data: ArrayData, limit: int, at: Sequence[int] | None) -> str:
     text = f"{describe_type(data)} {_ends(values)}"
     if at is not None:
         index = ", ".join(map(str, at))
-        text += _(", at [{index}]: {element}").format(index=index, element=_element(values[tuple(at)], library))
+        text += f", at [{index}]: {_element(values[tuple(at)], library)}"
     return text
 
 
@@ -228,7 +227,7 @@ def _key(data: KeyData, limit: int) -> str:
     impl = "" if data.impl == "threefry2x32" else f", impl={data.impl!r}"
     if words and len(text := f"jax.random.wrap_key_data({show(bits, limit)}{impl})") <= limit:
         return text
-    return _("{keys} with the bits {bits}").format(keys=describe_type(data), bits=_ends(data.bits))
+    return f"{describe_type(data)} with the bits {_ends(data.bits)}"
 
 
 def _joined(texts: Iterable[str], limit: int) -> str:

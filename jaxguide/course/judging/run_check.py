@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.exercise import Check
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.calls import ValueOrigin, noting_calls
@@ -54,7 +53,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         result.message = error_sentence(failure)
         if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
             result.verdict = Verdict.OUT_OF_MEMORY
-            result.message = _("It asked for more memory than there is.")
+            result.message = "It asked for more memory than there is."
         log.blamed = log.unsettled()
         # The idea behind a check rarely explains an exception, except if the check is about a transformation. If it is
         # hidden, the idea is all that students see.
@@ -77,9 +76,9 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
             raise
         seen = log.evidence(ValueOrigin(log.unsettled(), None), "")
         result.verdict, result.call, result.got = Verdict.FAILED, seen.call or log.last, seen.got
-        result.message = _("What your function returned has another form than the contract asks for.")
+        result.message = "What your function returned has another form than the contract asks for."
         if seen.got == "None":
-            result.message = _("Your function returned None. Is the `return` missing?")
+            result.message = "Your function returned None. Is the `return` missing?"
         result.trouble = _trouble(error, check)
         result.idea = check.idea
         return False
@@ -127,14 +126,14 @@ def error_sentence(failure: StudentError) -> str:
         # As in Python: the exit code is the argument of sys.exit() if it is a number, 0 if it is missing, and else 1.
         said = failure.info.message
         code = "0" if said in ("", "None") else said if re.fullmatch(r"-?\d{1,10}", said) else "1"
-        message = _("Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead.")
+        message = "Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead."
         return message.format(code=code)
     if failure.info.type_name == "KeyboardInterrupt":
-        return _("The check was stopped while your code ran.")
+        return "The check was stopped while your code ran."
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:
-        return _("Your code raised NotImplementedError: this part is not written yet.")
+        return "Your code raised NotImplementedError: this part is not written yet."
     if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:
-        return _("Your code raised EOFError: it asked for input, and nobody types while it is checked.")
+        return "Your code raised EOFError: it asked for input, and nobody types while it is checked."
     if failure.info.type_name == "SyntaxError":
         return f"SyntaxError: {failure.info.message}"
-    return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
+    return f"Your code raised {failure.info.type_name}: {failure.info.message}"

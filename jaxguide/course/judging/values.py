@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.jaxpr.value_words import describe_container, dtype_and_shape
 
 Data = Any  # one of the classes below, a Python scalar, str, np.dtype, or tuple/list/dict of Data
@@ -21,7 +20,7 @@ class _Opaque:
     """Data that a check compares as a whole: what else Python could do with it says what to write instead."""
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
-        message = _(
+        message = (
             "{what} is not a number or an array; compare it by `expect_equal` or `expect_different`, see the words of "
             "keys in `got.bits`, and call a returned function by `answer.then(...)`"
         )
@@ -33,7 +32,7 @@ class _Opaque:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        message = _("{what} has no `{name}` in a check")
+        message = "{what} has no `{name}` in a check"
         raise AttributeError(message.format(what=describe_type(self), name=name))
 
 
@@ -84,9 +83,7 @@ class ArrayData(np.lib.mixins.NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and hasattr(np.ndarray, name):
             return getattr(self.values, name)
-        message = _(
-            "what an answer returns is like a NumPy array, which has no `{name}`; write `jnp.asarray(got).{name}`"
-        )
+        message = "what an answer returns is like a NumPy array, which has no `{name}`; write `jnp.asarray(got).{name}`"
         raise AttributeError(message.format(name=name))
 
 
@@ -183,7 +180,7 @@ class Unsupported(_Opaque):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        message = _("`{kind}` is not data, so it has no `{name}` here: let the answer return arrays or numbers")
+        message = "`{kind}` is not data, so it has no `{name}` here: let the answer return arrays or numbers"
         raise AttributeError(message.format(kind=self.__dict__.get("type_name"), name=name))
 
 

@@ -2,7 +2,6 @@
 
 import ast
 
-from jaxguide.base.text import _
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene, called
 
@@ -106,7 +105,5 @@ def decided_by_python(scene: Scene, test: ast.expr) -> ast.expr | None:
 def split_test(scene: Scene, part: ast.expr) -> Fix:
     """Return advice to leave to Python the part of a test that it can decide."""
     return scene.advice(
-        _("Let Python decide `{part}` first, in an `if` of its own, and record only the rest.").format(
-            part=scene.quote(part)
-        )
+        f"Let Python decide `{scene.quote(part)}` first, in an `if` of its own, and record only the rest."
     )

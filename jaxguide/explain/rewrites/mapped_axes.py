@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Fix
@@ -79,4 +78,4 @@ def is_of_numbers(value: list[Any] | tuple[Any, ...]) -> bool:
 
 def keywords_are_mapped() -> str:
     """Say what `jax.vmap` does with arguments given by keyword."""
-    return _("What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it.")
+    return "What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it."

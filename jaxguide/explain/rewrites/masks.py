@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import changed_lines
 from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Fix
@@ -87,12 +86,12 @@ def masked(scene: Scene, node: ast.Subscript) -> Fix | None:
         outer, name = reduced
         neutral = neutral_of(scene, name, node.value)
         text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
-        return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(outer, text))
+        return scene.fix("Keep the length and mask the rest.", scene.source.replace(outer, text))
     if reduced is not None:
         text = f"{scene.jnp}.{reduced[1]}({values}, where={keep})"
-        return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(reduced[0], text))
+        return scene.fix("Keep the length and mask the rest.", scene.source.replace(reduced[0], text))
     mask = _mask_of(scene, node, node.value) or keep
-    return filled_with_zeros(scene, node, keep, mask, _("Keep the length, with 0 for the rest."))
+    return filled_with_zeros(scene, node, keep, mask, "Keep the length, with 0 for the rest.")
 
 
 def filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, sentence: str) -> Fix | None:
@@ -108,9 +107,7 @@ def filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, s
     values, takers = scene.quote(node.value), list(_takers(scene, node))
     if any(isinstance(one, ast.Call) and _is_at_index(one, node) for one in takers):
         return scene.advice(
-            _(
-                "Compute with all of `{values}`, and choose in place of the update: `{jnp}.where(mask, new, old)`."
-            ).format(values=values, jnp=scene.jnp)
+            f"Compute with all of `{values}`, and choose in place of the update: `{scene.jnp}.where(mask, new, old)`."
         )
     picked = next((one for one in takers if isinstance(one, ast.Subscript)), None)
     counting = next((name for one in takers if (name := _name_of(one)) in _COUNTING), None)
@@ -121,20 +118,18 @@ def filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, s
         code += [f"mask = {mask}"] if not mask.isidentifier() else []
         name = mask if mask.isidentifier() else "mask"
         if counting in _EXPONENTIALS:
-            words = _(
+            words = (
                 "Keep all of `{values}`, and put -inf into the argument of `{function}` outside the mask, as in "
                 "`{jnp}.where({mask}, scores, -{jnp}.inf)`: a 0 would count there."
             )
         elif picked is not None:
-            words = _("Keep all of `{values}` and use a mask: a 0 as an index would pick an entry of `{function}`.")
+            words = "Keep all of `{values}` and use a mask: a 0 as an index would pick an entry of `{function}`."
         else:
-            words = _("Keep all of `{values}` and use a mask: zeros in the other places would change `{function}`.")
+            words = "Keep all of `{values}` and use a mask: zeros in the other places would change `{function}`."
         said = words.format(values=values, function=counting, jnp=scene.jnp, mask=name)
         return scene.fix(said, code="\n".join(code)) or scene.advice(said)
     return scene.fix(
-        _("{sentence} Right only if more zeros change nothing, as in a sum; not before a mean or a softmax.").format(
-            sentence=sentence
-        ),
+        f"{sentence} Right only if more zeros change nothing, as in a sum; not before a mean or a softmax.",
         scene.source.replace(node, f"{scene.jnp}.where({keep}, {values}, 0)"),
     )
 
@@ -205,9 +200,8 @@ def chosen_update(scene: Scene, update: ast.Call | ast.Assign, node: ast.Subscri
     shape = getattr(scene.spot.value(array), "shape", None)
     if keep is None or sign is None or new is None or shape is None or not _by_entry(scene, new, node, shape):
         return scene.advice(
-            _(
-                "Compute the new value for every entry, without the mask, and choose: `{jnp}.where(mask, new, {name})`."
-            ).format(jnp=scene.jnp, name=name)
+            f"Compute the new value for every entry, without the mask, and choose: `{scene.jnp}.where(mask, new, "
+            f"{name})`."
         )
     risky = any(
         isinstance(part, ast.Call) or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div | ast.Pow))
@@ -216,12 +210,12 @@ def chosen_update(scene: Scene, update: ast.Call | ast.Assign, node: ast.Subscri
     whole = ast.unparse(_Whole(node).visit(copy.deepcopy(new)))
     text = f"{name} {sign} ({whole})" if sign else whole
     return scene.fix(
-        _(
+        (
             "Compute the new value for every entry, and keep the old one where the mask is False. If a value that is "
             "not taken is infinite or NaN, so is the gradient."
         )
         if risky
-        else _("Compute the new value for every entry, and keep the old one where the mask is False."),
+        else "Compute the new value for every entry, and keep the old one where the mask is False.",
         scene.source.replace(
             update.value if isinstance(update, ast.Assign) else update,
             f"{scene.jnp}.where({keep}, {text}, {name})",
@@ -269,7 +263,7 @@ def masked_update(scene: Scene, update: ast.Call, node: ast.Subscript) -> Fix | 
     name = scene.quote(array)
     new = f"{name} {sign} {scene.atom(update.args[0])}" if sign else value
     return scene.fix(
-        _("Choose between the new value and the old ones."),
+        "Choose between the new value and the old ones.",
         scene.source.replace(update, f"{scene.jnp}.where({keep}, {new}, {name})"),
     )
 

@@ -3,7 +3,6 @@
 import ast
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.code.source import FunctionNode, Source
 from jaxguide.code.user_frame import MISSING
 from jaxguide.explain.explanation import Fix
@@ -28,7 +27,7 @@ def object_fixes(
     source, function = place
     made = type(value) if value is not MISSING else scene.spot.value(ast.Name(kind, ast.Load()))
     if (value is not MISSING and is_constant(value)) or _is_of_linen(made):
-        static = _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=name)
+        static = f"Make `{name}` static: JAX then compiles once for each value of it."
         edits = static_edits(scene, source, function, name)
         return [as_pytree(scene, kind, value, given), scene.fix(static, *edits)]
     changed = _stored(function, name)
@@ -40,7 +39,7 @@ def object_fixes(
     if changed:
         fixes.append(
             scene.advice(
-                _(
+                (
                     "Do not set `{attribute}` inside: under `jax.jit` that happens while JAX records. Return the new "
                     "value, and set it outside."
                 ).format(attribute=f"{name}.{changed[0]}")
@@ -48,22 +47,14 @@ def object_fixes(
         )
     if used:
         said = ", ".join(f"`{name}.{attribute}`" for attribute in used[:3])
-        fixes.append(
-            scene.advice(
-                _("Pass the arrays that it uses, such as {attributes}, as arguments of a jitted function.").format(
-                    attributes=said
-                )
-            )
-        )
+        fixes.append(scene.advice(f"Pass the arrays that it uses, such as {said}, as arguments of a jitted function."))
     elif not any(fixes):
-        fixes.append(scene.advice(_("Pass its arrays in a tuple or a dict.")))
+        fixes.append(scene.advice("Pass its arrays in a tuple or a dict."))
     if class_named(scene, kind)[1] is not None:
         fixes.append(
             scene.advice(
-                _(
-                    "Make `{name}` static only if `{kind}` is a frozen dataclass. With attributes that can change, JAX "
-                    "would go on with the old ones."
-                ).format(name=name, kind=kind)
+                f"Make `{name}` static only if `{kind}` is a frozen dataclass. With attributes that can change, JAX "
+                "would go on with the old ones."
             )
         )
     return fixes

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source, dotted
 from jaxguide.code.user_frame import MISSING, Spot, is_array
@@ -45,7 +44,7 @@ def as_pytree(scene: Scene, name: str, value: Any = MISSING, given: ast.expr | N
     source, found = class_named(scene, name)
     if source is None or found is None:
         return None
-    sentence = _("Register `{name}`: JAX then knows its fields as the parts of a pytree.").format(name=name)
+    sentence = f"Register `{name}`: JAX then knows its fields as the parts of a pytree."
     if _is_numeric_dataclass(found):
         first = found.decorator_list[0]
         line, column = source.start(first)

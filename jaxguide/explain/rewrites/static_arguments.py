@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, source_of
 from jaxguide.compat import error_texts
@@ -52,7 +51,7 @@ def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
     if function is None or not set(names) <= set(arguments_of(function)):
         return None
     said = ", ".join(f"`{name}`" for name in names)
-    sentence = _("Make {names} static: JAX then compiles once for each value.").format(names=said)
+    sentence = f"Make {said} static: JAX then compiles once for each value."
     edits = static_edits(scene, source, function, *names)
     if not edits:
         return scene.fix(sentence, code=f"{scene.jax}.jit({by.function}, {static_keyword(names)})")

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts
@@ -43,23 +42,21 @@ def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
     ):
         fixes = [
             scene.fix(
-                _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
+                "Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays.",
                 scene.source.replace(inner, test),
             )
         ]
     else:
         fixes = [
-            scene.fix(_("All of them?"), scene.source.replace(inner, f"{scene.jnp}.all({test})")),
-            scene.fix(_("Any of them?"), scene.source.replace(inner, f"{scene.jnp}.any({test})")),
+            scene.fix("All of them?", scene.source.replace(inner, f"{scene.jnp}.all({test})")),
+            scene.fix("Any of them?", scene.source.replace(inner, f"{scene.jnp}.any({test})")),
         ]
     return scene.explanation(
         "several_truth_values",
-        title=_("More than one truth value"),
+        title="More than one truth value",
         what=scene.what(text, part[1]),
         variable=text,
-        why=_("`{test}` has one answer for each entry, and Python asks for one in all.").format(
-            test=scene.quote(inner)
-        ),
+        why=f"`{scene.quote(inner)}` has one answer for each entry, and Python asks for one in all.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.all.html",
     )
@@ -95,16 +92,11 @@ def _given_at_all(scene: Scene, node: ast.AST) -> Explanation | None:
             edit = scene.source.replace(node, test)
     return scene.explanation(
         "array_given_or_none",
-        title=_("An array has no truth value that says whether it was given"),
+        title="An array has no truth value that says whether it was given",
         what=scene.what(name, scene.spot.value(plain)),
         variable=name,
-        why=_(
-            "`{name}` is None if it is not given. Python asks an array for its entries, not whether it is there."
-        ).format(name=name),
-        fixes=[
-            scene.fix(_("Compare with None."), edit)
-            or scene.advice(_("Compare with None: `{test}`.").format(test=test))
-        ],
+        why=f"`{name}` is None if it is not given. Python asks an array for its entries, not whether it is there.",
+        fixes=[scene.fix("Compare with None.", edit) or scene.advice(f"Compare with None: `{test}`.")],
         link=error_texts.ERRORS_PAGE,
     )
 

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -115,9 +114,7 @@ def method_of_another_library(scene: Scene, found: re.Match[str]) -> Explanation
         return _moved_to(scene, node, call)
     names = [node.attr, *(attribute.attr for attribute, _outer in _rest_of_chain(scene, call))]
     if scene.tracer(node.value) is not None and any(name in ("numpy", "to_numpy", "asnumpy") for name in names):
-        fix: Fix | None = scene.advice(
-            _("Return it, and convert the result outside: `{np}.asarray(result)`.").format(np=scene.np)
-        )
+        fix: Fix | None = scene.advice(f"Return it, and convert the result outside: `{scene.np}.asarray(result)`.")
     else:
         text, whole, complete = _written(scene, node, call), call, True
         for attribute, outer in _rest_of_chain(scene, call):
@@ -133,7 +130,7 @@ def method_of_another_library(scene: Scene, found: re.Match[str]) -> Explanation
                 break
             text, whole = further, outer
         edit = scene.source.replace(whole, text) if text is not None and complete else None
-        words = _words_for(node.attr, text or "") if whole is call else _("Write it with JAX's own functions.")
+        words = _words_for(node.attr, text or "") if whole is call else "Write it with JAX's own functions."
         fix = scene.fix(words, edit, code="" if complete else text) if text else None
     return _no_method(scene, node, fix)
 
@@ -162,23 +159,23 @@ def _is_shape_view(scene: Scene, call: ast.Call) -> bool:
 
 def _words_for(name: str, text: str) -> str:
     if name in ("cpu", "cuda"):
-        return _("Leave it out: JAX's arrays are on its default device, which is an accelerator if it has one.")
+        return "Leave it out: JAX's arrays are on its default device, which is an accelerator if it has one."
     if name == "contiguous":
-        return _("Leave it out: JAX lays out memory by itself.")
+        return "Leave it out: JAX lays out memory by itself."
     function = re.match(r"([\w.]+)\(", text)
     if function is not None:
-        return _("Write `{name}`.").format(name=function[1])
-    return _("JAX's own way.")
+        return f"Write `{function[1]}`."
+    return "JAX's own way."
 
 
 def _no_method(scene: Scene, node: ast.Attribute, fix: Fix | None) -> Explanation | None:
     name, value = scene.quote(node.value), scene.spot.value(node.value)
     return scene.explanation(
         "method_of_another_library",
-        title=_("JAX's arrays have no method `{name}`").format(name=node.attr),
+        title=f"JAX's arrays have no method `{node.attr}`",
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
-        why=_("It belongs to another library's arrays. JAX's have the methods of NumPy's; the rest are functions."),
+        why="It belongs to another library's arrays. JAX's have the methods of NumPy's; the rest are functions.",
         fixes=[fix],
         link=_ARRAY,
     )
@@ -249,14 +246,14 @@ def _in_place(scene: Scene, node: ast.Attribute, call: ast.Call) -> Explanation 
     value = scene.spot.value(node.value)
     return scene.explanation(
         "in_place_method",
-        title=_("An array cannot be changed in place"),
+        title="An array cannot be changed in place",
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
-        why=_("JAX arrays never change, so they have no method `{name}`.").format(name=node.attr),
+        why=f"JAX arrays never change, so they have no method `{node.attr}`.",
         fixes=[
-            scene.fix(_("Make a new array, and keep it."), scene.source.replace(call, f"{name} = {text}"))
+            scene.fix("Make a new array, and keep it.", scene.source.replace(call, f"{name} = {text}"))
             if alone
-            else scene.advice(_("Make a new array, and use it from here on: `{code}`.").format(code=text))
+            else scene.advice(f"Make a new array, and use it from here on: `{text}`.")
         ],
         link=error_texts.AT_LINK,
     )
@@ -267,16 +264,14 @@ def _gradient(scene: Scene, node: ast.Attribute) -> Explanation | None:
     name, value = scene.quote(node.value), scene.spot.value(node.value)
     return scene.explanation(
         "gradient_of_array",
-        title=_("JAX's arrays do not record how they were computed"),
+        title="JAX's arrays do not record how they were computed",
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
-        why=_("So they have no `.{name}`. JAX differentiates functions, not results.").format(name=node.attr),
+        why=f"So they have no `.{node.attr}`. JAX differentiates functions, not results.",
         fixes=[
             scene.advice(
-                _(
-                    "Write the loss as a function of the parameters: `jax.grad(loss)(parameters)` is the gradient, and "
-                    "`jax.value_and_grad` returns the loss too."
-                )
+                "Write the loss as a function of the parameters: `jax.grad(loss)(parameters)` is the gradient, and "
+                "`jax.value_and_grad` returns the loss too."
             )
         ],
         link=f"{error_texts.API}/jax.grad.html",
@@ -292,16 +287,12 @@ def _moved_to(scene: Scene, node: ast.Attribute, call: ast.Call) -> Explanation 
         fix = scene.fix(_words_for("cuda", ""), scene.source.replace(call, scene.quote(node.value)))
     elif isinstance(given, jax.Device | jax.sharding.Sharding):
         new = f"{scene.jax}.device_put({scene.quote(node.value)}, {text})"
-        fix = scene.fix(_("Put it there with a function."), scene.source.replace(call, new))
+        fix = scene.fix("Put it there with a function.", scene.source.replace(call, new))
     elif _is_dtype(given):
         new = f"{scene.atom(node.value)}.astype({text})"
         fix = scene.fix(_words_for("astype", new), scene.source.replace(call, new))
     else:
-        fix = scene.advice(
-            _("For a dtype write `.astype(dtype)`, and for a device `{jax}.device_put(x, device)`.").format(
-                jax=scene.jax
-            )
-        )
+        fix = scene.advice(f"For a dtype write `.astype(dtype)`, and for a device `{scene.jax}.device_put(x, device)`.")
     return _no_method(scene, node, fix)
 
 
@@ -343,21 +334,21 @@ def attribute_called(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if name not in ("size", "shape"):
             return None
         one = scene.quote(call.args[0])
-        fixes = [scene.fix(_("Take that entry of the shape."), _in(scene, call, f"{array}.shape[{one}]"))]
+        fixes = [scene.fix("Take that entry of the shape.", _in(scene, call, f"{array}.shape[{one}]"))]
     elif name == "size":
         fixes = [
-            scene.fix(_("If you mean the sizes of all axes, as in PyTorch."), _in(scene, call, f"{array}.shape")),
-            scene.fix(_("If you mean the number of entries."), _in(scene, call, f"{array}.size")),
+            scene.fix("If you mean the sizes of all axes, as in PyTorch.", _in(scene, call, f"{array}.shape")),
+            scene.fix("If you mean the number of entries.", _in(scene, call, f"{array}.size")),
         ]
     else:
-        fixes = [scene.fix(_("Leave out the parentheses."), _in(scene, call, f"{array}.{name}"))]
+        fixes = [scene.fix("Leave out the parentheses.", _in(scene, call, f"{array}.{name}"))]
     text = scene.quote(call.func.value)
     return scene.explanation(
         "attribute_called",
-        title=_("`.{name}` of an array is not a method").format(name=name),
+        title=f"`.{name}` of an array is not a method",
         what=scene.what(text, value),
         variable=text,
-        why=_("`.{name}` is a value already, as in NumPy, and cannot be called.").format(name=name),
+        why=f"`.{name}` is a value already, as in NumPy, and cannot be called.",
         fixes=fixes,
         link=_ARRAY,
     )
@@ -389,20 +380,16 @@ def two_axes_transposed(scene: Scene, found: re.Match[str]) -> Explanation | Non
     fix: Fix | None
     if len(given) == 2 == len(texts) and rank > 2 and not in_tuple:
         text = f"{scene.atom(array)}.swapaxes({', '.join(texts)})"
-        fix = scene.fix(_("Swap the two axes with `swapaxes`."), scene.source.replace(call, text))
+        fix = scene.fix("Swap the two axes with `swapaxes`.", scene.source.replace(call, text))
     else:
-        fix = scene.advice(_("Give each of the {count} axes once, in the order of the result.").format(count=rank))
+        fix = scene.advice(f"Give each of the {rank} axes once, in the order of the result.")
     variable, value = scene.quote(array), scene.spot.value(array)
     return scene.explanation(
         "two_axes_transposed",
-        title=_("`transpose` needs every axis"),
-        what=scene.what(variable, value)
-        if is_array(value)
-        else _("The array has shape ({shape}): {count} axes.").format(shape=found[2], count=rank),
+        title="`transpose` needs every axis",
+        what=scene.what(variable, value) if is_array(value) else f"The array has shape ({found[2]}): {rank} axes.",
         variable=variable,
-        why=_("As in NumPy, it takes the order of all axes; ({axes}) is not one of {count} axes.").format(
-            axes=found[1], count=rank
-        ),
+        why=f"As in NumPy, it takes the order of all axes; ({found[1]}) is not one of {rank} axes.",
         fixes=[fix],
         link=f"{error_texts.API}/jax.numpy.swapaxes.html",
     )
@@ -426,13 +413,13 @@ def viewed_as_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, variable = ", ".join(scene.quote(a) for a in call.args), scene.quote(call.func.value)
     return scene.explanation(
         "viewed_as_shape",
-        title=_("`.view` takes a dtype, not a shape"),
+        title="`.view` takes a dtype, not a shape",
         what=scene.what(variable, value) if is_array(value) else "",
         variable=variable,
-        why=_("As in NumPy, `.view` reads the same bytes as another dtype; it is PyTorch's that changes the shape."),
+        why="As in NumPy, `.view` reads the same bytes as another dtype; it is PyTorch's that changes the shape.",
         fixes=[
             scene.fix(
-                _("Change the shape with `.reshape`."),
+                "Change the shape with `.reshape`.",
                 scene.source.replace(call, f"{scene.atom(call.func.value)}.reshape({text})"),
             )
         ],
@@ -454,13 +441,13 @@ def flattened_from_axis(scene: Scene, found: re.Match[str]) -> Explanation | Non
     name, text = scene.quote(call.func.value), scene.atom(call.func.value)
     return scene.explanation(
         "flattened_from_axis",
-        title=_("`.flatten` makes one axis of all"),
+        title="`.flatten` makes one axis of all",
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
-        why=_("As in NumPy, it takes an order; it is PyTorch's that takes the axis to start from."),
+        why="As in NumPy, it takes an order; it is PyTorch's that takes the axis to start from.",
         fixes=[
             scene.fix(
-                _("Keep the sizes of the first axes, and join the rest."),
+                "Keep the sizes of the first axes, and join the rest.",
                 _in(scene, call, f"{text}.reshape(*{text}.shape[:{first}], -1)"),
             )
         ],
@@ -483,11 +470,11 @@ def kept_axis_by_position(scene: Scene, found: re.Match[str]) -> Explanation | N
     variable, text = scene.quote(call.args[0] if of_module else function.value), scene.quote(last)
     return scene.explanation(
         "kept_axis_by_position",
-        title=_("The argument after the axis is the dtype"),
-        what=_("`{text}` stands where the dtype belongs.").format(text=text),
+        title="The argument after the axis is the dtype",
+        what=f"`{text}` stands where the dtype belongs.",
         variable=variable,
-        why=_("As in NumPy, `keepdims` is given by name; it is PyTorch's that comes second."),
-        fixes=[scene.fix(_("Give it by name."), scene.source.replace(last, f"keepdims={text}"))],
+        why="As in NumPy, `keepdims` is given by name; it is PyTorch's that comes second.",
+        fixes=[scene.fix("Give it by name.", scene.source.replace(last, f"keepdims={text}"))],
         link=f"{error_texts.API}/jax.numpy.sum.html",
     )
 
@@ -502,13 +489,13 @@ def waiting_while_tracing(scene: Scene, found: re.Match[str]) -> Explanation | N
     text, value = scene.quote(array), scene.spot.value(array)
     return scene.explanation(
         "waiting_while_tracing",
-        title=_("`.{name}` has nothing to wait for while JAX traces").format(name=found[1]),
+        title=f"`.{found[1]}` has nothing to wait for while JAX traces",
         what=scene.traced_what(text, value) if is_tracer(value) else "",
         variable=text,
-        why=_("The function is only recorded now, and computes later."),
+        why="The function is only recorded now, and computes later.",
         fixes=[
             scene.fix(
-                _("Leave it out here, and wait for the result of the whole function."), scene.source.replace(call, text)
+                "Leave it out here, and wait for the result of the whole function.", scene.source.replace(call, text)
             )
         ],
         link=f"{error_texts.API}/jax.block_until_ready.html",
@@ -538,26 +525,25 @@ def scalar_of_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     fix: Fix | None
     if module is math and isinstance(call.func, ast.Attribute) and hasattr(jnp, call.func.attr):
         new = f"{scene.jnp}.{call.func.attr}"
-        fix = scene.fix(_("Use JAX's function, which takes arrays."), scene.source.replace(call.func, new))
+        fix = scene.fix("Use JAX's function, which takes arrays.", scene.source.replace(call.func, new))
     elif value.size == 1:
-        fix = scene.fix(_("Take its one entry."), scene.source.replace(array, f"{scene.atom(array)}.reshape(())"))
+        fix = scene.fix("Take its one entry.", scene.source.replace(array, f"{scene.atom(array)}.reshape(())"))
     elif not value.size:
-        fix = scene.advice(_("It has no entries: find out where it becomes empty."))
+        fix = scene.advice("It has no entries: find out where it becomes empty.")
     else:
         entry = f"{scene.atom(array)}[{', '.join('0' * value.ndim)}]"
         fix = scene.advice(
-            _(
-                "Take one entry, such as `{entry}`, or reduce it, as `{name}.mean()` does; `.tolist()` gives all."
-            ).format(entry=entry, name=scene.atom(array))
+            f"Take one entry, such as `{entry}`, or reduce it, as `{scene.atom(array)}.mean()` does; `.tolist()` gives "
+            "all."
         )
     return scene.explanation(
         "scalar_of_array",
-        title=_("Python needs one number, and an array has axes"),
+        title="Python needs one number, and an array has axes",
         what=scene.what(text, value),
         variable=text,
-        why=_("Only an array of shape () is a number for Python.")
+        why="Only an array of shape () is a number for Python."
         if not item
-        else _("`.item()` returns the only entry, and there are {count}.").format(count=value.size),
+        else f"`.item()` returns the only entry, and there are {value.size}.",
         fixes=[fix],
         link=_ARRAY,
     )
@@ -567,11 +553,11 @@ def _number_of_written(scene: Scene, text: str, shape: tuple[int, ...]) -> Expla
     """Explain `float(jnp.ones(3))`."""
     return scene.explanation(
         "scalar_of_array",
-        title=_("Python needs one number, and an array has axes"),
-        what=_("`{name}` has shape {shape}.").format(name=text, shape=shape),
+        title="Python needs one number, and an array has axes",
+        what=f"`{text}` has shape {shape}.",
         variable=text,
-        why=_("Only an array of shape () is a number for Python."),
-        fixes=[scene.advice(_("Take one entry by an index, or reduce it, as `.mean()` does; `.tolist()` gives all."))],
+        why="Only an array of shape () is a number for Python.",
+        fixes=[scene.advice("Take one entry by an index, or reduce it, as `.mean()` does; `.tolist()` gives all.")],
         link=_ARRAY,
     )
 
@@ -591,34 +577,32 @@ def jax_method_of_other(scene: Scene, found: re.Match[str]) -> Explanation | Non
         if kind not in _CONTAINERS and (value is MISSING or not any(is_array(x) for x in jax.tree.leaves(value))):
             return None  # a function that was not called, for one
         fix = scene.fix(
-            _("Wait with the function: it takes arrays, NumPy's arrays, and tuples or dicts of them."),
+            "Wait with the function: it takes arrays, NumPy's arrays, and tuples or dicts of them.",
             scene.source.replace(parent, f"{scene.jax}.block_until_ready({text})"),
         )
     elif kind in ("list", "tuple") and _holds_arrays(value) and hasattr(jax.Array, node.attr):
         new = f"{scene.jnp}.{'stack' if value[0].ndim else 'array'}({text})"
         if kind == "list":
-            fix = scene.fix(_("Make one array of them first."), scene.source.replace(node.value, new))
+            fix = scene.fix("Make one array of them first.", scene.source.replace(node.value, new))
         else:  # often the results of a function
-            words = _("Take the one that you mean, such as `{name}[0]`, or make one array of them: `{new}`.")
+            words = "Take the one that you mean, such as `{name}[0]`, or make one array of them: `{new}`."
             fix = scene.advice(words.format(name=text, new=new))
     elif (kind == "ndarray" or _is_numeric(value)) and node.attr in _ONLY_JAX:
-        fix = scene.fix(
-            _("Make it JAX's array first."), scene.source.replace(node.value, f"{scene.jnp}.asarray({text})")
-        )
+        fix = scene.fix("Make it JAX's array first.", scene.source.replace(node.value, f"{scene.jnp}.asarray({text})"))
     else:
         return None
     return scene.explanation(
         "jax_method_of_other",
-        title=_("Only JAX's arrays have `.{name}`").format(name=node.attr)
+        title=f"Only JAX's arrays have `.{node.attr}`"
         if node.attr in _ONLY_JAX
-        else _("A {kind} of arrays is not an array").format(kind=kind),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(value))
+        else f"A {kind} of arrays is not an array",
+        what=f"`{text}` is {describe(value)} here."
         if value is not MISSING
-        else _("`{name}` is of type `{kind}` here.").format(name=text, kind=found[1]),
+        else f"`{text}` is of type `{found[1]}` here.",
         variable=text,
-        why=_("A NumPy array is changed with `x[i] = y`; JAX's arrays never change, and have `.at` for that.")
+        why="A NumPy array is changed with `x[i] = y`; JAX's arrays never change, and have `.at` for that."
         if node.attr == "at" and kind == "ndarray"
-        else _("It is of type `{kind}`, which has no such attribute.").format(kind=found[1]),
+        else f"It is of type `{found[1]}`, which has no such attribute.",
         fixes=[fix],
         link=error_texts.AT_LINK if node.attr == "at" else f"{error_texts.API}/jax.block_until_ready.html",
     )

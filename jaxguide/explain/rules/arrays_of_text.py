@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import explains
@@ -29,33 +28,27 @@ def array_of_text(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(node)
     texts = value.dtype.kind in "US" or (value.size and all(isinstance(entry, str) for entry in value.flat))
     if texts:
-        title = _("JAX was given an array of text")
+        title = "JAX was given an array of text"
         codes = f"{scene.np}.unique({text}, return_inverse=True)[1]"
         number = isinstance(node, ast.Name) and value.dtype.kind in "US" and value.ndim == 1
         fixes = [
             scene.fix(
-                _("Number the texts outside, and hand over the numbers."),
+                "Number the texts outside, and hand over the numbers.",
                 scene.source.replace(node, codes) if number else None,
                 code=codes,
             )
         ]
     else:
-        title = _("JAX was given an array of Python objects")
+        title = "JAX was given an array of Python objects"
         fixes = [
-            scene.advice(
-                _("Give it a dtype of numbers: `{name}.astype(float)` works if every entry is one number.").format(
-                    name=text
-                )
-            )
+            scene.advice(f"Give it a dtype of numbers: `{text}.astype(float)` works if every entry is one number.")
         ]
     return scene.explanation(
         "array_of_text" if texts else "array_of_objects",
         title=title,
-        what=_("`{name}` is a NumPy array of dtype {dtype} and shape {shape} here.").format(
-            name=text, dtype=value.dtype, shape=value.shape
-        ),
+        what=f"`{text}` is a NumPy array of dtype {value.dtype} and shape {value.shape} here.",
         variable=text,
-        why=_("JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else."),
+        why="JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.asarray.html",
     )

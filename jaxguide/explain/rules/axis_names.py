@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts, sharding_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -56,42 +55,40 @@ def _unbound(scene: Scene, name: str) -> Explanation | None:
     if kind == "partial" and mapping is not None:
         kind = ast.unparse(mapping.made.args[0]).split(".")[-1]
     if mapping is not None and names:
-        why = _("`{transformation}` maps over {names} here, and the name must be the same on both sides.").format(
-            transformation=f"jax.{kind}", names=_(" and ").join(f"`{one}`" for one in names)
+        why = "`{transformation}` maps over {names} here, and the name must be the same on both sides.".format(
+            transformation=f"jax.{kind}", names=" and ".join(f"`{one}`" for one in names)
         )
         if isinstance(place, ast.Constant) and own and len(names) == 1:
-            sentence = _("Write the name that the axis has.")
+            sentence = "Write the name that the axis has."
             fixes.append(scene.fix(sentence, scene.source.replace(place, f'"{names[0]}"')))
         given = mapping.option("axis_name")
         if isinstance(given, ast.Constant) and kind != "shard_map":
-            sentence = _("Give the axis that name, where it is mapped.")
+            sentence = "Give the axis that name, where it is mapped."
             fixes.append(scene.fix(sentence, mapping.source.replace(given, f'"{name}"')))
         if not any(fixes):
-            fixes.append(scene.advice(_("Write one of the names that the axes have.")))
+            fixes.append(scene.advice("Write one of the names that the axes have."))
     elif mapping is not None and kind in ("vmap", "pmap") and mapping.option("axis_name") is None and mapping.made.args:
-        why = _("An axis gets its name where it is mapped, and `{transformation}` gives none here.").format(
+        why = "An axis gets its name where it is mapped, and `{transformation}` gives none here.".format(
             transformation=f"jax.{kind}"
         )
         last = mapping.made.keywords[-1].value if mapping.made.keywords else mapping.made.args[-1]
-        sentence = _("Name the axis where it is mapped.")
+        sentence = "Name the axis where it is mapped."
         fixes.append(scene.fix(sentence, mapping.source.insert_after(last, f', axis_name="{name}"')))
     else:
-        why = _(
+        why = (
             "An axis gets its name from the `jax.shard_map`, `jax.vmap` or `jax.pmap` around, and none gives this one."
         )
         fixes.append(
             scene.advice(
-                _(
-                    "Call it in a function that `jax.shard_map` runs on a mesh with an axis `{name}`, or "
-                    "that `jax.vmap` "
-                    'maps with `axis_name="{name}"`.'
-                ).format(name=name)
+                f"Call it in a function that `jax.shard_map` runs on a mesh with an axis `{name}`, or "
+                "that `jax.vmap` "
+                f'maps with `axis_name="{name}"`.'
             )
         )
     return scene.explanation(
         "axis_name",
-        title=_("No axis has the name `{name}`").format(name=name),
-        what=_("`{function}` works across the axis that is called `{name}`.").format(function=function, name=name),
+        title=f"No axis has the name `{name}`",
+        what=f"`{function}` works across the axis that is called `{name}`.",
         variable=name,
         why=why,
         fixes=fixes,

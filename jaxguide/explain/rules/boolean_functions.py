@@ -4,7 +4,6 @@ import ast
 import re
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -50,12 +49,10 @@ def _extremum(at: TracedTruth, call: ast.Call) -> Explanation | None:
             text = f"{scene.jnp}.{function}({text}, {scene.quote(argument)})"
     return at.said(
         "min_max_on_tracer",
-        _("Python's `{name}` needs known values, but `{variable}` is traced").format(name=name, variable=at.variable),
-        _(
-            "Python's `{name}` compares now and keeps one, while JAX records the program, and the values come later."
-        ).format(name=name),
+        f"Python's `{name}` needs known values, but `{at.variable}` is traced",
+        f"Python's `{name}` compares now and keeps one, while JAX records the program, and the values come later.",
         scene.fix(
-            _("Use JAX's own, which goes into the program and works elementwise."),
+            "Use JAX's own, which goes into the program and works elementwise.",
             scene.source.replace(call, text) if not call.keywords else None,
         ),
         at.static_if_plain(),
@@ -68,19 +65,17 @@ def _any_or_all(at: TracedTruth, call: ast.Call) -> Explanation | None:
     scene, name = at.scene, called(call)
     test = decision_around(scene, call)
     text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
-    why = _("Python's `{name}` looks at one value after the other now, while JAX records the program.")
+    why = "Python's `{name}` looks at one value after the other now, while JAX records the program."
     if isinstance(test, ast.If):
         edits = expression_of_if(scene, test)
-        fix = scene.fix(_("Use `jnp.{name}`, and choose with `jnp.where`.").format(name=name), *edits.where)
+        fix = scene.fix(f"Use `jnp.{name}`, and choose with `jnp.where`.", *edits.where)
     else:
-        fix = scene.fix(
-            _("Use `jnp.{name}`, which goes into the program.").format(name=name), scene.source.replace(call, text)
-        )
+        fix = scene.fix(f"Use `jnp.{name}`, which goes into the program.", scene.source.replace(call, text))
     return at.said(
         "any_all_on_tracer",
-        _("Python's `{name}` needs known values, but `{variable}` is traced").format(name=name, variable=at.variable),
+        f"Python's `{name}` needs known values, but `{at.variable}` is traced",
         why.format(name=name),
-        fix or scene.fix(_("Use `jnp.{name}`, which goes into the program.").format(name=name), code=text),
+        fix or scene.fix(f"Use `jnp.{name}`, which goes into the program.", code=text),
         link=f"{error_texts.API}/jax.numpy.{name}.html",
     )
 
@@ -90,14 +85,12 @@ def _sorting(at: TracedTruth, call: ast.Call) -> Explanation | None:
     scene = at.scene
     return at.said(
         "sorted_on_tracer",
-        _("Python's `sorted` needs known values, but `{variable}` is traced").format(variable=at.variable),
-        _("Python's `sorted` compares values now to order them, while JAX records the program."),
+        f"Python's `sorted` needs known values, but `{at.variable}` is traced",
+        "Python's `sorted` compares values now to order them, while JAX records the program.",
         _sorted_by_jax(scene, call)
         or scene.advice(
-            _(
-                "Order the entries of arrays by a key with `{jnp}.argsort`, which gives their places: "
-                "`values[{jnp}.argsort(keys)]`."
-            ).format(jnp=scene.jnp)
+            f"Order the entries of arrays by a key with `{scene.jnp}.argsort`, which gives their places: "
+            f"`values[{scene.jnp}.argsort(keys)]`."
         ),
         link=f"{error_texts.API}/jax.numpy.sort.html",
     )
@@ -112,7 +105,7 @@ def _sorted_by_jax(scene: Scene, call: ast.Call) -> Fix | None:
         return None
     text = f"{scene.jnp}.sort({as_array(scene, call.args[0])})"
     text += "[::-1]" if backward is not None and scene.spot.value(backward) else ""
-    return scene.fix(_("Sort with `jnp.sort`, which goes into the program."), scene.source.replace(call, text))
+    return scene.fix("Sort with `jnp.sort`, which goes into the program.", scene.source.replace(call, text))
 
 
 def _holds_numbers(value: Any) -> bool:
@@ -129,10 +122,10 @@ def _conversion(at: TracedTruth, call: ast.Call) -> Explanation | None:
     text = f"({condition(scene, value)})" if plain else f"{scene.atom(value)}.astype(bool)"
     return at.said(
         "bool_of_tracer",
-        _("`bool(...)` needs a known value, but `{variable}` is traced").format(variable=at.variable),
-        _("`bool` makes a Python True or False now, while JAX records the program, and the value comes later."),
+        f"`bool(...)` needs a known value, but `{at.variable}` is traced",
+        "`bool` makes a Python True or False now, while JAX records the program, and the value comes later.",
         scene.fix(
-            _("Keep it an array: of dtype bool, it serves as a condition of `jnp.where` and `lax.cond`."),
+            "Keep it an array: of dtype bool, it serves as a condition of `jnp.where` and `lax.cond`.",
             scene.source.replace(call, text),
         ),
         at.static_if_plain(),

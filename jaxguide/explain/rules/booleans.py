@@ -6,7 +6,6 @@ import re
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -62,16 +61,16 @@ def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def _while_statement(at: TracedTruth, node: ast.While) -> Explanation | None:
     """Explain `while`."""
     scene = at.scene
-    why = _("Python's `while` asks before every turn, while JAX records the program, and no value is there yet.")
+    why = "Python's `while` asks before every turn, while JAX records the program, and no value is there yet."
     edits = loop_of_while(scene, node) if decided_by_python(scene, node.test) is None else []
     loop = scene.fix(
-        _("Let the program loop: `lax.while_loop` (forward mode only: `jax.grad` cannot go back through it)."),
+        "Let the program loop: `lax.while_loop` (forward mode only: `jax.grad` cannot go back through it).",
         *edits,
         code="" if edits else f"{scene.lax}.while_loop(condition, body, start)",
     )
     return at.said(
         "while_on_tracer",
-        _("`while` needs a known value, but `{variable}` is traced").format(variable=at.variable),
+        f"`while` needs a known value, but `{at.variable}` is traced",
         why,
         loop,
         at.static_if_plain(),
@@ -85,13 +84,13 @@ def _assertion(at: TracedTruth, node: ast.Assert) -> Explanation | None:
     guard = decided_by_python(scene, node.test)
     return at.said(
         "assert_on_tracer",
-        _("`assert` needs a known value, but `{variable}` is traced").format(variable=at.variable),
-        _("`assert` looks at the value now, while JAX records the program, and the value comes later."),
+        f"`assert` needs a known value, but `{at.variable}` is traced",
+        "`assert` looks at the value now, while JAX records the program, and the value comes later.",
         split_test(scene, guard) if guard is not None else _marked_with_nan(at, node),
         run_time_check(
             scene,
             at.tracer,
-            _(
+            (
                 "Check at run time in place of `assert`; call the outermost function through `checkify`, and let "
                 "`throw` raise."
             ),
@@ -111,7 +110,7 @@ def _marked_with_nan(at: TracedTruth, node: ast.Assert) -> Fix | None:
         return None
     new = f"{at.variable} = {scene.jnp}.where({condition(scene, node.test)}, {at.variable}, {scene.jnp}.nan)"
     return scene.fix(
-        _("Mark what must not happen with NaN, and look at the result outside."),
+        "Mark what must not happen with NaN, and look at the result outside.",
         scene.source.replace(node, new) if at.variable.isidentifier() else None,
     )
 
@@ -131,26 +130,24 @@ def _logic(at: TracedTruth, node: ast.expr) -> Explanation | None:
     outer = scene.source.parents.get(node)
     top = outer if isinstance(outer, ast.BoolOp) else node
     guard, taker = decided_by_python(scene, top), _taker(scene, top)
-    title = _("`{word}` needs a known value, but `{variable}` is traced").format(word=word, variable=at.variable)
-    why = _("Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded.").format(
+    title = f"`{word}` needs a known value, but `{at.variable}` is traced"
+    why = "Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded.".format(
         word="and" if kind.startswith("chained") else word
     )
     if guard is not None:
         return at.said(kind, title, why, split_test(scene, guard), at.static_if_plain())
     if taker is not None:
-        words_only = scene.advice(
-            _("Write `{new}`, if `{function}` can take a traced value.").format(new=logical(scene, top), function=taker)
-        )
+        words_only = scene.advice(f"Write `{logical(scene, top)}`, if `{taker}` can take a traced value.")
         return at.said(kind, title, why, at.static, words_only, link=error_texts.STATIC_LINK)
     fix = scene.fix(
-        _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
+        "Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays.",
         scene.source.replace(top, condition(scene, top)),
     )
     chosen = _one_of_two_values(scene, top)
     functions = scene.fix(
-        _("With functions, which take numbers for truth values too.")
+        "With functions, which take numbers for truth values too."
         if chosen is None
-        else _("If a truth value is meant: with functions, which take numbers for truth values too."),
+        else "If a truth value is meant: with functions, which take numbers for truth values too.",
         scene.source.replace(top, logical(scene, top)),
     )
     compared = all(is_comparison(part) for part in leaves(top))
@@ -177,7 +174,7 @@ def _one_of_two_values(scene: Scene, node: ast.expr) -> Fix | None:
     test = f"{scene.atom(node.values[0])} != 0"
     word, sides = ("or", (first, second)) if isinstance(node.op, ast.Or) else ("and", (second, first))
     return scene.fix(
-        _("If a number is meant: `{word}` gives one of its two values, and `jnp.where` chooses it.").format(word=word),
+        f"If a number is meant: `{word}` gives one of its two values, and `jnp.where` chooses it.",
         scene.source.replace(node, f"{scene.jnp}.where({test}, {', '.join(sides)})"),
     )
 
@@ -208,14 +205,12 @@ def _membership(at: TracedTruth, node: ast.Compare) -> Explanation | None:
     outer = decision_around(scene, node)
     fix = None
     if isinstance(outer, ast.If):
-        fix = scene.fix(
-            _("Compare with all of them and choose with `jnp.where`."), *expression_of_if(scene, outer).where
-        )
-    fix = fix or scene.fix(_("Compare with all of them at once."), scene.source.replace(node, text))
+        fix = scene.fix("Compare with all of them and choose with `jnp.where`.", *expression_of_if(scene, outer).where)
+    fix = fix or scene.fix("Compare with all of them at once.", scene.source.replace(node, text))
     return at.said(
         "in_on_tracer",
-        _("`in` needs known values, but `{variable}` is traced").format(variable=at.variable),
-        _("Python's `in` compares now until one is equal, while JAX records the program, and no value is there yet."),
+        f"`in` needs known values, but `{at.variable}` is traced",
+        "Python's `in` compares now until one is equal, while JAX records the program, and no value is there yet.",
         fix,
         at.static_if_plain(),
         link=f"{error_texts.API}/jax.numpy.isin.html",
@@ -235,12 +230,8 @@ def _inside_a_call(at: TracedTruth, call: ast.Call) -> Explanation | None:
     function = scene.quote(call.func)
     return at.said(
         "static_needed",
-        _("`{function}` needs a known value, but `{variable}` is traced").format(
-            function=function, variable=at.variable
-        ),
-        _("`{function}` looks at this argument now, while JAX records the program, and its value comes later.").format(
-            function=function
-        ),
+        f"`{function}` needs a known value, but `{at.variable}` is traced",
+        f"`{function}` looks at this argument now, while JAX records the program, and its value comes later.",
         at.static,
         link=error_texts.STATIC_LINK,
     )

@@ -6,7 +6,6 @@ import re
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import source_of
@@ -47,22 +46,18 @@ def no_derivative(scene: Scene, found: re.Match[str]) -> Explanation | None:
     arguments = ", ".join(scene.quote(a) for a in call.args[2:])
     elementwise = ", elementwise=True" if isinstance(scene.spot.value(call.args[0]), np.ufunc) else ""
     own_rule = scene.fix(
-        _("Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand."),
+        "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand.",
         code=f"host_function({host}, derivative=DERIVATIVE{elementwise})({arguments})",
     )
     treat = (
-        scene.fix(_("Treat what it returns as a constant: its derivative is then zero."), *constant)
-        if constant
-        else None
+        scene.fix("Treat what it returns as a constant: its derivative is then zero.", *constant) if constant else None
     )
     return scene.explanation(
         kind,
-        title=_("A derivative through a callback"),
+        title="A derivative through a callback",
         what=scene.what(variable, traced[1]) if traced is not None else "",
         variable=variable,
-        why=_(
-            "`{host}` runs in Python outside the program, so JAX cannot look inside `{name}` to differentiate it."
-        ).format(host=host, name=name),
+        why=f"`{host}` runs in Python outside the program, so JAX cannot look inside `{name}` to differentiate it.",
         fixes=[_in_jax(scene, call) if called(call) == "pure_callback" else None, own_rule, treat]
         if called(call) == "pure_callback"
         else [treat, own_rule],
@@ -90,16 +85,14 @@ def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
     return scene.explanation(
         "callback_without_vmap_method",
-        title=_("`jax.vmap` of a callback that does not say how"),
-        what=_("`{host}` is a function on the host, written for one row.").format(host=host),
+        title="`jax.vmap` of a callback that does not say how",
+        what=f"`{host}` is a function on the host, written for one row.",
         variable=host,
-        why=_("Only you know whether `{host}` takes a whole batch at once, or must be called row by row.").format(
-            host=host
-        ),
+        why=f"Only you know whether `{host}` takes a whole batch at once, or must be called row by row.",
         fixes=[
-            scene.fix(_("Call it row by row: always right, and slow."), with_method("sequential")),
+            scene.fix("Call it row by row: always right, and slow.", with_method("sequential")),
             scene.fix(
-                _("Once, with the whole batch, if it works elementwise as NumPy's functions do."),
+                "Once, with the whole batch, if it works elementwise as NumPy's functions do.",
                 with_method("broadcast_all") if isinstance(spot.value(call.args[0]), np.ufunc) else None,
                 code='vmap_method="broadcast_all"',
             ),
@@ -123,7 +116,7 @@ def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = actual if kind == "shape" else f"{scene.jnp}.{actual}"
         fixes.append(
             scene.fix(
-                _("If the host function is right: promise what it returns."),
+                "If the host function is right: promise what it returns.",
                 source.replace(shape if kind == "shape" else dtype, new),
             )
         )
@@ -132,20 +125,16 @@ def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if kind == "dtype" and len(returned) == 1:
         fixes.append(
             scene.fix(
-                _("If the promise is right: convert the result."),
+                "If the promise is right: convert the result.",
                 source.replace(returned[0], f"{scene.np}.asarray({source.quote(returned[0])}, {scene.np}.{expected})"),
             )
         )
     return scene.explanation(
         "host_result",
-        title=_("A host function did not return what was promised"),
-        what=_("`{host}` returned {kind} {actual}; {expected} was promised.").format(
-            host=host, kind=kind, actual=actual, expected=expected
-        ),
+        title="A host function did not return what was promised",
+        what=f"`{host}` returned {kind} {actual}; {expected} was promised.",
         variable=host,
-        why=_("The program is compiled before `{host}` runs, with the shape and dtype that were promised.").format(
-            host=host
-        ),
+        why=f"The program is compiled before `{host}` runs, with the shape and dtype that were promised.",
         fixes=fixes,
         link=_PAGE,
         line=Line(source.file, source.start(call)[0]),
@@ -164,13 +153,13 @@ def ordered_batch(scene: Scene, found: re.Match[str]) -> Explanation | None:
     ordered = next((k for k in call.keywords if k.arg == "ordered"), None)
     return scene.explanation(
         "ordered_callback_under_vmap",
-        title=_("`jax.vmap` of an ordered callback"),
-        what=_("`{call}` is ordered: each call waits for the one before.").format(call=spot.quote(call)),
+        title="`jax.vmap` of an ordered callback",
+        what=f"`{spot.quote(call)}` is ordered: each call waits for the one before.",
         variable=host,
-        why=_("`jax.vmap` runs all rows at once, so there is no first and no next."),
+        why="`jax.vmap` runs all rows at once, so there is no first and no next.",
         fixes=[
             scene.fix(
-                _("Do without the order."), spot.source.replace(ordered.value, "False") if ordered is not None else None
+                "Do without the order.", spot.source.replace(ordered.value, "False") if ordered is not None else None
             ),
             _as_map(scene),
         ],
@@ -186,16 +175,16 @@ def batched_loop(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "io_callback_in_batched_loop",
-        title=_("An `io_callback` in a loop under `jax.vmap`"),
-        what=_("`{text}` calls the host in its body or condition.").format(text=scene.quote(call.func)),
+        title="An `io_callback` in a loop under `jax.vmap`",
+        what=f"`{scene.quote(call.func)}` calls the host in its body or condition.",
         variable=scene.quote(call.args[-1]) if call.args else None,
-        why=_(
+        why=(
             "`jax.vmap` runs the loop until the last row is done, so the host would be called for rows that are done "
             "already, and rows have no order."
         ),
         fixes=[
             _as_map(scene),
-            scene.advice(_("If the host function has no side effects, call it with `jax.pure_callback`.")),
+            scene.advice("If the host function has no side effects, call it with `jax.pure_callback`."),
         ],
         link=_PAGE,
     )
@@ -209,10 +198,10 @@ def batched_branch(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "io_callback_in_batched_cond",
-        title=_("An `io_callback` in a branch under `jax.vmap`"),
-        what=_("`{text}` calls the host in one of its branches.").format(text=scene.quote(call.func)),
+        title="An `io_callback` in a branch under `jax.vmap`",
+        what=f"`{scene.quote(call.func)}` calls the host in one of its branches.",
         variable=scene.quote(call.args[0]) if call.args else None,
-        why=_("`jax.vmap` runs both branches for every row, so the host would be called for rows that did not ask."),
+        why="`jax.vmap` runs both branches for every row, so the host would be called for rows that did not ask.",
         fixes=[_as_map(scene)],
         link=_PAGE,
     )
@@ -228,7 +217,7 @@ def _as_map(scene: Scene) -> Fix | None:
             assert spot.source is not None
             function, values = spot.quote(call.func.args[0]), spot.quote(call.args[0])
             return scene.fix(
-                _("Run row after row: `lax.map`."),
+                "Run row after row: `lax.map`.",
                 spot.source.replace(call, f"{scene.lax}.map({function}, {values})"),
             )
     return None
@@ -238,7 +227,7 @@ def _in_jax(scene: Scene, call: ast.Call) -> Fix | None:
     """Return the fix that rewrites a host function in `jax.numpy`, if all of its NumPy functions exist there."""
     value = scene.spot.value(call.args[0])
     arguments = ", ".join(scene.quote(a) for a in call.args[2:])
-    sentence = _("Write it in JAX, if it can be: then nothing leaves the program.")
+    sentence = "Write it in JAX, if it can be: then nothing leaves the program."
     text = scene.quote(call.args[0])
     if isinstance(value, np.ufunc) and hasattr(jnp, value.__name__):
         return scene.fix(sentence, scene.source.replace(call, f"{scene.jnp}.{value.__name__}({arguments})"))

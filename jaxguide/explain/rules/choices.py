@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts
@@ -43,8 +42,8 @@ def choice_by_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None
 
 def _if_explained(at: TracedTruth, test: ast.expr, *fixes: Fix | None) -> Explanation | None:
     """Explain `if`, with the fix that makes an option static first if the test is a bare argument."""
-    title = _("`if` needs a known value, but `{variable}` is traced").format(variable=at.variable)
-    why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
+    title = f"`if` needs a known value, but `{at.variable}` is traced"
+    why = "Python's `if` must choose now, while JAX records the program, and the value comes later."
     if _is_switch(at, test):
         return at.said("if_on_tracer", title, why, at.static, *fixes)
     guard = decided_by_python(at.scene, test)
@@ -61,31 +60,25 @@ def _if_statement(at: TracedTruth, node: ast.If) -> Explanation | None:
     if _only_prints(node):
         return _printing(at, node)
     if any(_returns_none(one) for one in [*node.body, *node.orelse, *_after(scene, node)]):
-        words = _(
-            "Return an array of the same shape in place of None: a compiled function always returns the same parts."
-        )
+        words = "Return an array of the same shape in place of None: a compiled function always returns the same parts."
         return _if_explained(at, node.test, scene.advice(words))
     edits = expression_of_if(scene, node)
     where = scene.fix(_where_sentence(node.test, [*node.body, *node.orelse, *_after(scene, node)]), *edits.where)
-    cond = scene.fix(_("With `lax.cond`, for one scalar choice: only one side runs."), *edits.cond)
+    cond = scene.fix("With `lax.cond`, for one scalar choice: only one side runs.", *edits.cond)
     if where is None and isinstance(node.body[-1], ast.Break):
         where = scene.advice(
-            _(
-                "Let the program loop: `lax.while_loop`, which carries what the loop changes and goes on while "
-                "`{test}` is false."
-            ).format(test=scene.quote(node.test))
+            "Let the program loop: `lax.while_loop`, which carries what the loop changes and goes on while "
+            f"`{scene.quote(node.test)}` is false."
         )
     elif where is None and isinstance(node.body[-1], ast.Continue):
         where = scene.advice(
-            _("Compute the turn all the same, and keep the old values with `jnp.where` where `{test}`.").format(
-                test=scene.quote(node.test)
-            )
+            f"Compute the turn all the same, and keep the old values with `jnp.where` where `{scene.quote(node.test)}`."
         )
     elif where is None and isinstance(node.body[0], ast.Raise):
         where = run_time_check(
             scene,
             at.tracer,
-            _(
+            (
                 "Check at run time in place of `raise`; call the outermost function through `checkify`, and let "
                 "`throw` raise."
             ),
@@ -97,9 +90,7 @@ def _if_statement(at: TracedTruth, node: ast.If) -> Explanation | None:
     elif where is None:
         body = ast.unparse(node.body[0]).split("\n")[0]
         code = f"{scene.jnp}.where({condition(scene, node.test)}, value_if_true, value_if_false)"
-        where = scene.fix(
-            _("Compute both sides and choose with `jnp.where`, in place of `{body}`.").format(body=body), code=code
-        )
+        where = scene.fix(f"Compute both sides and choose with `jnp.where`, in place of `{body}`.", code=code)
     return _if_explained(at, node.test, where, cond)
 
 
@@ -114,7 +105,7 @@ def _if_expression(at: TracedTruth, node: ast.IfExp) -> Explanation | None:
         scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
     )
     cond = scene.fix(
-        _("With `lax.cond`, for one scalar choice: only one side runs."),
+        "With `lax.cond`, for one scalar choice: only one side runs.",
         scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
     )
     return _if_explained(at, node.test, where, cond)
@@ -139,14 +130,12 @@ def _recursion(at: TracedTruth) -> Explanation | None:
     """Explain a test in a function that calls itself, which would not end if both sides were recorded."""
     return at.said(
         "if_on_tracer",
-        _("`if` needs a known value, but `{variable}` is traced").format(variable=at.variable),
-        _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+        f"`if` needs a known value, but `{at.variable}` is traced",
+        "Python's `if` must choose now, while JAX records the program, and the value comes later.",
         at.static_if_plain(),
         at.scene.advice(
-            _(
-                "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both "
-                "sides, so a function that calls itself would never end."
-            )
+            "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both "
+            "sides, so a function that calls itself would never end."
         ),
     )
 
@@ -160,11 +149,11 @@ def _printing(at: TracedTruth, node: ast.If) -> Explanation | None:
     test = condition(scene, node.test)
     known = (lines[0] != "None") and (bool(node.orelse) == (lines[1] != "None"))
     text = f"{scene.lax}.cond({test}, lambda: {lines[0]}, lambda: {lines[1]})"
-    sentence = _("Print when the program runs, and let `lax.cond` choose: `jax.debug.print`.")
+    sentence = "Print when the program runs, and let `lax.cond` choose: `jax.debug.print`."
     return at.said(
         "if_on_tracer",
-        _("`if` needs a known value, but `{variable}` is traced").format(variable=at.variable),
-        _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+        f"`if` needs a known value, but `{at.variable}` is traced",
+        "Python's `if` must choose now, while JAX records the program, and the value comes later.",
         scene.fix(sentence, scene.source.replace(node, text)) if known else scene.advice(sentence),
         link=f"{error_texts.API}/jax.debug.print.html",
     )
@@ -190,11 +179,11 @@ def _where_sentence(test: ast.expr, sides: list[ast.stmt] | list[ast.expr]) -> s
             "reciprocal",
         )
         if divides or (curved and names & names_in(node)):
-            return _(
+            return (
                 "Choose with `jnp.where`. Both sides are computed: if the one that is not taken is infinite or NaN, so "
                 "is the gradient, unless its input is made safe too."
             )
-    return _("Choose with `jnp.where`: both sides are computed, one is taken.")
+    return "Choose with `jnp.where`: both sides are computed, one is taken."
 
 
 def _after(scene: Scene, node: ast.If) -> list[ast.stmt]:
@@ -232,7 +221,7 @@ def _called_once(scene: Scene, node: ast.If) -> Fix | None:
     text = joined(yes.value, no.value)
     if text is None:
         return None
-    return scene.fix(_("Call it once, and choose with `jnp.where` what it is given."), scene.source.replace(node, text))
+    return scene.fix("Call it once, and choose with `jnp.where` what it is given.", scene.source.replace(node, text))
 
 
 def _is_number(scene: Scene, node: ast.expr) -> bool:
@@ -266,16 +255,16 @@ def _chosen_element(scene: Scene, node: ast.IfExp) -> Explanation | None:
     names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
     return scene.explanation(
         "if_on_tracer",
-        title=_("`if` needs a known value, but its test is traced"),
+        title="`if` needs a known value, but its test is traced",
         variable=names[0] if names else None,
-        why=_("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+        why="Python's `if` must choose now, while JAX records the program, and the value comes later.",
         fixes=[
             scene.fix(
-                _("Choose with `jnp.where`: both sides are computed, one is taken."),
+                "Choose with `jnp.where`: both sides are computed, one is taken.",
                 scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
             ),
             scene.fix(
-                _("With `lax.cond`, for one scalar choice: only one side runs."),
+                "With `lax.cond`, for one scalar choice: only one side runs.",
                 scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
             ),
         ],
@@ -290,13 +279,13 @@ def _filtered(scene: Scene, place: tuple[ast.comprehension, ast.expr]) -> Explan
     part_of = scene.spot.first(test, is_tracer)
     return scene.explanation(
         "filter_on_tracer",
-        title=_("`if` in a comprehension needs known values, but its test is traced"),
+        title="`if` in a comprehension needs known values, but its test is traced",
         what=scene.traced_what(scene.quote(part_of[0]), part_of[1]) if part_of is not None else "",
         variable=scene.quote(part_of[0]) if part_of is not None else name,
-        why=_("How long the list is depends on the values, and these come later."),
+        why="How long the list is depends on the values, and these come later.",
         fixes=[
             scene.fix(
-                _("Work on the whole array, and keep the shape: 0 where the test fails, counted or summed after."),
+                "Work on the whole array, and keep the shape: 0 where the test fails, counted or summed after.",
                 code=re.sub(rf"\b{re.escape(name)}\b", items, f"{scene.jnp}.where({scene.quote(test)}, {name}, 0)"),
             )
         ],

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import arguments_of, dotted, source_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
@@ -50,15 +49,16 @@ def size_from_a_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     whole = isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "complex")
     return scene.explanation(
         "size_from_a_shape",
-        title=_("A known number computed with `{jnp}`, which traces it").format(jnp=scene.jnp),
-        what=_("`{text}` uses only numbers that are known here, such as a shape.").format(text=text),
+        title=f"A known number computed with `{scene.jnp}`, which traces it",
+        what=f"`{text}` uses only numbers that are known here, such as a shape.",
         variable=text,
-        why=_(
-            "Inside a transformation, `{jnp}` records what it computes, so even a known number becomes a traced one."
-        ).format(jnp=scene.jnp),
+        why=(
+            f"Inside a transformation, `{scene.jnp}` records what it computes, so even a known number becomes a "
+            "traced one."
+        ),
         fixes=[
             scene.fix(
-                _("Compute with NumPy, which stays outside the program."),
+                "Compute with NumPy, which stays outside the program.",
                 scene.source.replace(node, new if whole else f"int({new})"),
             )
         ],
@@ -136,15 +136,13 @@ def size_from_values(scene: Scene, found: re.Match[str]) -> Explanation | None:
             return None
         return scene.explanation(
             "size_from_values",
-            title=_("`{function}` has a result whose size is not known").format(function=function),
-            what=_("`num_segments` is not given, so it is one more than the largest of `{ids}`.").format(
-                ids=scene.quote(ids)
-            ),
+            title=f"`{function}` has a result whose size is not known",
+            what=f"`num_segments` is not given, so it is one more than the largest of `{scene.quote(ids)}`.",
             variable=scene.quote(ids),
-            why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
+            why="How long the result is depends on the values, and JAX must know every shape while it records.",
             fixes=[
                 scene.fix(
-                    _("Give the number of segments, as a Python number."),
+                    "Give the number of segments, as a Python number.",
                     code=f"{scene.quote(call)[:-1]}, num_segments=SEGMENTS)",
                 )
             ],
@@ -156,10 +154,10 @@ def size_from_values(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if isinstance(node, ast.Tuple | ast.List) or (traced[1].ndim == 0 and not isinstance(node, ast.Call | ast.BinOp)):
         return None
     text = scene.quote(node)
-    fix = scene.advice(_("Give it as a Python number that does not depend on values, such as a static argument."))
+    fix = scene.advice("Give it as a Python number that does not depend on values, such as a static argument.")
     if name == "repeat":
         made = scene.fix(
-            _("Give the length of the result, which must not depend on values."),
+            "Give the length of the result, which must not depend on values.",
             code=f"{scene.quote(call)[:-1]}, total_repeat_length=LENGTH)",
         )
         fix = made or fix
@@ -167,10 +165,10 @@ def size_from_values(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "size_from_values",
-        title=_("`{function}` needs a known size, but `{variable}` is traced").format(function=function, variable=text),
+        title=f"`{function}` needs a known size, but `{text}` is traced",
         what=scene.traced_what(scene.quote(traced[0]), traced[1]),
         variable=text,
-        why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
+        why="How long the result is depends on the values, and JAX must know every shape while it records.",
         fixes=[fix],
         link=error_texts.STATIC_LINK,
     )
@@ -210,22 +208,14 @@ def shape_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
         given = _as_tuple_at_call(scene, arguments_of(function).index(name), name)
         edits = static_edits(scene, source, function, name)
         if given is not None and edits:
-            fix = scene.fix(
-                _("Make `{name}` static, and give a tuple of Python numbers.").format(name=name), *edits, *given
-            )
+            fix = scene.fix(f"Make `{name}` static, and give a tuple of Python numbers.", *edits, *given)
     return scene.explanation(
         "shape_argument",
-        title=_("`{function}` needs a known shape, but `{variable}` is traced").format(
-            function=scene.quote(call.func), variable=name
-        ),
-        what=scene.what(name, value)
-        if is_array(value)
-        else _("`{name}` is a tuple of traced numbers here.").format(name=name),
+        title=f"`{scene.quote(call.func)}` needs a known shape, but `{name}` is traced",
+        what=scene.what(name, value) if is_array(value) else f"`{name}` is a tuple of traced numbers here.",
         variable=name,
-        why=_("JAX must know every shape while it records the program, and the numbers in `{name}` come later.").format(
-            name=name
-        ),
-        fixes=[fix or scene.advice(_("Give the shape as a static argument: a tuple of Python numbers."))],
+        why=f"JAX must know every shape while it records the program, and the numbers in `{name}` come later.",
+        fixes=[fix or scene.advice("Give the shape as a static argument: a tuple of Python numbers.")],
         link=error_texts.STATIC_LINK,
     )
 
@@ -280,10 +270,10 @@ def size_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = f"{scene.atom(node.left)} // {scene.atom(node.right)}"
     return scene.explanation(
         "shape_of_floats",
-        title=_("`{function}` was given a size that is not an integer").format(function=scene.quote(call.func)),
-        what=_("`{name}` is a float here.").format(name=text),
+        title=f"`{scene.quote(call.func)}` was given a size that is not an integer",
+        what=f"`{text}` is a float here.",
         variable=text,
-        why=_("A size is counted, so it is an integer; `/` gives a float, even of two integers."),
-        fixes=[scene.fix(_("Give an integer."), scene.source.replace(node, new))],
+        why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
+        fixes=[scene.fix("Give an integer.", scene.source.replace(node, new))],
         link=f"{error_texts.API}/jax.numpy.zeros.html",
     )

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
@@ -75,36 +74,34 @@ def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
         source, node = result
         new = f"{scene.jnp}.asarray({source.quote(node)}, {scene.jnp}.{wanted})"
         fixes.append(
-            scene.fix(_("Give both one dtype: say it where the other one comes from."), source.replace(node, new))
+            scene.fix("Give both one dtype: say it where the other one comes from.", source.replace(node, new))
         )
     elif dtype == other_dtype and single and result is not None and "" in (shape, other_shape):
         source, node = result
         full = shape or other_shape
         size = f"({full},)" if "," not in full else f"({full})"
         new = f"{scene.jnp}.broadcast_to({source.quote(node)}, {size})"
-        fixes.append(scene.fix(_("Give both one shape."), source.replace(node, new)))
+        fixes.append(scene.fix("Give both one shape.", source.replace(node, new)))
     call = scene.call()
     written = _branches(scene)
     if function == "cond" and call is not None and written is not None and not path:
         fixes.append(_as_where(scene, call, written[1]) if shape == other_shape or "" in (shape, other_shape) else None)
     if not any(fixes):
-        words = (
-            _("Give both one shape: pad or reduce one of them.") if shape != other_shape else _("Give both one dtype.")
-        )
+        words = "Give both one shape: pad or reduce one of them." if shape != other_shape else "Give both one dtype."
         fixes.append(scene.advice(words))
     name = f"{one}{path}"
     text = result[0].quote(result[1]) if result is not None else name
     return scene.explanation(
         "branch_types",
-        title=_("Branches with results of different types"),
-        what=_("{first} gives {one}, {second} gives {other}.").format(
+        title="Branches with results of different types",
+        what="{first} gives {one}, {second} gives {other}.".format(
             first=f"`{one.replace('branch', 'branch ').replace('  ', ' ')}{path}`",
             second=f"`{other.replace('branch', 'branch ').replace('  ', ' ')}{path}`",
             one=f"`{dtype}[{shape}]`",
             other=f"`{other_dtype}[{other_shape}]`",
         ),
         variable=text,
-        why=_("The program goes on with one result, whichever branch ran, so both have the same shape and dtype."),
+        why="The program goes on with one result, whichever branch ran, so both have the same shape and dtype.",
         fixes=fixes,
         link=_COND,
     )
@@ -145,7 +142,7 @@ def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
         extra = [f"{scene.jnp}.zeros_like({text})"] * (len(many.elts) - 1)
         fixes.append(
             scene.fix(
-                _("Return as many from both, with something that fits for what is missing."),
+                "Return as many from both, with something that fits for what is missing.",
                 source.replace(single, f"({', '.join([text, *extra])})"),
             )
         )
@@ -155,22 +152,20 @@ def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
         comma = "," if len(wrong.elts) == 1 else ""  # type: ignore[attr-defined]
         text = home.quote(wrong)
         fixes.append(
-            scene.fix(_("Return a tuple from both: a list is not a tuple."), home.replace(wrong, f"({inside}{comma})"))
+            scene.fix("Return a tuple from both: a list is not a tuple.", home.replace(wrong, f"({inside}{comma})"))
         )
     else:
         keys = error_texts.CARRY_KEYS.search(scene.message)
-        words = _("Return the same parts from both branches, in the same kind of container.")
+        words = "Return the same parts from both branches, in the same kind of container."
         if keys is not None:
-            words = _("Return {keys} from both branches, or from none.").format(keys=keys[1])
+            words = f"Return {keys[1]} from both branches, or from none."
         fixes.append(scene.advice(words))
     return scene.explanation(
         "branch_structure",
-        title=_("Branches that return different parts"),
-        what=_("One branch returns `{one}`, the other `{other}`.").format(
-            one=one_source.quote(one), other=other_source.quote(other)
-        ),
+        title="Branches that return different parts",
+        what=f"One branch returns `{one_source.quote(one)}`, the other `{other_source.quote(other)}`.",
         variable=text,
-        why=_("The program goes on with one result, whichever branch ran, so both return the same parts."),
+        why="The program goes on with one result, whichever branch ran, so both return the same parts.",
         fixes=fixes,
         link=_COND,
     )
@@ -194,14 +189,14 @@ def _nothing_returned(scene: Scene, source: Source, function: FunctionNode) -> E
     fix: Fix | None = None
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
         line = f"\n{source.indent(last)}return {last.targets[0].id}"
-        fix = scene.fix(_("Return what the last line computes."), source.insert_after(last, line))
+        fix = scene.fix("Return what the last line computes.", source.insert_after(last, line))
     return scene.explanation(
         "branch_returns_none",
-        title=_("A branch without `return`"),
-        what=_("`{name}` returns None, and the other branch does not.").format(name=function.name),
+        title="A branch without `return`",
+        what=f"`{function.name}` returns None, and the other branch does not.",
         variable=function.name,
-        why=_("The program goes on with one result, whichever branch ran, so both return the same parts."),
-        fixes=[fix or scene.advice(_("End it with `return`, and what the other branch returns, changed or not."))],
+        why="The program goes on with one result, whichever branch ran, so both return the same parts.",
+        fixes=[fix or scene.advice("End it with `return`, and what the other branch returns, changed or not.")],
         link=_COND,
     )
 
@@ -219,19 +214,19 @@ def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None
     texts = [scene.quote(b) for b in branches]
     edits = [scene.source.replace(value, f"lambda: {scene.quote(value)}") for value in values]
     chosen = f"{scene.jnp}.where({scene.quote(call.args[0])}, {texts[0]}, {texts[1]})"
-    words = _("Make a function of it.") if len(values) == 1 else _("Make functions of them.")
+    words = "Make a function of it." if len(values) == 1 else "Make functions of them."
     return scene.explanation(
         "branch_no_function",
-        title=_("A branch that is not a function"),
-        what=_("`{text}` is a value, computed before `lax.cond` is asked.").format(text=scene.quote(values[0])),
+        title="A branch that is not a function",
+        what=f"`{scene.quote(values[0])}` is a value, computed before `lax.cond` is asked.",
         variable=scene.quote(values[0]),
-        why=_("`lax.cond` runs one of two functions; a value is computed already, whichever is chosen."),
+        why="`lax.cond` runs one of two functions; a value is computed already, whichever is chosen.",
         fixes=[
             scene.fix(words, *edits) if len(call.args) == 3 else None,
-            scene.fix(_("With both values at hand, choose."), scene.source.replace(call, chosen))
+            scene.fix("With both values at hand, choose.", scene.source.replace(call, chosen))
             if len(values) == 2
             else None,
-            scene.advice(_("Give a function in its place, which takes the operands.")) if len(values) == 1 else None,
+            scene.advice("Give a function in its place, which takes the operands.") if len(values) == 1 else None,
         ],
         link=_COND,
     )
@@ -253,11 +248,11 @@ def switch_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     new = f"int({text})" if isinstance(value, int | float) else f"{scene.atom(node)}.astype(int)"
     return scene.explanation(
         "switch_index",
-        title=_("`lax.switch` was given an index that is not an integer"),
-        what=_("`{name}` has dtype {dtype} here.").format(name=text, dtype=found[1]),
+        title="`lax.switch` was given an index that is not an integer",
+        what=f"`{text}` has dtype {found[1]} here.",
         variable=text,
-        why=_("The branches are numbered from 0, and the index is the number of one."),
-        fixes=[scene.fix(_("Make it an integer."), scene.source.replace(node, new))],
+        why="The branches are numbered from 0, and the index is the number of one.",
+        fixes=[scene.fix("Make it an integer.", scene.source.replace(node, new))],
         link=f"{error_texts.API}/jax.lax.switch.html",
     )
 
@@ -280,22 +275,22 @@ def condition_with_axes(scene: Scene, found: re.Match[str]) -> Explanation | Non
     fixes = [
         _as_where(scene, call, branches),
         scene.fix(
-            _("Choose row by row."),
+            "Choose row by row.",
             scene.source.replace(call, rows) if called(call) == "cond" and operands else None,
         ),
     ]
     if set(re.findall(r"\d+", found[1])) == {"1"}:
         squeezed = scene.source.replace(call.args[0], f"{scene.jnp}.squeeze({test})")
-        fixes = [scene.fix(_("Take the one truth value out of its array."), squeezed)]
+        fixes = [scene.fix("Take the one truth value out of its array.", squeezed)]
     if not any(fixes):
-        words = _("Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.")
+        words = "Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`."
         fixes = [scene.advice(words)]
     return scene.explanation(
         "condition_with_axes",
-        title=_("A condition with axes"),
-        what=_("`{text}` has shape {shape}.").format(text=test, shape=found[1]),
+        title="A condition with axes",
+        what=f"`{test}` has shape {found[1]}.",
         variable=test,
-        why=_("`lax.cond` makes one choice, so its condition is one bool, of shape ()."),
+        why="`lax.cond` makes one choice, so its condition is one bool, of shape ().",
         fixes=fixes,
         link=_COND,
     )
@@ -317,15 +312,15 @@ def operands_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     given = f"{scene.quote(call)[:-1]}, {', '.join(names)})"
     return scene.explanation(
         "operands_missing",
-        title=_("The branches are given no operand"),
-        what=_("`{name}` takes `{arguments}`, and nothing follows the branches.").format(
+        title="The branches are given no operand",
+        what="`{name}` takes `{arguments}`, and nothing follows the branches.".format(
             name=found[1], arguments=", ".join(names)
         ),
         variable=found[3],
-        why=_("`lax.cond` calls the branch that it takes with the operands that come after the branches."),
+        why="`lax.cond` calls the branch that it takes with the operands that come after the branches.",
         fixes=[
             scene.fix(
-                _("Give the operands after the branches."),
+                "Give the operands after the branches.",
                 scene.source.insert_after(call.args[-1], f", {', '.join(names)}") if known == names else None,
                 code="" if known == names else given,
             )
@@ -346,7 +341,7 @@ def _as_where(scene: Scene, call: ast.Call, branches: list[ast.expr]) -> Fix | N
             return None
         texts.append(scene.quote(branch.body))
     return scene.fix(
-        _("Choose elementwise: both sides are computed, and their dtypes are promoted."),
+        "Choose elementwise: both sides are computed, and their dtypes are promoted.",
         scene.source.replace(call, f"{scene.jnp}.where({scene.quote(call.args[0])}, {texts[0]}, {texts[1]})"),
     )
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import Source, dotted, names_in
@@ -123,16 +123,16 @@ def forward_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | No
     if isinstance(result, ast.Tuple) and len(result.elts) > 2:
         first, *rest = [rule.source.quote(element) for element in result.elts]
         new = f"{first}, ({', '.join(rest)})"
-        fix = scene.fix(_("Put what the backward rule needs into one tuple."), rule.source.replace(result, new))
+        fix = scene.fix("Put what the backward rule needs into one tuple.", rule.source.replace(result, new))
     else:
-        fix = scene.advice(_("Return the output, and what the backward rule needs: `return output, residuals`."))
+        fix = scene.advice("Return the output, and what the backward rule needs: `return output, residuals`.")
     return _said(
         scene,
         rule,
         "forward_rule_pair",
-        _("A forward rule that does not return a pair"),
-        _("`{name}` returns `{text}`.").format(name=rule.name, text=text),
-        _("The forward rule returns two things: what the function returns, and what the backward rule needs."),
+        "A forward rule that does not return a pair",
+        f"`{rule.name}` returns `{text}`.",
+        "The forward rule returns two things: what the function returns, and what the backward rule needs.",
         fix,
         at=result,
     )
@@ -153,11 +153,11 @@ def tangent_rule_without_pair(scene: Scene, found: re.Match[str]) -> Explanation
         scene,
         rule,
         "tangent_rule_pair",
-        _("A derivative rule that does not return a pair"),
-        _("`{name}` returns `{text}` alone.").format(name=rule.name, text=text),
-        _("The rule of a `custom_jvp` returns two things: the function's output, and the output's tangent."),
+        "A derivative rule that does not return a pair",
+        f"`{rule.name}` returns `{text}` alone.",
+        "The rule of a `custom_jvp` returns two things: the function's output, and the output's tangent.",
         scene.fix(
-            _("Return the output too, if this is the tangent."),
+            "Return the output too, if this is the tangent.",
             rule.source.replace(result, f"{name}(*{own[0]}), {text}") if plain else None,
             code=f"return {name}(...), {text}" if not plain else "",
         ),
@@ -183,37 +183,37 @@ def backward_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if got is None and wanted == 1:
         return None  # one value without its tuple, which another rule explains
     name, source = rule.name, rule.source
-    primal = rule.primal.name if rule.primal is not None else _("the function")
+    primal = rule.primal.name if rule.primal is not None else "the function"
     fix: Fix | None = None
     if isinstance(result, ast.Tuple) and got is not None and got > wanted:
         kept, rest = result.elts[:wanted], result.elts[wanted:]
         nothing = all(isinstance(element, ast.Constant) and element.value is None for element in rest)
         text = ", ".join(source.quote(element) for element in kept) + ("," if wanted == 1 else "")
         fix = scene.fix(
-            _("Leave out what belongs to no argument that is differentiated."),
+            "Leave out what belongs to no argument that is differentiated.",
             source.replace(result, f"({text})") if nothing and wanted else None,
         )
     fix = fix or scene.advice(
-        _("Return a tuple with one cotangent for each of these arguments, and None for one that has none.")
+        "Return a tuple with one cotangent for each of these arguments, and None for one that has none."
     )
     arguments = plural("{count} argument", "{count} arguments", wanted)
     if rule.static:
         names = ", ".join(f"`{one}`" for one in rule.static)
-        arguments = _("{arguments} without {names} of `nondiff_argnums`").format(arguments=arguments, names=names)
+        arguments = f"{arguments} without {names} of `nondiff_argnums`"
     return _said(
         scene,
         rule,
         "backward_rule_count",
-        _("A backward rule that returns too many values")
+        "A backward rule that returns too many values"
         if got is not None and got > wanted
-        else _("A backward rule that returns too few values"),
-        _("`{name}` returns {got}, and `{primal}` has {arguments}.").format(
+        else "A backward rule that returns too few values",
+        "`{name}` returns {got}, and `{primal}` has {arguments}.".format(
             name=name,
-            got=plural("{count} value", "{count} values", got) if got is not None else _("one value, not in a tuple"),
+            got=plural("{count} value", "{count} values", got) if got is not None else "one value, not in a tuple",
             primal=primal,
             arguments=arguments,
         ),
-        _("The backward rule returns one cotangent for each argument that is differentiated, in their order."),
+        "The backward rule returns one cotangent for each argument that is differentiated, in their order.",
         fix,
         at=result,
     )
@@ -256,18 +256,18 @@ def rule_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
     static = rule.static
     if rule.part == "fwd":
         needs = [argument.arg for argument in rule.primal.args.args] if rule.primal is not None else []
-        order = _("the arguments of the function")
+        order = "the arguments of the function"
     elif rule.part == "bwd":
         needs = [*static, "residuals", "cotangents"]
-        order = _("what the forward rule kept, and the cotangents of the output")
+        order = "what the forward rule kept, and the cotangents of the output"
     else:
         needs = [*static, "primals", "tangents"]
-        order = _("a tuple of the primals, and a tuple of the tangents")
+        order = "a tuple of the primals, and a tuple of the tangents"
     if len(own) == len(needs) or not needs:
         return None
     if static and rule.part != "fwd":
         names = ", ".join(f"`{one}`" for one in static)
-        order = _("{names} of `nondiff_argnums`, then {order}").format(names=names, order=order)
+        order = f"{names} of `nondiff_argnums`, then {order}"
     edit: Edit | None = None
     lacks = len(own) + len(static) == len(needs) and not set(static) & set(own)
     if rule.part == "bwd" and static and lacks:
@@ -276,13 +276,13 @@ def rule_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
         scene,
         rule,
         "rule_arguments",
-        _("A derivative rule that takes the wrong number of arguments"),
-        _("`{name}` takes {takes}, and is given {given}.").format(
+        "A derivative rule that takes the wrong number of arguments",
+        "`{name}` takes {takes}, and is given {given}.".format(
             name=name, takes=plural("{count} argument", "{count} arguments", len(own)), given=str(len(needs))
         ),
-        _("JAX gives it {order}.").format(order=order),
-        scene.fix(_("Take what `nondiff_argnums` names first."), edit)
-        or scene.advice(_("Let it take {needs}.").format(needs=", ".join(f"`{need}`" for need in needs))),
+        f"JAX gives it {order}.",
+        scene.fix("Take what `nondiff_argnums` names first.", edit)
+        or scene.advice("Let it take {needs}.".format(needs=", ".join(f"`{need}`" for need in needs))),
     )
 
 
@@ -303,12 +303,10 @@ def backward_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
         scene,
         rule,
         "backward_rule_type",
-        _("A backward rule that returns a cotangent of another type"),
-        _("`{name}` returns {got} for `{argument}`, which is {wanted}.").format(
-            name=rule.name, got=found[3], argument=names[number], wanted=found[4]
-        ),
-        _("A cotangent says how much each number of the argument counts, so both have one shape and dtype."),
-        scene.advice(_("Return it with the shape and dtype of `{name}`.").format(name=names[number])),
+        "A backward rule that returns a cotangent of another type",
+        f"`{rule.name}` returns {found[3]} for `{names[number]}`, which is {found[4]}.",
+        "A cotangent says how much each number of the argument counts, so both have one shape and dtype.",
+        scene.advice(f"Return it with the shape and dtype of `{names[number]}`."),
         at=result,
     )
 
@@ -323,12 +321,10 @@ def tangent_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
         scene,
         rule,
         "tangent_rule_type",
-        _("A derivative rule that returns a tangent of another type than the output"),
-        _("`{name}` returns the tangent {got} for an output whose tangent is {wanted}.").format(
-            name=rule.name, got=found[2], wanted=found[1]
-        ),
-        _("A tangent is a small change of the output, so both have one shape and dtype."),
-        scene.advice(_("Reduce or convert the tangent as the function does with its input, for instance by a sum.")),
+        "A derivative rule that returns a tangent of another type than the output",
+        f"`{rule.name}` returns the tangent {found[2]} for an output whose tangent is {found[1]}.",
+        "A tangent is a small change of the output, so both have one shape and dtype.",
+        scene.advice("Reduce or convert the tangent as the function does with its input, for instance by a sum."),
         at=returned(rule.function),
     )
 
@@ -344,16 +340,14 @@ def traced_nondiff(scene: Scene, found: re.Match[str]) -> Explanation | None:
     names = ", ".join(f"`{name}`" for name in static)
     return scene.explanation(
         "nondiff_of_tracer",
-        title=_("`nondiff_argnums` of a value that is traced"),
-        what=_("`{function}` lists {names} in `nondiff_argnums`.").format(function=rule.primal.name, names=names),
+        title="`nondiff_argnums` of a value that is traced",
+        what=f"`{rule.primal.name}` lists {names} in `nondiff_argnums`.",
         variable=static[0],
-        why=_("Such an argument is handed on as it is, so it cannot be traced; it is meant for functions and options."),
+        why="Such an argument is handed on as it is, so it cannot be traced; it is meant for functions and options.",
         fixes=[
             scene.advice(
-                _(
-                    "Leave it out of `nondiff_argnums`: keep it among the residuals, and return None for it in the "
-                    "backward rule."
-                )
+                "Leave it out of `nondiff_argnums`: keep it among the residuals, and return None for it in the "
+                "backward rule."
             )
         ],
         link=_LINK,
@@ -376,10 +370,10 @@ def rule_not_linear(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene,
             rule,
             "rule_not_linear",
-            _("A derivative rule that is not linear in the tangent"),
+            "A derivative rule that is not linear in the tangent",
             _linearity(rule.name, rule.source.quote(node), tangents, between),
-            _("Reverse mode turns the rule around, which works only if twice the tangent gives twice the result."),
-            scene.advice(_("Let the tangent enter once, as a factor: `derivative * tangent`.")),
+            "Reverse mode turns the rule around, which works only if twice the tangent gives twice the result.",
+            scene.advice("Let the tangent enter once, as a factor: `derivative * tangent`."),
             at=node,
         )
     return None
@@ -484,13 +478,10 @@ def forward_returns_more(scene: Scene, found: re.Match[str]) -> Explanation | No
         scene,
         rule,
         "forward_rule_output",
-        _("A forward rule whose first part is not what the function returns"),
-        _("`{name}` returns `{text}` as its first part, and it is a tuple.").format(name=rule.name, text=first),
-        _(
-            "While JAX differentiates, the forward rule runs in place of `{name}`, so its first part is the result."
-        ).format(name=called(call)),
-        scene.advice(
-            _("Return first what `{name}` returns, and second what the backward rule needs.").format(name=called(call))
-        ),
+        "A forward rule whose first part is not what the function returns",
+        f"`{rule.name}` returns `{first}` as its first part, and it is a tuple.",
+        f"While JAX differentiates, the forward rule runs in place of `{called(call)}`, so its first part is the "
+        "result.",
+        scene.advice(f"Return first what `{called(call)}` returns, and second what the backward rule needs."),
         at=result,
     )

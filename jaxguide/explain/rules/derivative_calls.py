@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.user_frame import MISSING, is_array
@@ -32,19 +31,17 @@ def aux_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
         first, *rest = [source.quote(element) for element in result.elts]
         new = f"{first}, ({', '.join(rest)})"
         inside = f"({new})" if isinstance(source.parents.get(result), ast.Lambda) else new
-        fix = scene.fix(_("Put all but the loss into one tuple."), source.replace(result, inside))
+        fix = scene.fix("Put all but the loss into one tuple.", source.replace(result, inside))
     elif isinstance(result, ast.Dict):
-        fix = scene.advice(_("Return the loss first, then the dict: `return loss, {...}`."))
+        fix = scene.advice("Return the loss first, then the dict: `return loss, {...}`.")
     else:
-        fix = scene.advice(
-            _("Leave `has_aux=True` out, or return the loss and what comes with it: `return loss, aux`.")
-        )
+        fix = scene.advice("Leave `has_aux=True` out, or return the loss and what comes with it: `return loss, aux`.")
     return scene.explanation(
         "aux_without_pair",
-        title=_("`has_aux=True` for a function that does not return a pair"),
-        what=_("`{name}` returns `{text}`.").format(name=name, text=source.quote(result)),
+        title="`has_aux=True` for a function that does not return a pair",
+        what=f"`{name}` returns `{source.quote(result)}`.",
         variable=name,
-        why=_("With `has_aux`, the function returns exactly two things: the number to differentiate, and the rest."),
+        why="With `has_aux`, the function returns exactly two things: the number to differentiate, and the rest.",
         fixes=[fix],
         link=_GRAD,
         line=Line(source.file, source.start(result)[0]),
@@ -62,33 +59,29 @@ def pullback_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
     fix: Fix | None = None
     aux: Fix | None = None
     if found[2].startswith("pytree leaf") and isinstance(node, ast.Tuple | ast.List) and len(node.elts) == 1:
-        fix = scene.fix(_("Give the number itself."), scene.source.replace(node, scene.quote(node.elts[0])))
+        fix = scene.fix("Give the number itself.", scene.source.replace(node, scene.quote(node.elts[0])))
     elif isinstance(node, ast.List) and found[2] == "<class 'tuple'>" and "list" in found[3] and node.elts:
         comma = "," if len(node.elts) == 1 else ""
-        fix = scene.fix(_("Give a tuple: a list is not a tuple."), scene.source.replace(node, f"({text[1:-1]}{comma})"))
+        fix = scene.fix("Give a tuple: a list is not a tuple.", scene.source.replace(node, f"({text[1:-1]}{comma})"))
     elif output is not None:
         new = f"{scene.jax}.tree.map({scene.jnp}.ones_like, {output})"
         fix = scene.fix(
-            _(
+            (
                 "Give one cotangent for each part of the output. Ones differentiate the sum of all its entries; zeros "
                 "leave a part out."
             ),
             scene.source.replace(node, new),
         )
         if _is_pair(scene.spot.value(ast.Name(output, ast.Load()))):
-            aux = scene.advice(
-                _("If only the first part is to be differentiated: `{jax}.vjp(..., has_aux=True)`.").format(
-                    jax=scene.jax
-                )
-            )
+            aux = scene.advice(f"If only the first part is to be differentiated: `{scene.jax}.vjp(..., has_aux=True)`.")
     return scene.explanation(
         "pullback_tree",
-        title=_("A pullback needs one cotangent for each part of the output"),
-        what=_("`{text}` is given, where the function returned {kind}.").format(text=text, kind=_kind(found[2])),
+        title="A pullback needs one cotangent for each part of the output",
+        what=f"`{text}` is given, where the function returned {_kind(found[2])}.",
         variable=text,
-        why=_("The pullback takes one cotangent for each output, in the same containers as the output."),
+        why="The pullback takes one cotangent for each output, in the same containers as the output.",
         fixes=[
-            fix or scene.advice(_("Give one cotangent for each part of the output, in the same containers.")),
+            fix or scene.advice("Give one cotangent for each part of the output, in the same containers."),
             aux,
         ],
         link=_VJP,
@@ -106,8 +99,8 @@ def _kind(said: str) -> str:
     ('a tuple', 'one array', 'a tuple of length 2')
     """
     if said.startswith("pytree leaf"):
-        return _("one array")
-    return _("a {kind}").format(kind=re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", said))
+        return "one array"
+    return "a {kind}".format(kind=re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", said))
 
 
 def _output_of(scene: Scene, call: ast.Call) -> str | None:
@@ -134,15 +127,13 @@ def pullback_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = ", ".join(scene.quote(argument) for argument in call.args)
     return scene.explanation(
         "pullback_count",
-        title=_("A pullback called with several arguments"),
-        what=_("`{text}` gives it {count} arguments.").format(text=scene.quote(call), count=len(call.args)),
+        title="A pullback called with several arguments",
+        what=f"`{scene.quote(call)}` gives it {len(call.args)} arguments.",
         variable=scene.quote(call.func),
-        why=_(
-            "The function returned one thing, maybe a tuple, so its pullback takes one: cotangents in that container."
-        ),
+        why="The function returned one thing, maybe a tuple, so its pullback takes one: cotangents in that container.",
         fixes=[
             scene.fix(
-                _("Put them into one tuple."),
+                "Put them into one tuple.",
                 Edit(scene.source.file, scene.source.start(first), scene.source.end(last), f"({text})"),
             )
         ],
@@ -171,15 +162,13 @@ def tangent_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
             edit = scene.source.replace(tangent, new)
     return scene.explanation(
         "tangent_shape",
-        title=_("A tangent of another shape than its primal"),
-        what=_("The primal has shape {primal}, and the tangent has shape {tangent}.").format(
-            primal=found[1], tangent=found[2]
-        ),
+        title="A tangent of another shape than its primal",
+        what=f"The primal has shape {found[1]}, and the tangent has shape {found[2]}.",
         variable=text,
-        why=_("A tangent is a small change of its primal, so both have one shape and one dtype."),
+        why="A tangent is a small change of its primal, so both have one shape and one dtype.",
         fixes=[
-            scene.fix(_("Give a number for each entry of the primal."), edit)
-            or scene.advice(_("Give tangents of the primals' shapes."))
+            scene.fix("Give a number for each entry of the primal.", edit)
+            or scene.advice("Give tangents of the primals' shapes.")
         ],
         link=f"{error_texts.API}/jax.jvp.html",
     )
@@ -199,10 +188,10 @@ def tangent_parts(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(call.args[2])
     return scene.explanation(
         "tangent_parts",
-        title=_("Tangents whose parts are not those of the primals"),
-        what=_("`{tangents}` is given for `{primals}`.").format(tangents=text, primals=scene.quote(call.args[1])),
+        title="Tangents whose parts are not those of the primals",
+        what=f"`{text}` is given for `{scene.quote(call.args[1])}`.",
         variable=text,
-        why=_("There is one tangent for each primal, in the same containers with the same keys."),
-        fixes=[scene.advice(_("Give a tangent for every part; zeros for one that does not change."))],
+        why="There is one tangent for each primal, in the same containers with the same keys.",
+        fixes=[scene.advice("Give a tangent for every part; zeros for one that does not change.")],
         link=f"{error_texts.API}/jax.jvp.html",
     )

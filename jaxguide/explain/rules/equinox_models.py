@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array
@@ -77,7 +76,7 @@ def model_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
             model,
             call,
             scene.advice(
-                _(
+                (
                     "Take the arrays out, `params, static = {eqx}.partition({model}, {eqx}.is_array)`, and "
                     "put the model "
                     "together inside: `{eqx}.combine(params, static)`."
@@ -99,7 +98,7 @@ def model_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
             edits.append(None)
         else:
             edits.append(scene.source.replace(node, f"{eqx}.{_FILTERED[name]}"))
-    sentence = _("Use equinox's transformation, which leaves alone what is not an array: `{name}`.").format(
+    sentence = "Use equinox's transformation, which leaves alone what is not an array: `{name}`.".format(
         name=f"{eqx}.{_FILTERED[first]}"
     )
     fix = scene.fix(sentence, *edits) if all(edits) else None
@@ -109,14 +108,10 @@ def model_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def _explained(scene: Scene, model: str, call: ast.Call, fix: Fix, transformation: str) -> Explanation | None:
     return scene.explanation(
         "equinox_model",
-        title=_("`{transformation}` was given a model with more than arrays in it").format(
-            transformation=transformation
-        ),
-        what=_("`{name}` is a model of equinox, with functions or settings among its parts.").format(name=model),
+        title=f"`{transformation}` was given a model with more than arrays in it",
+        what=f"`{model}` is a model of equinox, with functions or settings among its parts.",
         variable=model,
-        why=_("A model is a pytree, and `{transformation}` takes every part of it for an array.").format(
-            transformation=transformation
-        ),
+        why=f"A model is a pytree, and `{transformation}` takes every part of it for an array.",
         fixes=[fix],
         link=_PAGE,
     )
@@ -171,17 +166,15 @@ def model_as_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     kind = found[1].split(".")[-1]
     return scene.explanation(
         "equinox_model",
-        title=_("`{transformation}` was given a model with more than arrays in it").format(transformation="jax.vmap"),
-        what=_("`{text}` returns a `{kind}`, which is not an array, as a part of its result.").format(
-            text=scene.quote(call.func), kind=kind
-        ),
+        title="`{transformation}` was given a model with more than arrays in it".format(transformation="jax.vmap"),
+        what=f"`{scene.quote(call.func)}` returns a `{kind}`, which is not an array, as a part of its result.",
         variable=scene.quote(call.func),
-        why=_("A model is a pytree, and `{transformation}` takes every part of it for an array.").format(
+        why="A model is a pytree, and `{transformation}` takes every part of it for an array.".format(
             transformation="jax.vmap"
         ),
         fixes=[
             scene.fix(
-                _("Use equinox's transformation, which leaves alone what is not an array: `{name}`.").format(
+                "Use equinox's transformation, which leaves alone what is not an array: `{name}`.".format(
                     name=f"{_equinox(scene)}.filter_vmap"
                 ),
                 scene.source.replace(nodes[0], f"{_equinox(scene)}.filter_vmap"),
@@ -201,13 +194,13 @@ def optimizer_of_model(scene: Scene, found: re.Match[str]) -> Explanation | None
     text, eqx = scene.quote(place[0]), _equinox(scene)
     return scene.explanation(
         "equinox_optimizer",
-        title=_("An optimizer was given a model with more than arrays in it"),
-        what=_("`{name}` is a model of equinox, with functions or settings among its parts.").format(name=text),
+        title="An optimizer was given a model with more than arrays in it",
+        what=f"`{text}` is a model of equinox, with functions or settings among its parts.",
         variable=text,
-        why=_("An optimizer keeps an array for every part of what it is given."),
+        why="An optimizer keeps an array for every part of what it is given.",
         fixes=[
             scene.fix(
-                _("Give it the arrays alone."), scene.source.replace(place[0], f"{eqx}.filter({text}, {eqx}.is_array)")
+                "Give it the arrays alone.", scene.source.replace(place[0], f"{eqx}.filter({text}, {eqx}.is_array)")
             )
         ],
         link=_PAGE,
@@ -224,13 +217,13 @@ def updates_of_model(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, eqx = scene.quote(place[0]), _equinox(scene)
     return scene.explanation(
         "equinox_optimizer",
-        title=_("An optimizer was given a model with more than arrays in it"),
-        what=_("`{name}` is a model of equinox, with functions or settings among its parts.").format(name=text),
+        title="An optimizer was given a model with more than arrays in it",
+        what=f"`{text}` is a model of equinox, with functions or settings among its parts.",
         variable=text,
-        why=_("The updates are None for every part that is not an array, and None cannot be added."),
+        why="The updates are None for every part that is not an array, and None cannot be added.",
         fixes=[
             scene.fix(
-                _("Use equinox's function, which leaves it alone."),
+                "Use equinox's function, which leaves it alone.",
                 scene.source.replace(call.func, f"{eqx}.apply_updates"),
             )
         ],
@@ -256,32 +249,26 @@ def frozen_model(scene: Scene, found: re.Match[str]) -> Explanation | None:
     declared = [f.name for f in dataclasses.fields(owner)]
     fix: Fix | None = None
     if field not in declared and name == "self":
-        fix = scene.advice(
-            _("Declare the field in the class, `{field}: jax.Array`, and set it in `__init__`.").format(field=field)
-        )
+        fix = scene.advice(f"Declare the field in the class, `{field}: jax.Array`, and set it in `__init__`.")
     elif isinstance(target.value, ast.Name) and not _is_read_later(scene, statement, name):
         function = f"{_equinox(scene)}.tree_at" if equinox else f"{name}.replace"
-        fix = scene.advice(
-            _("Make a new one that differs in this field, with `{function}`, and return it.").format(function=function)
-        )
+        fix = scene.advice(f"Make a new one that differs in this field, with `{function}`, and return it.")
     elif isinstance(target.value, ast.Name) and isinstance(statement, ast.Assign):
         value = scene.quote(statement.value)
         new = f"{name} = {name}.replace({field}={value})"
         if equinox:
             new = f"{name} = {_equinox(scene)}.tree_at(lambda m: m.{field}, {name}, {value})"
-        fix = scene.fix(_("Make a new one that differs in this field."), scene.source.replace(statement, new))
+        fix = scene.fix("Make a new one that differs in this field.", scene.source.replace(statement, new))
     return scene.explanation(
         "frozen_model",
-        title=_("A model cannot be changed in place"),
-        what=_("`{name}` is an object of type `{kind}`, whose fields are set once.").format(
-            name=name, kind=type(owner).__name__
-        ),
+        title="A model cannot be changed in place",
+        what=f"`{name}` is an object of type `{type(owner).__name__}`, whose fields are set once.",
         variable=scene.quote(target),
-        why=_("It is a pytree, and the same one may already be part of a recorded program."),
+        why="It is a pytree, and the same one may already be part of a recorded program.",
         fixes=[
             fix
             or scene.advice(
-                _("Make a new one that differs in this field: `{function}`.").format(
+                "Make a new one that differs in this field: `{function}`.".format(
                     function="eqx.tree_at" if equinox else f"{name}.replace"
                 )
             )
@@ -312,7 +299,7 @@ def array_in_static_field(scene: Scene, found: re.Match[str]) -> Explanation | N
     classes = [n for n in ast.walk(source.tree) if isinstance(n, ast.ClassDef) and n.name == kind]
     name = held[0]
     fix: Fix | None = None
-    sentence = _("Make it an ordinary field: an array is traced, and may then differ from call to call.")
+    sentence = "Make it an ordinary field: an array is traced, and may then differ from call to call."
     declared = [
         n
         for owner in classes
@@ -326,10 +313,10 @@ def array_in_static_field(scene: Scene, found: re.Match[str]) -> Explanation | N
             fix = scene.fix(sentence, source.replace(target, text))
     return scene.explanation(
         "array_in_static_field",
-        title=_("An array in a static field"),
-        what=_("The field `{field}` of `{kind}` is static, and holds an array.").format(field=name, kind=kind),
+        title="An array in a static field",
+        what=f"The field `{name}` of `{kind}` is static, and holds an array.",
         variable=name,
-        why=_("JAX compares static fields with `==` to find the compiled program, and arrays give no single answer."),
+        why="JAX compares static fields with `==` to find the compiled program, and arrays give no single answer.",
         fixes=[fix or scene.advice(sentence)],
         link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
     )

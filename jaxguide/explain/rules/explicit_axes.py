@@ -9,7 +9,6 @@ import re
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import sharding_texts
@@ -20,17 +19,15 @@ from jaxguide.explain.scene import Scene, called
 
 
 def _why() -> str:
-    return _("With explicit axes, how an array is split is part of its type, and JAX does not guess it.")
+    return "With explicit axes, how an array is split is part of its type, and JAX does not guess it."
 
 
 def _automatic(scene: Scene) -> Fix:
     """Return the advice to leave the choice to the compiler."""
     return scene.advice(
-        _(
-            "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., "
-            "axis_types=(jax.sharding.AxisType.Auto,"
-            " ...))`."
-        )
+        "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., "
+        "axis_types=(jax.sharding.AxisType.Auto,"
+        " ...))`."
     )
 
 
@@ -49,10 +46,8 @@ def reshape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _asks(
         scene,
         "explicit_reshape",
-        title=_("A reshape of an axis that is split over the devices"),
-        what=_("`{call}` gives {type} the shape {shape}.").format(
-            call=scene.quote(call), type=found[1], shape=found[2]
-        ),
+        title="A reshape of an axis that is split over the devices",
+        what=f"`{scene.quote(call)}` gives {found[1]} the shape {found[2]}.",
         call=call,
     )
 
@@ -67,15 +62,11 @@ def product(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if call is None and not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
         return None
     contracted = found.re is sharding_texts.EXPLICIT_CONTRACTION.text
-    what = _("`{text}` sums over an axis that both operands have split over the devices.").format(
-        text=scene.quote(node)
-    )
+    what = f"`{scene.quote(node)}` sums over an axis that both operands have split over the devices."
     if not contracted:
-        what = _("`{text}` would be {type}, with one axis of the mesh twice.").format(
-            text=scene.quote(node), type=found[3]
-        )
+        what = f"`{scene.quote(node)}` would be {found[3]}, with one axis of the mesh twice."
     return _asks(
-        scene, "explicit_product", title=_("A product whose split over the devices is not clear"), what=what, call=call
+        scene, "explicit_product", title="A product whose split over the devices is not clear", what=what, call=call
     )
 
 
@@ -91,11 +82,9 @@ def _asks(scene: Scene, kind: str, *, title: str, what: str, call: ast.Call | No
         why=_why(),
         fixes=[
             scene.advice(
-                _(
-                    "Say how the result is split: `{function}(..., out_sharding={spec}(...))`; `{spec}()` "
-                    "gives it whole to "
-                    "every device."
-                ).format(function=name, spec=spec)
+                f"Say how the result is split: `{name}(..., out_sharding={spec}(...))`; `{spec}()` "
+                "gives it whole to "
+                "every device."
             ),
             _automatic(scene),
         ],
@@ -118,16 +107,12 @@ def operands(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if all(is_array(value) for value in values) and np.shape(values[0]) == np.shape(values[1]):
         new = f"{scene.jax}.sharding.reshard({last}, {scene.jax}.typeof({first}).sharding)"
         edit = scene.source.replace(parts[1], new)
-    sentence = _("Split one like the other first: `jax.sharding.reshard`.")
+    sentence = "Split one like the other first: `jax.sharding.reshard`."
     specs = re.findall(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", found[2])
     return scene.explanation(
         "explicit_operands",
-        title=_("Operands that are split differently over the devices"),
-        what=_("`{first}` is split by {one}, and `{last}` by {other}.").format(
-            first=first, one=specs[0], last=last, other=specs[1]
-        )
-        if len(specs) == 2
-        else "",
+        title="Operands that are split differently over the devices",
+        what=f"`{first}` is split by {specs[0]}, and `{last}` by {specs[1]}." if len(specs) == 2 else "",
         variable=last,
         why=_why(),
         fixes=[scene.fix(sentence, edit) if edit is not None else scene.advice(sentence), _automatic(scene)],
@@ -145,28 +130,20 @@ def indexing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     reads = found.re is sharding_texts.EXPLICIT_GATHER.text
     fix: Fix | None = None
     if reads and isinstance(node, ast.Subscript):
-        sentence = _("Say how the result is split; `{spec}()` gives it whole to every device.").format(spec=spec)
+        sentence = f"Say how the result is split; `{spec}()` gives it whole to every device."
         new = f"{scene.atom(node.value)}.at[{scene.quote(node.slice)}].get(out_sharding={spec}())"
         fix = scene.fix(sentence, scene.source.replace(node, new))
         name = scene.quote(node.value)
     elif reads:
         name = scene.quote(node)
-        fix = scene.advice(
-            _("Index with `.at[...].get(out_sharding={spec}(...))`, which says how the result is split.").format(
-                spec=spec
-            )
-        )
+        fix = scene.advice(f"Index with `.at[...].get(out_sharding={spec}(...))`, which says how the result is split.")
     else:
         name = scene.quote(node)
-        fix = scene.advice(
-            _("Say how the result is split: `.at[...].set(..., out_sharding={spec}(...))`.").format(spec=spec)
-        )
+        fix = scene.advice(f"Say how the result is split: `.at[...].set(..., out_sharding={spec}(...))`.")
     return scene.explanation(
         "explicit_index",
-        title=_("An index into an axis that is split over the devices"),
-        what=_("`{name}` works on {type}, where `@` names the mesh axis that splits an axis.").format(
-            name=scene.quote(node), type=found[1]
-        ),
+        title="An index into an axis that is split over the devices",
+        what=f"`{scene.quote(node)}` works on {found[1]}, where `@` names the mesh axis that splits an axis.",
         variable=name,
         why=_why(),
         fixes=[fix, _automatic(scene)],
@@ -182,11 +159,11 @@ def concatenation(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "explicit_operands",
-        title=_("Operands that are split differently over the devices"),
-        what=_("The arrays in `{text}` are not split alike.").format(text=scene.quote(call.args[0])),
+        title="Operands that are split differently over the devices",
+        what=f"The arrays in `{scene.quote(call.args[0])}` are not split alike.",
         variable=scene.quote(call.args[0]),
         why=_why(),
-        fixes=[scene.advice(_("Split all of them alike first: `jax.sharding.reshard`.")), _automatic(scene)],
+        fixes=[scene.advice("Split all of them alike first: `jax.sharding.reshard`."), _automatic(scene)],
         link=sharding_texts.EXPLICIT,
     )
 
@@ -199,12 +176,12 @@ def carry(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "explicit_carry",
-        title=_("A carry that changes how it is split over the devices"),
-        what=_("`{name}` goes in as {old} and comes out as {new}.").format(name=name, old=old, new=new),
+        title="A carry that changes how it is split over the devices",
+        what=f"`{name}` goes in as {old} and comes out as {new}.",
         variable=name,
         why=_why(),
         fixes=[
-            scene.advice(_("Start with an array that is split as a turn gives it: `jax.sharding.reshard`.")),
+            scene.advice("Start with an array that is split as a turn gives it: `jax.sharding.reshard`."),
             _automatic(scene),
         ],
         link=sharding_texts.EXPLICIT,
@@ -221,23 +198,21 @@ def constraint(scene: Scene, found: re.Match[str]) -> Explanation | None:
     differs = found.re is sharding_texts.CONSTRAINT_DIFFERS.text
     return scene.explanation(
         "constraint_with_explicit_axes",
-        title=_("`with_sharding_constraint` on a mesh with explicit axes"),
-        what=_("`{name}` is split by {own}, and {wanted} is asked for.").format(
+        title="`with_sharding_constraint` on a mesh with explicit axes",
+        what="`{name}` is split by {own}, and {wanted} is asked for.".format(
             name=text, own=found[1].replace(",)", ")"), wanted=found[2].replace(",)", ")")
         )
         if differs
-        else _("The mesh of `{sharding}` has explicit axes.").format(sharding=scene.quote(call.args[1])),
+        else f"The mesh of `{scene.quote(call.args[1])}` has explicit axes.",
         variable=text,
-        why=_(
-            "It is a hint to the compiler, which chooses for automatic axes only; explicit axes are split by request."
-        ),
+        why="It is a hint to the compiler, which chooses for automatic axes only; explicit axes are split by request.",
         fixes=[
             scene.fix(
-                _("Ask for the split: `jax.sharding.reshard`."),
+                "Ask for the split: `jax.sharding.reshard`.",
                 scene.source.replace(call.func, f"{scene.jax}.sharding.reshard"),
             )
             if differs
-            else scene.advice(_("Ask for the split: `jax.sharding.reshard`, inside `with jax.set_mesh(mesh):`.")),
+            else scene.advice("Ask for the split: `jax.sharding.reshard`, inside `with jax.set_mesh(mesh):`."),
             _automatic(scene),
         ],
         link=sharding_texts.EXPLICIT,
@@ -253,13 +228,13 @@ def constraint_without_mesh(scene: Scene, found: re.Match[str]) -> Explanation |
     text = scene.quote(call.args[1])
     return scene.explanation(
         "spec_without_mesh",
-        title=_("A spec without a mesh"),
-        what=_("`{spec}` names axes, and no mesh is set.").format(spec=text),
+        title="A spec without a mesh",
+        what=f"`{text}` names axes, and no mesh is set.",
         variable=text,
-        why=_("A spec names axes of a mesh; a `NamedSharding` carries its mesh."),
+        why="A spec names axes of a mesh; a `NamedSharding` carries its mesh.",
         fixes=[
-            scene.advice(_("Give a `jax.sharding.NamedSharding(mesh, {spec})`.").format(spec=text)),
-            scene.advice(_("Or call the function inside `with jax.set_mesh(mesh):`.")),
+            scene.advice(f"Give a `jax.sharding.NamedSharding(mesh, {text})`."),
+            scene.advice("Or call the function inside `with jax.set_mesh(mesh):`."),
         ],
         link=sharding_texts.PARALLEL,
     )
@@ -283,13 +258,11 @@ def specs_of_another_split(scene: Scene, found: re.Match[str]) -> Explanation | 
         edit = place.source.replace(place.call.args[0], new)
     return scene.explanation(
         "specs_of_another_split",
-        title=_("`in_specs` that differ from how an argument is split"),
-        what=_("`{name}` is split by `{own}`, and `in_specs` says `{wanted}`.").format(
-            name=text, own=own, wanted=wanted
-        ),
+        title="`in_specs` that differ from how an argument is split",
+        what=f"`{text}` is split by `{own}`, and `in_specs` says `{wanted}`.",
         variable=text,
-        why=_("With explicit axes, which `jax.make_mesh` makes, `shard_map` moves no data: both must say the same."),
-        fixes=[scene.fix(_("Split the argument that way first."), edit), _automatic(scene)],
+        why="With explicit axes, which `jax.make_mesh` makes, `shard_map` moves no data: both must say the same.",
+        fixes=[scene.fix("Split the argument that way first.", edit), _automatic(scene)],
         link=sharding_texts.EXPLICIT,
     )
 
@@ -313,23 +286,17 @@ def out_sharding_of_automatic_axes(scene: Scene, found: re.Match[str]) -> Explan
         edit = scene.source.replace(call.func, f"{scene.lax}.with_sharding_constraint")
     return scene.explanation(
         "out_sharding_of_automatic_axes",
-        title=_("A split is asked for along an axis that the compiler splits"),
-        what=_("`{function}` is given `{spec}`, and the axis `{axis}` of the mesh is automatic.").format(
-            function=function, spec=spec, axis=axis
-        ),
+        title="A split is asked for along an axis that the compiler splits",
+        what=f"`{function}` is given `{spec}`, and the axis `{axis}` of the mesh is automatic.",
         variable=axis,
-        why=_(
+        why=(
             "Along automatic axes the compiler chooses the split; only for explicit ones it can be said in the program."
         ),
         fixes=[
-            scene.fix(_("Give the compiler a hint: `lax.with_sharding_constraint`."), edit)
-            if edit is not None
-            else None,
+            scene.fix("Give the compiler a hint: `lax.with_sharding_constraint`.", edit) if edit is not None else None,
             scene.advice(
-                _(
-                    "Or make the mesh with explicit axes: `jax.make_mesh(..., "
-                    "axis_types=(jax.sharding.AxisType.Explicit, ...))`."
-                )
+                "Or make the mesh with explicit axes: `jax.make_mesh(..., "
+                "axis_types=(jax.sharding.AxisType.Explicit, ...))`."
             ),
         ],
         link=sharding_texts.EXPLICIT,

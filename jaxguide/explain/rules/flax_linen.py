@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source, dotted
 from jaxguide.code.user_frame import MISSING, Spot, is_array
@@ -72,7 +71,7 @@ def nested_params(scene: Scene, found: re.Match[str]) -> Explanation | None:
     source = place[0].source
     text = source.quote(node)
     fix: Fix | None = None
-    sentence = _("Give the dict that `init` returned as it is.")
+    sentence = "Give the dict that `init` returned as it is."
     if isinstance(node, ast.Dict):
         own = next((v for k, v in zip(node.keys, node.values, strict=True) if spot.value(k) == "params"), None)
         if own is None:
@@ -80,17 +79,17 @@ def nested_params(scene: Scene, found: re.Match[str]) -> Explanation | None:
         text = source.quote(own)
         fix = scene.fix(sentence, source.replace(node, text))
         if len(node.keys) > 1:
-            fix = scene.fix(_("Take off one level."), source.replace(own, f'{source.atom(own)}["params"]'))
+            fix = scene.fix("Take off one level.", source.replace(own, f'{source.atom(own)}["params"]'))
     elif is_mapping(value):
-        fix = scene.fix(_("Take off one level."), source.replace(node, f'{source.atom(node)}["params"]'))
+        fix = scene.fix("Take off one level.", source.replace(node, f'{source.atom(node)}["params"]'))
     return scene.explanation(
         "flax_params_nested",
-        title=_("The parameters are one level too deep"),
-        what=_("`{name}` already has the key `params`.").format(name=text)
+        title="The parameters are one level too deep",
+        what=f"`{text}` already has the key `params`."
         if isinstance(node, ast.Dict)
-        else _('`{name}` is `{{"params": {{"params": ...}}}}`.').format(name=text),
+        else f'`{text}` is `{{"params": {{"params": ...}}}}`.',
         variable=text,
-        why=_("`init` returns all collections by name, `params` among them, and `apply` takes the same dict."),
+        why="`init` returns all collections by name, `params` among them, and `apply` takes the same dict.",
         fixes=[fix or scene.advice(sentence)],
         link=_GUIDE,
         line=spot.line,
@@ -119,16 +118,16 @@ def no_collection(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if keys is None or collection in keys:
         return None
     whole = _whole(spot, node, collection)
-    sentence = _("Give it the collection `{collection}`, which `init` returned, too.").format(collection=collection)
-    fix = scene.fix(_("Give it all that `init` returned."), source.replace(node, whole)) if whole is not None else None
+    sentence = f"Give it the collection `{collection}`, which `init` returned, too."
+    fix = scene.fix("Give it all that `init` returned.", source.replace(node, whole)) if whole is not None else None
     return scene.explanation(
         "flax_collection_missing",
-        title=_("A collection was left out of `apply`"),
-        what=_("`{name}` has {keys}, and `{where}` also reads `{collection}`.").format(
+        title="A collection was left out of `apply`",
+        what="`{name}` has {keys}, and `{where}` also reads `{collection}`.".format(
             name=text, keys=", ".join(f"`{key}`" for key in keys), where=where, collection=collection
         ),
         variable=text,
-        why=_("A module keeps nothing itself: `apply` is given every collection that it reads."),
+        why="A module keeps nothing itself: `apply` is given every collection that it reads.",
         fixes=[fix or scene.advice(sentence)],
         link=_STATE,
         line=spot.line,
@@ -145,14 +144,14 @@ def _bare(scene: Scene) -> Explanation | None:
     source, text = place[0].source, place[0].source.quote(node)
     return scene.explanation(
         "flax_params_bare",
-        title=_("`apply` was given the parameters without their collection"),
-        what=_("`{name}` has the keys {keys}, and none is `params`.").format(
+        title="`apply` was given the parameters without their collection",
+        what="`{name}` has the keys {keys}, and none is `params`.".format(
             name=text, keys=", ".join(f"`{key}`" for key in list(value)[:4])
         ),
         variable=text,
-        why=_("`apply` takes collections by name, and the parameters are one of them."),
+        why="`apply` takes collections by name, and the parameters are one of them.",
         fixes=[
-            scene.fix(_("Say that they are the parameters."), source.replace(node, f'{{"params": {text}}}')),
+            scene.fix("Say that they are the parameters.", source.replace(node, f'{{"params": {text}}}')),
         ],
         link=_GUIDE,
         line=spot.line,
@@ -190,7 +189,7 @@ def not_mutable(scene: Scene, found: re.Match[str]) -> Explanation | None:
     source = place[0].source
     statement = source.statement(call)
     fix: Fix | None = None
-    sentence = _("Let it change, and take the new values: `apply` then returns two things.")
+    sentence = "Let it change, and take the new values: `apply` then returns two things."
     plain = isinstance(statement, ast.Assign) and statement.value is call and isinstance(statement.targets[0], ast.Name)
     if isinstance(statement, ast.Assign) and plain and not any(k.arg == "mutable" for k in call.keywords):
         last = (call.keywords[-1].value if call.keywords else call.args[-1]) if call.keywords or call.args else None
@@ -200,15 +199,13 @@ def not_mutable(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 source.insert_after(last, f', mutable=["{collection}"]'),
                 source.insert_after(statement.targets[0], ", updates"),
             )
-    advice = _('Call it with `mutable=["{collection}"]`: it then returns the result and the new values.').format(
-        collection=collection
-    )
+    advice = f'Call it with `mutable=["{collection}"]`: it then returns the result and the new values.'
     return scene.explanation(
         "flax_collection_immutable",
-        title=_("A module changes a collection that may not change"),
-        what=_("`{where}` updates the collection `{collection}`.").format(where=where, collection=collection),
+        title="A module changes a collection that may not change",
+        what=f"`{where}` updates the collection `{collection}`.",
         variable=collection,
-        why=_("`apply` is a pure function: what changes is named in `mutable`, and comes out as a second result."),
+        why="`apply` is a pure function: what changes is named in `mutable`, and comes out as a second result.",
         fixes=[fix or scene.advice(advice)],
         link=_STATE,
         line=spot.line,
@@ -232,17 +229,17 @@ def outside_compact(scene: Scene, found: re.Match[str]) -> Explanation | None:
     runs = any(spot.function is outer for spot in scene.spots)
     fix: Fix | None = None
     if free and outer is not None and runs:
-        sentence = _("Let `{method}` make its submodules as it runs: `nn.compact`.").format(method=outer.name)
+        sentence = f"Let `{outer.name}` make its submodules as it runs: `nn.compact`."
         decorator = f"@{_linen(scene)}.compact\n{scene.source.indent(outer)}"
         fix = scene.fix(sentence, scene.source.insert_before(outer, decorator))
     text = scene.quote(scene.node)
     return scene.explanation(
         "flax_outside_compact",
-        title=_("A part of a module is made where flax does not look for it"),
-        what=_("`{text}` is made in `{method}`.").format(text=text, method=f"{owner.name}.{function.name}"),
+        title="A part of a module is made where flax does not look for it",
+        what="`{text}` is made in `{method}`.".format(text=text, method=f"{owner.name}.{function.name}"),
         variable=text,
-        why=_("Flax must know every part before it runs: they are made in `setup`, or in one method that is compact."),
-        fixes=[fix or scene.advice(_("Make it in `setup`, and keep it in an attribute of `self`."))],
+        why="Flax must know every part before it runs: they are made in `setup`, or in one method that is compact.",
+        fixes=[fix or scene.advice("Make it in `setup`, and keep it in an attribute of `self`.")],
         link=_SETUP,
     )
 
@@ -257,11 +254,11 @@ def name_in_use(scene: Scene, found: re.Match[str]) -> Explanation | None:
     name, module = found[2], found[3]
     return scene.explanation(
         "flax_name_in_use",
-        title=_("Two parts of a module have one name"),
-        what=_("`{module}` already has a part named `{name}`.").format(module=module, name=name),
+        title="Two parts of a module have one name",
+        what=f"`{module}` already has a part named `{name}`.",
         variable=name,
-        why=_("The parameters of a part are kept under its name, so each name is used once in a module."),
-        fixes=[scene.advice(_("Give this one another name; to use a part twice, make it once and call it twice."))],
+        why="The parameters of a part are kept under its name, so each name is used once in a module.",
+        fixes=[scene.advice("Give this one another name; to use a part twice, make it once and call it twice.")],
         link=_SETUP,
     )
 
@@ -281,13 +278,13 @@ def unbound(scene: Scene, found: re.Match[str]) -> Explanation | None:
     given = ", ".join(scene.quote(a) for a in [*call.args, *call.keywords])
     return scene.explanation(
         "flax_unbound_module",
-        title=_("A module is called without its parameters"),
-        what=_("`{name}` describes a network, and holds no parameters.").format(name=text),
+        title="A module is called without its parameters",
+        what=f"`{text}` describes a network, and holds no parameters.",
         variable=text,
-        why=_("Flax keeps the parameters outside: `init` makes them, and `apply` computes with them."),
+        why="Flax keeps the parameters outside: `init` makes them, and `apply` computes with them.",
         fixes=[
             scene.fix(
-                _("Make the parameters once, and compute with them."),
+                "Make the parameters once, and compute with them.",
                 code=f"variables = {text}.init({scene.random}.key(0), {given})\n{text}.apply(variables, {given})",
             )
         ],
@@ -305,21 +302,15 @@ def defined_in_setup(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(node)
     return scene.explanation(
         "flax_defined_in_setup",
-        title=_("A part of a module that exists only while it runs"),
-        what=_("`{name}` is made in `setup`, which runs inside `init` and `apply`.").format(name=text),
+        title="A part of a module that exists only while it runs",
+        what=f"`{text}` is made in `setup`, which runs inside `init` and `apply`.",
         variable=text,
-        why=_("Outside of them, a module describes a network, and its parts have no parameters."),
+        why="Outside of them, a module describes a network, and its parts have no parameters.",
         fixes=[
             scene.advice(
-                _("Use it in a method, and call that: `{name}.apply(variables, ..., method=...)`.").format(
-                    name=scene.quote(node.value)
-                )
+                f"Use it in a method, and call that: `{scene.quote(node.value)}.apply(variables, ..., method=...)`."
             ),
-            scene.advice(
-                _("Or bind the parameters first: `{name}.bind(variables).{part}`.").format(
-                    name=scene.quote(node.value), part=node.attr
-                )
-            ),
+            scene.advice(f"Or bind the parameters first: `{scene.quote(node.value)}.bind(variables).{node.attr}`."),
         ],
         link=_SETUP,
     )
@@ -345,7 +336,7 @@ def no_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
     entry = f'"{stream}": {scene.random}.key({seed})'
     fix: Fix | None = None
     edit: Edit | None = None
-    sentence = _("Give a key for `{stream}`, another one for every step.").format(stream=stream)
+    sentence = f"Give a key for `{stream}`, another one for every step."
     if isinstance(given, ast.Dict) and given.values:
         edit = source.insert_after(given.values[-1], f", {entry}")
     elif applies and given is None and (call.keywords or call.args) and not any(k.arg is None for k in call.keywords):
@@ -354,11 +345,11 @@ def no_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
     fix = scene.fix(sentence, edit) if edit is not None else None
     return scene.explanation(
         "flax_key_missing",
-        title=_("A module needs a key that it was not given"),
-        what=_("`{call}` gives no key for `{stream}`.").format(call=source.quote(call.func), stream=stream),
+        title="A module needs a key that it was not given",
+        what=f"`{source.quote(call.func)}` gives no key for `{stream}`.",
         variable=stream,
-        why=_("A module draws no numbers without a key, and keys are given by the name of what they are for."),
-        fixes=[fix or scene.advice(_("Give `rngs` a key by the name `{stream}`, too.").format(stream=stream))],
+        why="A module draws no numbers without a key, and keys are given by the name of what they are for.",
+        fixes=[fix or scene.advice(f"Give `rngs` a key by the name `{stream}`, too.")],
         link=_RNGS,
         line=spot.line,
     )
@@ -371,17 +362,13 @@ def _stream_not_split(scene: Scene, spot: Spot, call: ast.Call, stream: str) -> 
         return None
     return scene.explanation(
         "flax_key_not_handed_on",
-        title=_("A key does not reach the module that needs it"),
-        what=_("`{call}` is given a key for `{stream}`, and a module inside has none.").format(
-            call=spot.quote(call.func), stream=stream
-        ),
+        title="A key does not reach the module that needs it",
+        what=f"`{spot.quote(call.func)}` is given a key for `{stream}`, and a module inside has none.",
         variable=stream,
-        why=_("A lifted transformation such as `nn.vmap` or `nn.scan` hands on only the keys that `split_rngs` names."),
+        why="A lifted transformation such as `nn.vmap` or `nn.scan` hands on only the keys that `split_rngs` names.",
         fixes=[
             scene.advice(
-                _(
-                    "Name it there: `{stream}: True` draws anew for each part, and `False` draws the same for all."
-                ).format(stream=stream)
+                f"Name it there: `{stream}: True` draws anew for each part, and `False` draws the same for all."
             )
         ],
         link=_RNGS,
@@ -403,8 +390,8 @@ def is_other_input(name: str, own: str, wanted: str) -> bool:
 def not_for_this_network() -> tuple[str, str]:
     """Return a title and an advice for parameters of another shape, if the reason is not known."""
     return (
-        _("The parameters have other shapes than this network and input need"),
-        _("Give `apply` what `init` of the same network made, with an input of the same sizes, except for the batch."),
+        "The parameters have other shapes than this network and input need",
+        "Give `apply` what `init` of the same network made, with an input of the same sizes, except for the batch.",
     )
 
 
@@ -414,18 +401,16 @@ def parameter_of_another_shape(scene: Scene, found: re.Match[str]) -> Explanatio
     place = call_of(scene, "apply", "apply_fn")
     if place is None:
         return None
-    title = _("The parameters were made for inputs of another size")
-    advice = _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
+    title = "The parameters were made for inputs of another size"
+    advice = "Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes."
     if not is_other_input(found[1], found[4], found[3]):
         title, advice = not_for_this_network()
     return scene.explanation(
         "flax_parameter_shape",
         title=title,
-        what=_("`{name}` of `{where}` has shape {own}, and {wanted} is needed here.").format(
-            name=found[1], where=found[2], own=found[4], wanted=found[3]
-        ),
+        what=f"`{found[1]}` of `{found[2]}` has shape {found[4]}, and {found[3]} is needed here.",
         variable=found[1],
-        why=_("`init` chose the shapes by the network and the input that it was given, and `apply` keeps them."),
+        why="`init` chose the shapes by the network and the input that it was given, and `apply` keeps them.",
         fixes=[scene.advice(advice)],
         link=_GUIDE,
         line=place[0].line,
@@ -441,17 +426,11 @@ def other_parameters(scene: Scene, found: re.Match[str]) -> Explanation | None:
     spot, call, node, _value = place
     return scene.explanation(
         "flax_other_parameters",
-        title=_("The parameters are those of another network"),
-        what=_("`{variables}` has no `{name}` for `{where}`.").format(
-            variables=spot.quote(node), name=found[1], where=found[2]
-        ),
+        title="The parameters are those of another network",
+        what=f"`{spot.quote(node)}` has no `{found[1]}` for `{found[2]}`.",
         variable=spot.quote(node),
-        why=_(
-            "`init` makes the parameters under the names of the network's parts, and `apply` looks for the same names."
-        ),
-        fixes=[
-            scene.advice(_("Give `{call}` what `init` of the same network made.").format(call=spot.quote(call.func)))
-        ],
+        why="`init` makes the parameters under the names of the network's parts, and `apply` looks for the same names.",
+        fixes=[scene.advice(f"Give `{spot.quote(call.func)}` what `init` of the same network made.")],
         link=_GUIDE,
         line=spot.line,
     )
@@ -467,19 +446,19 @@ def frozen(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if not isinstance(target, ast.Attribute):
         return None
     text, own = scene.quote(target), scene.quote(target.value) == "self"
-    advice = _("Return the value, or let flax keep it: `self.sow` for a record, `self.variable` for state.")
+    advice = "Return the value, or let flax keep it: `self.sow` for a record, `self.variable` for state."
     if not own:
-        advice = _("Give it where the module is made, or make a copy that differs: `{name}.copy(...)`.").format(
-            name=scene.quote(target.value)
+        advice = (
+            f"Give it where the module is made, or make a copy that differs: `{scene.quote(target.value)}.copy(...)`."
         )
     if not own and target.attr == "name":
-        advice = _("In `setup`, a part is named after its attribute, `self.NAME = ...`; elsewhere, give it `name=`.")
+        advice = "In `setup`, a part is named after its attribute, `self.NAME = ...`; elsewhere, give it `name=`."
     return scene.explanation(
         "flax_frozen_module",
-        title=_("A module cannot be changed after it was made"),
-        what=_("`{name}` is set on a module of type `{kind}`.").format(name=text, kind=found[2]),
+        title="A module cannot be changed after it was made",
+        what=f"`{text}` is set on a module of type `{found[2]}`.",
         variable=text,
-        why=_("A module only describes a network: the same one may run with other parameters, or under `jax.jit`."),
+        why="A module only describes a network: the same one may run with other parameters, or under `jax.jit`.",
         fixes=[scene.advice(advice)],
         link=_STATE,
     )
@@ -515,16 +494,16 @@ def _static_module(
 ) -> Explanation | None:
     return scene.explanation(
         "flax_module_as_argument",
-        title=_("`jax.jit` was given a module"),
-        what=_("`{name}` is the module `{given}`, which `jax.jit` takes for an array.").format(name=name, given=given),
+        title="`jax.jit` was given a module",
+        what=f"`{name}` is the module `{given}`, which `jax.jit` takes for an array.",
         variable=name,
-        why=_("A module holds no arrays; it only says how to compute with parameters."),
+        why="A module holds no arrays; it only says how to compute with parameters.",
         fixes=[
             scene.fix(
-                _("Make `{name}` static: JAX compiles once for each module.").format(name=name),
+                f"Make `{name}` static: JAX compiles once for each module.",
                 *static_edits(scene, source, function, name),
             ),
-            scene.advice(_("Or leave it out of the arguments, and use it from outside the function.")),
+            scene.advice("Or leave it out of the arguments, and use it from outside the function."),
         ],
         link=_GUIDE,
     )
@@ -544,14 +523,14 @@ def init_without_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "flax_init_without_key",
-        title=_("`init` was given no key"),
-        what=_("`{name}` has shape {shape}, and stands where the key belongs.").format(name=text, shape=tuple(shape)),
+        title="`init` was given no key",
+        what=f"`{text}` has shape {tuple(shape)}, and stands where the key belongs.",
         variable=text,
-        why=_("`init` draws the parameters, so it takes a key first, and then what `__call__` takes."),
+        why="`init` draws the parameters, so it takes a key first, and then what `__call__` takes.",
         fixes=[
-            scene.fix(_("Give a key first."), scene.source.insert_before(first, f"{scene.random}.key(0), "))
+            scene.fix("Give a key first.", scene.source.insert_before(first, f"{scene.random}.key(0), "))
             if spot is scene.spot
-            else scene.advice(_("Give a key first."))
+            else scene.advice("Give a key first.")
         ],
         link=_GUIDE,
     )
@@ -572,13 +551,13 @@ def apply_in_another_order(scene: Scene, found: re.Match[str]) -> Explanation | 
         return None
     return scene.explanation(
         "flax_apply_order",
-        title=_("`apply` was given the input for the variables"),
-        what=_("`{variables}` holds the variables, and comes second.").format(variables=spot.quote(second)),
+        title="`apply` was given the input for the variables",
+        what=f"`{spot.quote(second)}` holds the variables, and comes second.",
         variable=spot.quote(first),
-        why=_("`apply` takes the variables first, and then what `__call__` takes."),
+        why="`apply` takes the variables first, and then what `__call__` takes.",
         fixes=[
             scene.fix(
-                _("Change their order."),
+                "Change their order.",
                 scene.source.replace(first, spot.quote(second)),
                 scene.source.replace(second, spot.quote(first)),
             )

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, Spot
 from jaxguide.explain.explanation import Explanation, Fix
@@ -38,15 +37,13 @@ def module_without_rngs(scene: Scene, found: re.Match[str]) -> Explanation | Non
     last = call.keywords[-1].value if call.keywords else call.args[-1] if call.args else None
     return scene.explanation(
         "nnx_without_rngs",
-        title=_("A module of nnx that is given no keys"),
-        what=_("`{call}` has no `rngs`.").format(call=scene.quote(call)),
+        title="A module of nnx that is given no keys",
+        what=f"`{scene.quote(call)}` has no `rngs`.",
         variable=scene.quote(call.func),
-        why=_("A module of nnx draws its parameters when it is made, from the keys in `rngs`."),
+        why="A module of nnx draws its parameters when it is made, from the keys in `rngs`.",
         fixes=[
-            scene.fix(
-                _("Give it keys."), scene.source.insert_after(last, f", rngs={text}") if last is not None else None
-            )
-            or scene.advice(_("Give it keys: `rngs={text}`.").format(text=text))
+            scene.fix("Give it keys.", scene.source.insert_after(last, f", rngs={text}") if last is not None else None)
+            or scene.advice(f"Give it keys: `rngs={text}`.")
         ],
         link=_PAGE.replace("transforms", "randomness"),
     )
@@ -60,14 +57,12 @@ def optimizer_without_wrt(scene: Scene, found: re.Match[str]) -> Explanation | N
         return None
     return scene.explanation(
         "nnx_optimizer_without_wrt",
-        title=_("An optimizer that is not told what it updates"),
-        what=_("`{call}` has no `wrt`.").format(call=scene.quote(call)),
+        title="An optimizer that is not told what it updates",
+        what=f"`{scene.quote(call)}` has no `wrt`.",
         variable=scene.quote(call),
-        why=_("Since flax 0.11, `wrt` says which variables of the model are updated."),
+        why="Since flax 0.11, `wrt` says which variables of the model are updated.",
         fixes=[
-            scene.fix(
-                _("Update the parameters."), scene.source.insert_after(call.args[-1], f", wrt={_nnx(scene)}.Param")
-            )
+            scene.fix("Update the parameters.", scene.source.insert_after(call.args[-1], f", wrt={_nnx(scene)}.Param"))
         ],
         link="https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/training/optimizer.html",
     )
@@ -86,12 +81,12 @@ def plain_list_of_modules(scene: Scene, found: re.Match[str]) -> Explanation | N
     new = f"{_nnx(scene)}.{kind}({scene.quote(statement.value)})"
     return scene.explanation(
         "nnx_plain_container",
-        title=_("Modules in a plain {kind}").format(kind=found[1]),
-        what=_("`{name}` is a {kind} that holds arrays or modules.").format(name=scene.quote(target), kind=found[1]),
+        title=f"Modules in a plain {found[1]}",
+        what=f"`{scene.quote(target)}` is a {found[1]} that holds arrays or modules.",
         variable=scene.quote(target),
-        why=_("nnx takes a plain container for a setting, and looks for no parameters in it."),
+        why="nnx takes a plain container for a setting, and looks for no parameters in it.",
         fixes=[
-            scene.fix(_("Use the container of nnx."), scene.source.replace(statement.value, new)),
+            scene.fix("Use the container of nnx.", scene.source.replace(statement.value, new)),
         ],
         link="https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/module.html",
     )
@@ -113,24 +108,20 @@ def changed_from_outside(scene: Scene, found: re.Match[str]) -> Explanation | No
         source = spot.source
         label = function.name if not isinstance(function, ast.Lambda) else "<lambda>"
         fix: Fix | None = None
-        sentence = _("Give `{name}` to `{function}` as an argument.").format(name=name, function=label)
+        sentence = f"Give `{name}` to `{label}` as an argument."
         if isinstance(function, ast.FunctionDef) and _is_nnx(function) and parameters(function):
             calls = [c for c in source.calls() if dotted(c.func) == label and c.args]
             uses = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == label]
             if calls and len(uses) == len(calls):
                 edits = [source.insert_before(call.args[0], f"{name}, ") for call in calls]
                 fix = scene.fix(sentence, source.insert_before(parameters(function)[0], f"{name}, "), *edits)
-        advice = _("Give `{name}` to `{function}` as an argument, and use nnx's transformation: `nnx.jit` and others.")
+        advice = "Give `{name}` to `{function}` as an argument, and use nnx's transformation: `nnx.jit` and others."
         return scene.explanation(
             "nnx_changed_from_outside",
-            title=_("A transformed function changes a module from outside"),
-            what=_("`{function}` changes a {kind} of `{name}`, which it only closes over.").format(
-                function=label, kind=found[1], name=name
-            ),
+            title="A transformed function changes a module from outside",
+            what=f"`{label}` changes a {found[1]} of `{name}`, which it only closes over.",
             variable=name,
-            why=_(
-                "While JAX records `{function}`, its values stand for values to come; kept outside, they would leak."
-            ).format(function=label),
+            why=f"While JAX records `{label}`, its values stand for values to come; kept outside, they would leak.",
             fixes=[fix or scene.advice(advice.format(name=name, function=label))],
             link=_PAGE,
         )

@@ -6,7 +6,7 @@ import inspect
 import re
 from typing import Any
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode
 from jaxguide.code.user_frame import MISSING
@@ -49,8 +49,8 @@ def function_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None
     node, (least, most) = wrong[0]
     fixes = [_unpacking(scene, call, wrong, count, holder) or _one_more(scene, call, node, least, count)]
     if not any(fixes) and least > count:
-        words = _("Let it take {count} arguments, and bind what stays the same with a `lambda` or `functools.partial`.")
-        one = _("Let it take one argument, and bind what stays the same with a `lambda` or `functools.partial`.")
+        words = "Let it take {count} arguments, and bind what stays the same with a `lambda` or `functools.partial`."
+        one = "Let it take one argument, and bind what stays the same with a `lambda` or `functools.partial`."
         fixes = [scene.advice(one if count == 1 else words.format(count=count))]
     return _explained(scene, call, node, (least, most), count, fixes)
 
@@ -63,10 +63,8 @@ def _explained(
     needs = most if most is not None and most < given else least
     return scene.explanation(
         "function_arguments",
-        title=_("`{function}` was given a function that takes another number of arguments").format(
-            function=scene.quote(call.func)
-        ),
-        what=_("`{name}` takes {takes}, and is given {given}.").format(
+        title=f"`{scene.quote(call.func)}` was given a function that takes another number of arguments",
+        what="`{name}` takes {takes}, and is given {given}.".format(
             name=name,
             takes=plural("{count} argument", "{count} arguments", needs),
             given=str(given),
@@ -80,12 +78,12 @@ def _explained(
 
 def _why(function: str) -> str:
     return {
-        "scan": _("`lax.scan` gives its body two arguments: the carry, and one entry of `xs`, a tuple if `xs` is one."),
-        "while_loop": _("`lax.while_loop` gives its functions one argument: the carry, a tuple if it starts as one."),
-        "fori_loop": _("`lax.fori_loop` gives its body two arguments: the number of the turn, and the carry."),
-        "map": _("`lax.map` gives its function one argument: one entry of `xs`, a tuple if `xs` is one."),
-        "cond": _("`lax.cond` gives both branches the operands that follow them, whichever is taken."),
-        "switch": _("`lax.switch` gives every branch the operands that follow the list."),
+        "scan": "`lax.scan` gives its body two arguments: the carry, and one entry of `xs`, a tuple if `xs` is one.",
+        "while_loop": "`lax.while_loop` gives its functions one argument: the carry, a tuple if it starts as one.",
+        "fori_loop": "`lax.fori_loop` gives its body two arguments: the number of the turn, and the carry.",
+        "map": "`lax.map` gives its function one argument: one entry of `xs`, a tuple if `xs` is one.",
+        "cond": "`lax.cond` gives both branches the operands that follow them, whichever is taken.",
+        "switch": "`lax.switch` gives every branch the operands that follow the list.",
     }[function]
 
 
@@ -160,7 +158,7 @@ def _unpacking(
     edits = [
         scene.source.replace(node, f"lambda {before}{name}: {scene.atom(node)}({before}*{name})") for node, _t in wrong
     ]
-    return scene.fix(_("Hand over the parts of the tuple one by one."), *edits)
+    return scene.fix("Hand over the parts of the tuple one by one.", *edits)
 
 
 def _one_more(scene: Scene, call: ast.Call, node: ast.expr, least: int, count: int) -> Fix | None:
@@ -171,11 +169,9 @@ def _one_more(scene: Scene, call: ast.Call, node: ast.expr, least: int, count: i
         return None
     if called(call) == "fori_loop":
         first = next(name for name in ("i", "_", "turn") if name != own[0].arg)
-        return scene.fix(_("Take the number of the turn first."), place[0].insert_before(own[0], f"{first}, "))
+        return scene.fix("Take the number of the turn first.", place[0].insert_before(own[0], f"{first}, "))
     entry = "_" if own[0].arg != "_" else "x"
-    return scene.fix(
-        _("Take the entry of `xs` too, even if it is not used."), place[0].insert_after(own[0], f", {entry}")
-    )
+    return scene.fix("Take the entry of `xs` too, even if it is not used.", place[0].insert_after(own[0], f", {entry}"))
 
 
 def _mapped_together(scene: Scene, call: ast.Call) -> Explanation | None:
@@ -190,13 +186,13 @@ def _mapped_together(scene: Scene, call: ast.Call) -> Explanation | None:
     fitting = takes is not None and is_callable_with(takes, len(arrays))
     return scene.explanation(
         "function_arguments",
-        title=_("`{function}` was given more than one argument to map over").format(function=scene.quote(call.func)),
-        what=_("`{second}` follows `{first}`.").format(second=scene.quote(arrays[1]), first=scene.quote(arrays[0])),
+        title=f"`{scene.quote(call.func)}` was given more than one argument to map over",
+        what=f"`{scene.quote(arrays[1])}` follows `{scene.quote(arrays[0])}`.",
         variable=scene.quote(arrays[1]),
         why=_why("map"),
         fixes=[
-            scene.fix(_("Map over a tuple of them."), *(edits if fitting else [None])),
-            scene.advice(_("Or use `jax.vmap`, which maps over several arguments and computes all at once.")),
+            scene.fix("Map over a tuple of them.", *(edits if fitting else [None])),
+            scene.advice("Or use `jax.vmap`, which maps over several arguments and computes all at once."),
         ],
         link=f"{error_texts.API}/jax.lax.map.html",
     )
@@ -220,19 +216,19 @@ def _branch(scene: Scene, call: ast.Call) -> Explanation | None:
     if parts is not None and all(t is not None and is_callable_with(t, parts) for _node, t in takes):
         fixes.append(
             scene.fix(
-                _("Give the parts of the tuple as operands."),
+                "Give the parts of the tuple as operands.",
                 scene.source.replace(operands[0], _as_operands(scene, operands[0])),
             )
         )
     elif operands and all(t == (0, 0) for _node, t in takes):
         end = call.args[2] if called(call) == "cond" else call.args[1]
         cut = Edit(scene.source.file, scene.source.end(end), scene.source.end(operands[-1]), "")
-        fixes.append(scene.fix(_("Leave the operands out: these branches use what is around them."), cut))
+        fixes.append(scene.fix("Leave the operands out: these branches use what is around them.", cut))
     elif all(t[1] is not None and t[1] < len(operands) for _node, t in wrong):
         edits = [_with_rest(scene, node) for node, _t in wrong]
-        fixes.append(scene.fix(_("Let every branch take all operands, even if it uses only some."), *edits))
+        fixes.append(scene.fix("Let every branch take all operands, even if it uses only some.", *edits))
     if not any(fixes):
-        fixes = [scene.advice(_("Give as many operands after the branches as every branch takes."))]
+        fixes = [scene.advice("Give as many operands after the branches as every branch takes.")]
     return _explained(scene, call, wrong[0][0], wrong[0][1], len(operands), fixes)
 
 
@@ -269,13 +265,13 @@ def function_elsewhere(scene: Scene, found: re.Match[str]) -> Explanation | None
     value = scene.spot.value(node)
     return scene.explanation(
         "function_elsewhere",
-        title=_("`{function}` was given something that is not a function").format(function=scene.quote(call.func)),
+        title=f"`{scene.quote(call.func)}` was given something that is not a function",
         what=scene.what(scene.quote(node), value)
         if value is not MISSING
-        else _("`{text}` is given as a function.").format(text=scene.quote(node)),
+        else f"`{scene.quote(node)}` is given as a function.",
         variable=scene.quote(node),
-        why=_("The order of its arguments is `{order}`.").format(order=_ORDER[called(call)][0]),
-        fixes=[scene.advice(_("Give the function itself, not its result, in its place."))],
+        why=f"The order of its arguments is `{_ORDER[called(call)][0]}`.",
+        fixes=[scene.advice("Give the function itself, not its result, in its place.")],
         link=f"{error_texts.API}/jax.lax.{called(call)}.html",
     )
 
@@ -311,41 +307,37 @@ def scan_over_numbers(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     if counted:
         what = (
-            _("Each leaf of `{name}` is a number, which has no axis.") if listed else _("`{name}` is a `range` here.")
+            "Each leaf of `{name}` is a number, which has no axis." if listed else "`{name}` is a `range` here."
         ).format(name=text)
         new = scene.source.replace(xs, f"{scene.jnp}.array({text})")
         if isinstance(inner, ast.Call):
             new = scene.source.replace(xs, f"{scene.jnp}.arange{scene.quote(inner)[len(scene.quote(inner.func)) :]}")
-        fixes.append(scene.fix(_("Count with an array."), new))
+        fixes.append(scene.fix("Count with an array.", new))
     elif isinstance(value, int) and not isinstance(value, bool):
-        what = _("`{name}` is the number {value} here.").format(name=text, value=value)
-        fixes.append(scene.fix(_("Count with an array."), scene.source.replace(xs, f"{scene.jnp}.arange({text})")))
+        what = f"`{text}` is the number {value} here."
+        fixes.append(scene.fix("Count with an array.", scene.source.replace(xs, f"{scene.jnp}.arange({text})")))
     elif isinstance(value, list | tuple) and value and all(isinstance(v, int | float | complex) for v in value):
         what = scene.what(text, value)
         fixes.append(
-            scene.fix(_("Make one array of the numbers."), scene.source.replace(xs, f"{scene.jnp}.array({text})"))
+            scene.fix("Make one array of the numbers.", scene.source.replace(xs, f"{scene.jnp}.array({text})"))
         )
     elif isinstance(xs, ast.Call | ast.ListComp) and value is MISSING:
-        what = _("Among the leaves of `{name}` is a number, which has no axis.").format(name=text)
+        what = f"Among the leaves of `{text}` is a number, which has no axis."
         fixes.append(
             scene.advice(
-                _(
-                    "If all are numbers, make one array of them: `{jnp}.array({name})`. If not, leave the number out, "
-                    "and use it from outside the body."
-                ).format(jnp=scene.jnp, name=text)
+                f"If all are numbers, make one array of them: `{scene.jnp}.array({text})`. If not, leave the number "
+                "out, and use it from outside the body."
             )
         )
     else:
-        what = _("Among the leaves of `{name}` is a number, which has no axis.").format(name=text)
-        fixes.append(scene.advice(_("Leave the number out of what is taken apart, and use it from outside the body.")))
+        what = f"Among the leaves of `{text}` is a number, which has no axis."
+        fixes.append(scene.advice("Leave the number out of what is taken apart, and use it from outside the body."))
     return scene.explanation(
         "scan_over_numbers",
-        title=_("`lax.{function}` has no axis to go along").format(function=function),
+        title=f"`lax.{function}` has no axis to go along",
         what=what,
         variable=text,
-        why=_("`lax.{function}` takes one entry after the other, along the first axis of every array.").format(
-            function=function
-        ),
+        why=f"`lax.{function}` takes one entry after the other, along the first axis of every array.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.lax.{function}.html",
     )

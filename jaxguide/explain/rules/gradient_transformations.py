@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, Spot
 from jaxguide.compat import error_texts
@@ -54,24 +54,20 @@ def label_without_transform(scene: Scene, found: re.Match[str]) -> Explanation |
         if isinstance(key, ast.Constant) and key.value in unused
     ]
     if len(missing) == len(unused) == len(tables) == 1:
-        sentence = _("Give the transformation the label's name.")
+        sentence = "Give the transformation the label's name."
         fix = scene.fix(sentence, scene.source.replace(tables[0], f'"{missing[0]}"'))
     said = ", ".join(f"`{label}`" for label in missing)
     return scene.explanation(
         "optax_label",
-        title=_("A label without a transformation"),
-        what=_("Parameters are labeled {labels}; there are transformations for {keys}.").format(
+        title="A label without a transformation",
+        what="Parameters are labeled {labels}; there are transformations for {keys}.".format(
             labels=said, keys=", ".join(f"`{key}`" for key in keys)
         ),
         variable=missing[0],
-        why=_("The labels of the parameters and the keys of the transformations are the same words."),
+        why="The labels of the parameters and the keys of the transformations are the same words.",
         fixes=[
             fix,
-            scene.advice(
-                _("Add a transformation for {labels}; `optax.set_to_zero()` leaves parameters as they are.").format(
-                    labels=said
-                )
-            ),
+            scene.advice(f"Add a transformation for {said}; `optax.set_to_zero()` leaves parameters as they are."),
         ],
         link="https://optax.readthedocs.io/en/latest/api/combining_optimizers.html",
     )
@@ -87,15 +83,15 @@ def needs_params(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if len(call.args) != 2 or any(isinstance(a, ast.Starred) for a in call.args):
         return None
     name = _parameters(spot, call)
-    sentence = _("Give the parameters, too.")
+    sentence = "Give the parameters, too."
     fix = scene.fix(sentence, place[0].source.insert_after(call.args[-1], f", {name}")) if name is not None else None
     return scene.explanation(
         "optax_needs_params",
-        title=_("The optimizer also needs the parameters"),
-        what=_("`{call}` is given the gradients and the state.").format(call=spot.quote(call.func)),
+        title="The optimizer also needs the parameters",
+        what=f"`{spot.quote(call.func)}` is given the gradients and the state.",
         variable=spot.quote(call.func),
-        why=_("Weight decay, for one, pulls the parameters to zero, so it must know them."),
-        fixes=[fix or scene.advice(_("Give the parameters as the third argument."))],
+        why="Weight decay, for one, pulls the parameters to zero, so it must know them.",
+        fixes=[fix or scene.advice("Give the parameters as the third argument.")],
         link=_PAGE,
         line=spot.line,
     )
@@ -132,13 +128,13 @@ def arguments_swapped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     one, other = (spot.quote(node) for node in call.args[:2])
     return scene.explanation(
         "optax_update_order",
-        title=_("The state is given for the gradients"),
-        what=_("`{name}` is a state of the optimizer.").format(name=one),
+        title="The state is given for the gradients",
+        what=f"`{one}` is a state of the optimizer.",
         variable=one,
-        why=_("`update` takes the gradients first, then the state."),
+        why="`update` takes the gradients first, then the state.",
         fixes=[
             scene.fix(
-                _("Change their order."),
+                "Change their order.",
                 spot.source.replace(call.args[0], other),
                 spot.source.replace(call.args[1], one),
             )
@@ -207,29 +203,25 @@ def _gradients(scene: Scene, spot: Spot, node: ast.expr | None, params: Any) -> 
         return _shapes(scene, spot, text, value, params)
     own, wanted = _paths(value), _paths(params)
     lacks, more = [path for path in wanted if path not in own], [path for path in own if path not in wanted]
-    what = _("`{name}` is {own}, and the optimizer was made for {wanted}.").format(
-        name=text, own=_shown(value), wanted=_shown(params)
-    )
-    advice = _(
+    what = f"`{text}` is {_shown(value)}, and the optimizer was made for {_shown(params)}."
+    advice = (
         "Differentiate with respect to the parameters: they are the argument that `jax.grad` takes, by default the "
         "first."
     )
     if not lacks and not more:
-        what = _("`{name}` has the parts that the optimizer was made for, in containers of other types.").format(
-            name=text
-        )
-        advice = _("Give `init` and `update` trees of the same types: not a `FrozenDict` and a dict, for one.")
+        what = f"`{text}` has the parts that the optimizer was made for, in containers of other types."
+        advice = "Give `init` and `update` trees of the same types: not a `FrozenDict` and a dict, for one."
     elif len(lacks) < len(wanted):
-        parts = [_("`{part}` is missing").format(part=text + lacks[0])] if lacks else []
-        parts += [_("the optimizer does not know `{part}`").format(part=text + more[0])] if more else []
-        what = _("Compared with what the optimizer was made for: {parts}.").format(parts=_(" and ").join(parts))
-        advice = _("Give `update` the gradients of the same parameters that `init` was given.")
+        parts = [f"`{text + lacks[0]}` is missing"] if lacks else []
+        parts += [f"the optimizer does not know `{text + more[0]}`"] if more else []
+        what = "Compared with what the optimizer was made for: {parts}.".format(parts=" and ".join(parts))
+        advice = "Give `update` the gradients of the same parameters that `init` was given."
     return scene.explanation(
         "optax_gradients_differ",
-        title=_("The gradients are not those of the parameters"),
+        title="The gradients are not those of the parameters",
         what=what,
         variable=text,
-        why=_("Each parameter is changed by its own gradient, so both have the same keys and parts."),
+        why="Each parameter is changed by its own gradient, so both have the same keys and parts.",
         fixes=[scene.advice(advice)],
         link=_PAGE,
         line=spot.line,
@@ -263,13 +255,11 @@ def _shapes(scene: Scene, spot: Spot, text: str, value: Any, params: Any) -> Exp
 def _other_shape(scene: Scene, spot: Spot, name: str, shape: Any, own: Any) -> Explanation | None:
     return scene.explanation(
         "optax_gradients_differ",
-        title=_("The gradients are not those of the parameters"),
-        what=_("`{name}` has shape {shape}, and the optimizer was made for a parameter of shape {wanted}.").format(
-            name=name, shape=shape, wanted=own
-        ),
+        title="The gradients are not those of the parameters",
+        what=f"`{name}` has shape {shape}, and the optimizer was made for a parameter of shape {own}.",
         variable=name,
-        why=_("The optimizer keeps an average for every parameter, of the parameter's shape."),
-        fixes=[scene.advice(_("Give `init` and `update` the same parameters, or call `init` again for new ones."))],
+        why="The optimizer keeps an average for every parameter, of the parameter's shape.",
+        fixes=[scene.advice("Give `init` and `update` the same parameters, or call `init` again for new ones.")],
         link=_PAGE,
         line=spot.line,
     )
@@ -290,16 +280,16 @@ def optimizer_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     text = scene.quote(given)
     return scene.explanation(
         "optax_optimizer_as_argument",
-        title=_("`jax.jit` was given an optimizer"),
-        what=_("`{name}` is a pair of functions, `init` and `update`.").format(name=text),
+        title="`jax.jit` was given an optimizer",
+        what=f"`{text}` is a pair of functions, `init` and `update`.",
         variable=text,
-        why=_("Every argument of a jitted function becomes a traced array, unless it is declared static."),
+        why="Every argument of a jitted function becomes a traced array, unless it is declared static.",
         fixes=[
             scene.fix(
-                _("Make `{name}` static: JAX compiles once for each optimizer.").format(name=name),
+                f"Make `{name}` static: JAX compiles once for each optimizer.",
                 *static_edits(scene, *place, name),
             ),
-            scene.advice(_("Or leave it out of the arguments, and use it from outside the function.")),
+            scene.advice("Or leave it out of the arguments, and use it from outside the function."),
         ],
         link=_PAGE,
     )
@@ -313,13 +303,13 @@ def _pair(scene: Scene, spot: Spot, node: ast.expr, text: str) -> Explanation | 
         if isinstance(one, ast.Assign) and len(one.targets) == 1 and dotted(one.targets[0]) == text and text
     ]
     made = found[0] if len(found) == 1 and isinstance(node, ast.Name) else None
-    sentence = _("Take both apart: the value comes first.")
+    sentence = "Take both apart: the value comes first."
     return scene.explanation(
         "optax_value_and_gradients",
-        title=_("A value and its gradients are given for the gradients"),
-        what=_("`{name}` is a pair: a value and gradients.").format(name=text),
+        title="A value and its gradients are given for the gradients",
+        what=f"`{text}` is a pair: a value and gradients.",
         variable=text,
-        why=_("`jax.value_and_grad` returns both, and the optimizer takes the gradients."),
+        why="`jax.value_and_grad` returns both, and the optimizer takes the gradients.",
         fixes=[
             scene.fix(sentence, spot.source.insert_before(made.targets[0], "value, "))
             if made is not None
@@ -341,11 +331,11 @@ def _updates(scene: Scene, spot: Spot, call: ast.Call) -> Explanation | None:
     if _is_state(updates):
         return scene.explanation(
             "optax_state_for_updates",
-            title=_("The state is given for the updates"),
-            what=_("`{name}` is a state of the optimizer.").format(name=text),
+            title="The state is given for the updates",
+            what=f"`{text}` is a state of the optimizer.",
             variable=text,
-            why=_("`update` returns the updates, which are added to the parameters, and the state for the next step."),
-            fixes=[scene.advice(_("Give the first of the two things that `update` returned."))],
+            why="`update` returns the updates, which are added to the parameters, and the state for the next step.",
+            fixes=[scene.advice("Give the first of the two things that `update` returned.")],
             link=_PAGE,
             line=spot.line,
         )
@@ -357,13 +347,13 @@ def _updates(scene: Scene, spot: Spot, call: ast.Call) -> Explanation | None:
         ]
         made = found[0] if len(found) == 1 and _is_state(updates[1]) else None
         state = argument_of(made.value, 1, "state") if made is not None and isinstance(made.value, ast.Call) else None
-        sentence = _("Take both apart: the updates come first.")
+        sentence = "Take both apart: the updates come first."
         return scene.explanation(
             "optax_updates_and_state",
-            title=_("Updates and state are given for the updates"),
-            what=_("`{name}` is a pair: updates and a state.").format(name=text),
+            title="Updates and state are given for the updates",
+            what=f"`{text}` is a pair: updates and a state.",
             variable=text,
-            why=_("`update` returns the updates, which are added to the parameters, and the state for the next step."),
+            why="`update` returns the updates, which are added to the parameters, and the state for the next step.",
             fixes=[
                 scene.fix(sentence, spot.source.insert_after(made.targets[0], f", {spot.quote(state)}"))
                 if made is not None and isinstance(state, ast.Name)
@@ -376,13 +366,11 @@ def _updates(scene: Scene, spot: Spot, call: ast.Call) -> Explanation | None:
         return None
     return scene.explanation(
         "optax_updates_differ",
-        title=_("The updates are not those of the parameters"),
-        what=_("`{name}` is {own}, and `{params}` is {wanted}.").format(
-            name=text, own=_shown(updates), params=spot.quote(call.args[0]), wanted=_shown(params)
-        ),
+        title="The updates are not those of the parameters",
+        what=f"`{text}` is {_shown(updates)}, and `{spot.quote(call.args[0])}` is {_shown(params)}.",
         variable=text,
-        why=_("Each parameter is changed by its own update, so both have the same keys and parts."),
-        fixes=[scene.advice(_("Give the parameters first, and the updates that `update` returned for them."))],
+        why="Each parameter is changed by its own update, so both have the same keys and parts.",
+        fixes=[scene.advice("Give the parameters first, and the updates that `update` returned for them.")],
         link=_PAGE,
         line=spot.line,
     )
@@ -415,22 +403,20 @@ def labels_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = f"{scene.quote(call.func.value)}.softmax_cross_entropy"
         fixes.append(
             scene.fix(
-                _("For probabilities, such as one-hot rows, there is another function."),
+                "For probabilities, such as one-hot rows, there is another function.",
                 scene.source.replace(call.func, new),
             )
         )
     elif logits is not None and labels is not None and len(labels) == len(logits) - 1:
         fixes.append(
-            scene.fix(
-                _("Make integers of them."), scene.source.replace(nodes[1], f"{scene.atom(nodes[1])}.astype(int)")
-            )
+            scene.fix("Make integers of them.", scene.source.replace(nodes[1], f"{scene.atom(nodes[1])}.astype(int)"))
         )
     return scene.explanation(
         "labels_not_integers",
-        title=_("Labels that are not integers"),
-        what=_("`{name}` is of dtype {dtype}.").format(name=text, dtype=found[1]),
+        title="Labels that are not integers",
+        what=f"`{text}` is of dtype {found[1]}.",
         variable=text,
-        why=_("Each label is the number of a class, which picks one of the logits."),
-        fixes=fixes or [scene.advice(_("Give the numbers of the classes, with one axis fewer than the logits."))],
+        why="Each label is the number of a class, which picks one of the logits.",
+        fixes=fixes or [scene.advice("Give the numbers of the classes, with one axis fewer than the logits.")],
         link="https://optax.readthedocs.io/en/latest/api/losses.html",
     )

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import Source
@@ -48,14 +48,14 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if one:
             fixes.append(
                 scene.fix(
-                    _("Take the one number out of its array."),
+                    "Take the one number out of its array.",
                     source.replace(result, f"{scene.jnp}.squeeze({text})"),
                 )
             )
         else:
             fixes.append(
                 scene.fix(
-                    _("Reduce the result to one number: a loss is a sum or a mean."),
+                    "Reduce the result to one number: a loss is a sum or a mean.",
                     source.replace(result, f"{scene.jnp}.sum({text})"),
                 )
             )
@@ -63,29 +63,27 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
         jacobian = scene.quote(made.func).removesuffix("grad") + "jacobian"
         fixes.append(
             scene.fix(
-                _("Ask for every derivative of every output: the Jacobian."),
+                "Ask for every derivative of every output: the Jacobian.",
                 scene.source.replace(made.func, jacobian if "." in jacobian else f"{scene.jax}.jacobian"),
             )
         )
         if not one and len(outer.args) == 1 and not made.keywords and _has_shape(scene, outer.args[0], shape):
             fixes.append(
                 scene.fix(
-                    _("If each output belongs to one input, one derivative for each."),
+                    "If each output belongs to one input, one derivative for each.",
                     scene.source.replace(made, f"{scene.jax}.vmap({scene.quote(made)})"),
                 )
             )
     return scene.explanation(
         "gradient_of_many",
-        title=_("A gradient of more than one number"),
+        title="A gradient of more than one number",
         what=(
-            _("The first result of `{function}` has shape {shape} here.")
+            "The first result of `{function}` has shape {shape} here."
             if aux
-            else _("`{function}` returns an array of shape {shape} here.")
+            else "`{function}` returns an array of shape {shape} here."
         ).format(function=function, shape=shape),
         variable=function,
-        why=_(
-            "A gradient says how one number changes; a result of shape {shape} is not one number of shape ()."
-        ).format(shape=shape),
+        why=f"A gradient says how one number changes; a result of shape {shape} is not one number of shape ().",
         fixes=fixes,
         link=_GRAD,
     )
@@ -111,12 +109,12 @@ def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     if found[1] == "None":
         return _of_nothing(scene, made.args[0])
     if found[1].startswith("{"):
-        words = _("Return the loss alone; or return it first, then the dict, and say `has_aux=True`.")
+        words = "Return the loss alone; or return it first, then the dict, and say `has_aux=True`."
         return _of_several(scene, function, [scene.advice(words)])
     if not found[1].startswith(("(", "[")):
         return None
     place = definition_of(scene, made.args[0])
-    words = _(
+    words = (
         "If the first is the loss and the rest is extra: say so with `has_aux=True`. Then the extra comes back with "
         "the gradient."
     )
@@ -124,7 +122,7 @@ def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     if place is not None and isinstance(place[1], ast.Tuple):
         source, result = place
         fixes.append(
-            scene.fix(_("Return the loss alone."), source.replace(result, source.quote(result.elts[0])))  # type: ignore[attr-defined]
+            scene.fix("Return the loss alone.", source.replace(result, source.quote(result.elts[0])))  # type: ignore[attr-defined]
         )
     return _of_several(scene, function, fixes)
 
@@ -147,11 +145,11 @@ def _of_nothing(scene: Scene, node: ast.expr) -> Explanation | None:
     function = scene.quote(node)
     return scene.explanation(
         "gradient_of_none",
-        title=_("A gradient of a function that returns nothing"),
-        what=_("`{function}` ends without `return`, so it gives None.").format(function=function),
+        title="A gradient of a function that returns nothing",
+        what=f"`{function}` ends without `return`, so it gives None.",
         variable=function,
-        why=_("`jax.grad` differentiates what the function returns."),
-        fixes=[scene.fix(_("Return the value."), edit, code="" if edit else "return value")],
+        why="`jax.grad` differentiates what the function returns.",
+        fixes=[scene.fix("Return the value.", edit, code="" if edit else "return value")],
         link=_GRAD,
     )
 
@@ -199,10 +197,10 @@ def _has_own_rule(scene: Scene, node: ast.expr) -> bool:
 def _of_several(scene: Scene, function: str, fixes: list[Fix | None]) -> Explanation | None:
     return scene.explanation(
         "gradient_of_tuple",
-        title=_("A gradient of several things"),
-        what=_("`{function}` returns more than one value.").format(function=function),
+        title="A gradient of several things",
+        what=f"`{function}` returns more than one value.",
         variable=function,
-        why=_("A gradient says how one number changes."),
+        why="A gradient says how one number changes.",
         fixes=fixes,
         link=_GRAD,
     )
@@ -221,7 +219,7 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
         source, result = place
         fixes.append(
             scene.fix(
-                _("Differentiate one real number made of it, such as its size or its real part."),
+                "Differentiate one real number made of it, such as its size or its real part.",
                 source.replace(result, f"{scene.jnp}.abs({source.quote(result)})"),
             )
         )
@@ -230,9 +228,9 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
         given = outer.args[position]
         edits = [scene.source.insert_after(made.args[-1], ", holomorphic=True") if not made.keywords else None]
         if _is_complex(scene, given):
-            sentence = _("For a holomorphic function, say so.")
+            sentence = "For a holomorphic function, say so."
         else:
-            sentence = _("For a holomorphic function, say so, and give a complex argument.")
+            sentence = "For a holomorphic function, say so, and give a complex argument."
             number, text = isinstance(scene.spot.value(given), int | float), scene.quote(given)
             new = f"complex({text})" if number else f"{scene.atom(given)}.astype(complex)"
             edits.append(scene.source.replace(given, new))
@@ -240,10 +238,10 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
     function = scene.quote(made.args[0])
     return scene.explanation(
         "gradient_complex",
-        title=_("A gradient of a complex number"),
-        what=_("`{function}` returns a complex number here.").format(function=function),
+        title="A gradient of a complex number",
+        what=f"`{function}` returns a complex number here.",
         variable=function,
-        why=_("A complex result is two real ones, so it has two gradients, unless the function is holomorphic."),
+        why="A complex result is two real ones, so it has two gradients, unless the function is holomorphic.",
         fixes=fixes,
         link=_GRAD,
     )
@@ -276,19 +274,19 @@ def gradient_integer_result(scene: Scene, found: re.Match[str]) -> Explanation |
             x = source.quote(result.args[0])
             weights = f"{scene.jax}.nn.softmax({x})"
             soft = source.replace(result, f"{scene.jnp}.sum({weights} * {scene.jnp}.arange({x}.size))")
-        fixes.append(scene.fix(_("Use a smooth function in its place, such as a mean weighted by softmax."), soft))
+        fixes.append(scene.fix("Use a smooth function in its place, such as a mean weighted by softmax.", soft))
         fixes.append(
             scene.fix(
-                _("Make it a float: its gradient is then zero everywhere."),
+                "Make it a float: its gradient is then zero everywhere.",
                 source.replace(result, f"{source.atom(result)}.astype(float)") if text else None,
             )
         )
     return scene.explanation(
         "gradient_integer_result",
-        title=_("A gradient of an integer"),
-        what=_("`{function}` returns {dtype} here.").format(function=function, dtype=found[1]),
+        title="A gradient of an integer",
+        what=f"`{function}` returns {found[1]} here.",
         variable=function,
-        why=_("An integer changes in jumps: its derivative is zero or does not exist."),
+        why="An integer changes in jumps: its derivative is zero or does not exist.",
         fixes=fixes,
         link=_GRAD,
     )
@@ -305,7 +303,7 @@ def argument_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     last = int(found[2]) - 1
     return scene.explanation(
         "argnums_too_large",
-        title=_("`argnums` names an argument that is not there"),
+        title="`argnums` names an argument that is not there",
         what=plural(
             "`{text}` is called with {count} positional argument: its number is 0.",
             "`{text}` is called with {count} positional arguments, 0 to {last}.",
@@ -314,11 +312,9 @@ def argument_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             last=last,
         ),
         variable="argnums",
-        why=_("Arguments are counted from 0, and those given by keyword do not count."),
+        why="Arguments are counted from 0, and those given by keyword do not count.",
         fixes=[
-            scene.fix(
-                _("Give the number of an argument that is there."), scene.source.replace(keyword.value, str(last))
-            )
+            scene.fix("Give the number of an argument that is there.", scene.source.replace(keyword.value, str(last)))
         ],
         link=_GRAD,
     )
@@ -343,7 +339,7 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
                 text = f"{scene.lax}.fori_loop(0, 100, lambda _, c: {step}, {quote(start)})"
                 fixes.append(
                     scene.fix(
-                        _("Give a largest number of turns (here 100), and do nothing in those that are too many."),
+                        "Give a largest number of turns (here 100), and do nothing in those that are too many.",
                         spot.source.replace(call, text),
                     )
                 )
@@ -357,20 +353,20 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
         base = scene.quote(made.func).removesuffix("grad")
         fixes.append(
             scene.fix(
-                _("Go forward, which needs no memory of the turns: good for few inputs."),
+                "Go forward, which needs no memory of the turns: good for few inputs.",
                 scene.source.replace(made.func, f"{base or scene.jax + '.'}jacfwd"),
             )
         )
     if not any(fixes) and call is not None:
-        words = _("Let the number of turns be known: with both bounds static, JAX can go back through the loop.")
+        words = "Let the number of turns be known: with both bounds static, JAX can go back through the loop."
         fixes.append(scene.advice(words))
     text = "lax.while_loop" if call is None else spot.quote(call.func)
     return scene.explanation(
         "reverse_through_while",
-        title=_("A gradient back through a loop of unknown length"),
-        what=_("`{name}` decides how often the loop of `{loop}` turns.").format(name=name, loop=text) if name else "",
+        title="A gradient back through a loop of unknown length",
+        what=f"`{name}` decides how often the loop of `{text}` turns." if name else "",
         variable=name,
-        why=_(
+        why=(
             "Going back needs what every turn computed, and how many turns there are is not known when JAX sets "
             "aside the room."
         ),
@@ -402,7 +398,7 @@ def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | 
     if function is None or name not in [a.arg for a in function.args.args]:
         return None
     edits = static_edits(scene, spot.source, function, name)
-    sentence = _("Make `{name}` static: then the number of turns is known.").format(name=name)
+    sentence = f"Make `{name}` static: then the number of turns is known."
     return scene.fix(sentence, *edits) if edits else None
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
@@ -49,16 +48,16 @@ def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | No
         new = f"float({text})"
     else:
         new = f"{scene.atom(node)}.astype(float)" if is_array(value) or _of_jax(scene, node) else _floats(scene, text)
-    what = scene.what(text, value) if is_array(value) else _("`{name}` is an int here.").format(name=text)
+    what = scene.what(text, value) if is_array(value) else f"`{text}` is an int here."
     dtype = next(group for group in found.groups()[::-1] if group)
     if value is MISSING:
-        what = _("`{name}` has dtype {dtype} here.").format(name=text, dtype=dtype)
-    fixes: list[Fix | None] = [scene.fix(_("Give floats."), scene.source.replace(node, new))]
+        what = f"`{text}` has dtype {dtype} here."
+    fixes: list[Fix | None] = [scene.fix("Give floats.", scene.source.replace(node, new))]
     if len(outer.args) > 1 and made is not None and argument_of(made, 1, "argnums") is None:
         other = next((i for i, a in enumerate(outer.args) if i != position), None)
         fixes.append(
             scene.fix(
-                _("Differentiate with respect to another argument."),
+                "Differentiate with respect to another argument.",
                 scene.source.insert_after(made.args[-1], f", argnums={other}") if made.args else None,
             )
         )
@@ -115,11 +114,9 @@ def _of_an_index(scene: Scene, outer: ast.Call, made: ast.Call | None, position:
     """Explain a derivative with respect to an argument that is an index or a size."""
     text = scene.quote(outer.args[position])
     value = scene.spot.value(outer.args[position])
-    what = scene.what(text, value) if is_array(value) else _("`{name}` holds integers.").format(name=text)
+    what = scene.what(text, value) if is_array(value) else f"`{text}` holds integers."
     others = [str(i) for i in range(len(outer.args)) if i != position]
-    words = _(
-        "Arguments are counted from 0, and `{name}` is number {number}: give `argnums` the number of another one."
-    )
+    words = "Arguments are counted from 0, and `{name}` is number {number}: give `argnums` the number of another one."
     if not others or made is None:
         return None
     return _explained(scene, text, what, scene.advice(words.format(name=text, number=position)))
@@ -134,13 +131,13 @@ def _of_a_key(scene: Scene, outer: ast.Call, made: ast.Call | None, position: in
     plain = made is not None and bool(made.args) and argument_of(made, 1, "argnums") is None
     return scene.explanation(
         "gradient_of_a_key",
-        title=_("A derivative with respect to a key"),
-        what=_("`{name}` is a key here.").format(name=text),
+        title="A derivative with respect to a key",
+        what=f"`{text}` is a key here.",
         variable=text,
-        why=_("A derivative asks what a small change does, and a key cannot change by a little."),
+        why="A derivative asks what a small change does, and a key cannot change by a little.",
         fixes=[
             scene.fix(
-                _("Differentiate with respect to another argument."),
+                "Differentiate with respect to another argument.",
                 scene.source.insert_after(made.args[-1], f", argnums={other}") if made is not None and plain else None,
                 code="" if plain else "argnums=...",
             )
@@ -152,10 +149,10 @@ def _of_a_key(scene: Scene, outer: ast.Call, made: ast.Call | None, position: in
 def _explained(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
     return scene.explanation(
         "gradient_of_integers",
-        title=_("A derivative with respect to integers"),
+        title="A derivative with respect to integers",
         what=what,
         variable=variable,
-        why=_("A derivative asks what a small change does, and an integer cannot change by a little."),
+        why="A derivative asks what a small change does, and an integer cannot change by a little.",
         fixes=fixes,
         link=_GRAD,
     )
@@ -167,12 +164,12 @@ def _in_a_tree(scene: Scene, node: ast.expr, value: Any) -> Explanation | None:
     written = _written(scene, node) if isinstance(node, ast.Name) else node
     whole = _integers(written) if written is not None else []
     if isinstance(node, ast.Dict | ast.List | ast.Tuple) or leaf is None:
-        what = _("`{name}` holds the integer {value}.").format(name=text, value=whole[0].value) if whole else ""
+        what = f"`{text}` holds the integer {whole[0].value!r}." if whole else ""
         return _explained(scene, text, what, _floats_fix(scene, node, whole, value))
     path, number = leaf
     name = f"{text}{path}"
-    what = scene.what(name, number) if is_array(number) else _("`{name}` is an int here.").format(name=name)
-    words = _("Or take `{name}` out, and pass it as an argument of its own, which is not differentiated.")
+    what = scene.what(name, number) if is_array(number) else f"`{name}` is an int here."
+    words = "Or take `{name}` out, and pass it as an argument of its own, which is not differentiated."
     fixes = [_floats_fix(scene, node, whole, value), scene.advice(words.format(name=name))]
     return _explained(scene, name, what, *fixes)
 
@@ -183,7 +180,7 @@ def _floats_fix(scene: Scene, node: ast.expr, whole: list[ast.Constant], value: 
     edits = [scene.source.replace(number, f"{scene.quote(number)}.0") for number in whole]
     if not edits or not all_written:
         edits = [scene.source.replace(node, _floats(scene, scene.quote(node)))]
-    return scene.fix(_("Give floats."), *edits)
+    return scene.fix("Give floats.", *edits)
 
 
 def _floats(scene: Scene, text: str) -> str:

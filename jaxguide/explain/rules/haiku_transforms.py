@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.library_errors import call_of, is_instance, of_library
@@ -32,15 +31,15 @@ def outside_transform(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     text = scene.quote(call)
     fix: Fix | None = None
-    advice = _("Use it in a function, and transform that: `net = hk.transform(f)`, then `net.init` and `net.apply`.")
+    advice = "Use it in a function, and transform that: `net = hk.transform(f)`, then `net.init` and `net.apply`."
     if called(call) == "next_rng_key" and scene.spot.function is None:
-        fix = scene.fix(_("Give a key of JAX."), scene.source.replace(call, f"{scene.random}.PRNGKey(0)"))
+        fix = scene.fix("Give a key of JAX.", scene.source.replace(call, f"{scene.random}.PRNGKey(0)"))
     return scene.explanation(
         "haiku_outside_transform",
-        title=_("A part of haiku outside of `hk.transform`"),
-        what=_("`{call}` runs outside of a function that `hk.transform` has transformed.").format(call=text),
+        title="A part of haiku outside of `hk.transform`",
+        what=f"`{text}` runs outside of a function that `hk.transform` has transformed.",
         variable=text,
-        why=_("Haiku keeps parameters, state and keys for the function that it transforms; outside there is no place."),
+        why="Haiku keeps parameters, state and keys for the function that it transforms; outside there is no place.",
         fixes=[fix or scene.advice(advice)],
         link=_PAGE,
     )
@@ -56,13 +55,13 @@ def state(scene: Scene, found: re.Match[str]) -> Explanation | None:
     net = source.quote(place[1].func.value)
     return scene.explanation(
         "haiku_state",
-        title=_("State needs `hk.transform_with_state`"),
-        what=_("The function of `{net}` keeps state, such as the running averages of a batch norm.").format(net=net),
+        title="State needs `hk.transform_with_state`",
+        what=f"The function of `{net}` keeps state, such as the running averages of a batch norm.",
         variable=net,
-        why=_("`hk.transform` handles parameters only; state goes in and comes out with every call."),
+        why="`hk.transform` handles parameters only; state goes in and comes out with every call.",
         fixes=[
             scene.fix(
-                _("Transform it with state: `init` and `apply` then return two things."),
+                "Transform it with state: `init` and `apply` then return two things.",
                 code=(
                     f"{net} = hk.transform_with_state(...)\n"
                     f"params, state = {net}.init(key, ...)\n"
@@ -88,18 +87,18 @@ def no_haiku_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     given = next((k.value for k in call.keywords if k.arg == "rng"), given)
     fix: Fix | None = None
     if isinstance(given, ast.Constant) and given.value is None:
-        sentence = _("Give a key, another one for every step.")
+        sentence = "Give a key, another one for every step."
         fix = scene.fix(sentence, source.replace(given, f"{scene.random}.PRNGKey(0)"))
     return scene.explanation(
         "haiku_key_missing",
-        title=_("A function of haiku needs a key that it was not given"),
-        what=_("`{call}` gives no key, and the function draws numbers.").format(call=source.quote(call.func)),
+        title="A function of haiku needs a key that it was not given",
+        what=f"`{source.quote(call.func)}` gives no key, and the function draws numbers.",
         variable=net,
-        why=_("Parameters are drawn in `init`, and dropout draws in `apply`, from the key that these are given."),
+        why="Parameters are drawn in `init`, and dropout draws in `apply`, from the key that these are given.",
         fixes=[
             fix
             or scene.advice(
-                _("Give `{call}` a key; without `hk.without_apply_rng`, `apply` takes one.").format(
+                "Give `{call}` a key; without `hk.without_apply_rng`, `apply` takes one.".format(
                     call=f"{net}.{called(call)}"
                 )
             )
@@ -122,18 +121,18 @@ def key_forgotten(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = place[0].quote(given)
     return scene.explanation(
         "haiku_key_forgotten",
-        title=_("The key was left out"),
-        what=_("`{text}` stands where the key belongs.").format(text=text),
+        title="The key was left out",
+        what=f"`{text}` stands where the key belongs.",
         variable=text,
-        why=_("`init` takes the key first, and `apply` after the parameters; the function's own arguments follow."),
+        why="`init` takes the key first, and `apply` after the parameters; the function's own arguments follow.",
         fixes=[
             scene.fix(
-                _("Give a key; None will do if the function draws no numbers."),
+                "Give a key; None will do if the function draws no numbers.",
                 place[0].source.insert_before(given, f"{scene.random}.PRNGKey(0), "),
             )
             if is_array(spot.value(given)) or isinstance(given, ast.Call)
-            else scene.advice(_("Give a key; None will do if the function draws no numbers.")),
-            scene.advice(_("Or leave it out for good: `hk.without_apply_rng(hk.transform(f))`."))
+            else scene.advice("Give a key; None will do if the function draws no numbers."),
+            scene.advice("Or leave it out for good: `hk.without_apply_rng(hk.transform(f))`.")
             if found[1] == "Apply"
             else None,
         ],
@@ -158,12 +157,12 @@ def key_too_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
     rest += "".join(f", {k.arg}={place[0].quote(k.value)}" for k in call.keywords)
     return scene.explanation(
         "haiku_key_too_many",
-        title=_("A key is given where none is taken"),
-        what=_("`{call}` takes no key, and None is handed on to the function.").format(call=place[0].quote(call.func)),
+        title="A key is given where none is taken",
+        what=f"`{place[0].quote(call.func)}` takes no key, and None is handed on to the function.",
         variable="None",
-        why=_("`hk.without_apply_rng` takes the key out of `apply`."),
+        why="`hk.without_apply_rng` takes the key out of `apply`.",
         fixes=[
-            scene.fix(_("Leave it out."), place[0].source.replace(call, f"{place[0].quote(call.func)}({rest})")),
+            scene.fix("Leave it out.", place[0].source.replace(call, f"{place[0].quote(call.func)}({rest})")),
         ],
         link=f"{_API}#haiku.without_apply_rng",
         line=spot.line,
@@ -180,13 +179,13 @@ def state_not_unpacked(scene: Scene, found: re.Match[str]) -> Explanation | None
     text = place[0].quote(node)
     return scene.explanation(
         "haiku_state_not_unpacked",
-        title=_("Parameters and state are given as one"),
-        what=_("`{name}` is a pair of parameters and state.").format(name=text),
+        title="Parameters and state are given as one",
+        what=f"`{text}` is a pair of parameters and state.",
         variable=text,
-        why=_("With `hk.transform_with_state`, `init` returns both, and `apply` takes them one after the other."),
+        why="With `hk.transform_with_state`, `init` returns both, and `apply` takes them one after the other.",
         fixes=[
             scene.advice(
-                _("Unpack what `init` returns, `params, state = ...`, and call `apply(params, state, key, ...)`.")
+                "Unpack what `init` returns, `params, state = ...`, and call `apply(params, state, key, ...)`."
             ),
         ],
         link=f"{_API}#haiku.transform_with_state",
@@ -201,23 +200,23 @@ def other_haiku_parameters(scene: Scene, found: re.Match[str]) -> Explanation | 
     if place is None:
         return None
     shape = found.re is _PARAM_SHAPE.text
-    title = _("The parameters are those of another network")
-    advice = _("Give `apply` the parameters that `init` of the same network made.")
+    title = "The parameters are those of another network"
+    advice = "Give `apply` the parameters that `init` of the same network made."
     if shape and is_other_input(found[1].rpartition("/")[2], found[2], found[3]):
-        title = _("The parameters were made for inputs of another size")
-        advice = _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
+        title = "The parameters were made for inputs of another size"
+        advice = "Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes."
     elif shape:
         title, advice = not_for_this_network()
     return scene.explanation(
         "haiku_other_parameters",
         title=title,
-        what=_("`{name}` has shape {own}, and {wanted} is needed here.").format(
+        what="`{name}` has shape {own}, and {wanted} is needed here.".format(
             name=found[1], own=found[2], wanted=f"({found[3][1:-1]})"
         )
         if shape
-        else _("They have no `{name}` for the module `{module}`.").format(name=found[1], module=found[2]),
+        else f"They have no `{found[1]}` for the module `{found[2]}`.",
         variable=found[1],
-        why=_("`init` makes the parameters, by the names of the modules and the shape of the input that it is given."),
+        why="`init` makes the parameters, by the names of the modules and the shape of the input that it is given.",
         fixes=[scene.advice(advice)],
         link=_PAGE,
         line=place[0].line,

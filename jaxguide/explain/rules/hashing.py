@@ -5,7 +5,6 @@ import re
 
 import jax.numpy
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted, source_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
@@ -38,14 +37,14 @@ def hashed_in_a_call(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if function is not hash or part is None:
         return None
     text, value = scene.quote(part[0]), part[1]
-    fix = scene.advice(_("Hash something that is known while JAX traces, such as `{name}.shape`.").format(name=text))
+    fix = scene.advice(f"Hash something that is known while JAX traces, such as `{text}.shape`.")
     if not is_tracer(value):
         new = f"hash({scene.np}.asarray({text}).tobytes())"
         fix = (
-            scene.fix(_("Hash its bytes: equal values of one dtype give the same."), scene.source.replace(call, new))
+            scene.fix("Hash its bytes: equal values of one dtype give the same.", scene.source.replace(call, new))
             or fix
         )
-    return _explained(scene, "hashed_array", _("An array has no hash"), part[0], [fix], _GOTCHAS)
+    return _explained(scene, "hashed_array", "An array has no hash", part[0], [fix], _GOTCHAS)
 
 
 def _set_of(scene: Scene, call: ast.Call) -> Explanation | None:
@@ -57,19 +56,15 @@ def _set_of(scene: Scene, call: ast.Call) -> Explanation | None:
         return None
     if any(is_tracer(one) for one in values):
         fix = scene.advice(
-            _("Find different values with `{jnp}.unique(..., size=...)`, which needs a largest count.").format(
-                jnp=scene.jnp
-            )
+            f"Find different values with `{scene.jnp}.unique(..., size=...)`, which needs a largest count."
         )
     else:
         text = f"set({scene.np}.asarray({scene.quote(given)}).ravel().tolist())"
         plain = is_array(value) or all(one.ndim == 0 for one in values)
         fix = scene.fix(
-            _("Make a set of Python's numbers."), scene.source.replace(call, text) if plain else None
-        ) or scene.advice(_("Make a set of Python's numbers and tuples: `.tolist()` gives them."))
-    return _explained(
-        scene, "set_of_arrays", _("An array has no hash, so a set cannot hold it"), given, [fix], _GOTCHAS
-    )
+            "Make a set of Python's numbers.", scene.source.replace(call, text) if plain else None
+        ) or scene.advice("Make a set of Python's numbers and tuples: `.tolist()` gives them.")
+    return _explained(scene, "set_of_arrays", "An array has no hash, so a set cannot hold it", given, [fix], _GOTCHAS)
 
 
 def _entry(scene: Scene, node: ast.Dict | ast.Set) -> Explanation | None:
@@ -79,10 +74,8 @@ def _entry(scene: Scene, node: ast.Dict | ast.Set) -> Explanation | None:
     arrays = [e for e in entries if isinstance(e, ast.Call) and scene.spot.value(e.func) in made]
     if len(arrays) != 1 or len(entries) != 1:
         return None
-    fix = scene.advice(_("Take a Python number or a tuple as the key: `x.item()`, or `tuple(x.tolist())`."))
-    return _explained(
-        scene, "array_as_key", _("An array has no hash, so it cannot be a key"), arrays[0], [fix], _GOTCHAS
-    )
+    fix = scene.advice("Take a Python number or a tuple as the key: `x.item()`, or `tuple(x.tolist())`.")
+    return _explained(scene, "array_as_key", "An array has no hash, so it cannot be a key", arrays[0], [fix], _GOTCHAS)
 
 
 def _member(scene: Scene, node: ast.Compare) -> Explanation | None:
@@ -93,22 +86,19 @@ def _member(scene: Scene, node: ast.Compare) -> Explanation | None:
     if is_tracer(value) or value.ndim:
         return None
     fix = scene.fix(
-        _("Look up its number."), scene.source.replace(node.left, f"{scene.atom(node.left)}.item()")
-    ) or scene.advice(_("Look up its number."))
-    return _explained(scene, "array_in_set", _("An array has no hash to be found by"), node.left, [fix], _GOTCHAS)
+        "Look up its number.", scene.source.replace(node.left, f"{scene.atom(node.left)}.item()")
+    ) or scene.advice("Look up its number.")
+    return _explained(scene, "array_in_set", "An array has no hash to be found by", node.left, [fix], _GOTCHAS)
 
 
 def _cached(scene: Scene, call: ast.Call, node: ast.expr | None) -> Explanation | None:
     """Explain a call of a function that `functools.lru_cache` or `functools.cache` wraps."""
     name = scene.quote(call.func)
-    fixes = [
-        _without_cache(scene, call)
-        or scene.advice(_("Call the function without its cache: `{name}.__wrapped__`.").format(name=name))
-    ]
+    fixes = [_without_cache(scene, call) or scene.advice(f"Call the function without its cache: `{name}.__wrapped__`.")]
     value = scene.spot.value(node) if node is not None else MISSING
     if not is_tracer(value):
-        fixes.append(scene.advice(_("Or pass Python numbers and tuples, which have a hash.")))
-    title = _("`{name}` has a cache, and an array has no hash").format(name=name)
+        fixes.append(scene.advice("Or pass Python numbers and tuples, which have a hash."))
+    title = f"`{name}` has a cache, and an array has no hash"
     return _explained(scene, "cached_function_of_array", title, node, fixes, _CACHE)
 
 
@@ -122,9 +112,9 @@ def _explained(
         title=title,
         what=scene.what(text, value) if text is not None and is_array(value) else "",
         variable=text,
-        why=_("A hash stands for a value, and a traced value comes later.")
+        why="A hash stands for a value, and a traced value comes later."
         if is_tracer(value)
-        else _("Equal objects need equal hashes, and arrays are compared entry by entry, so they have none."),
+        else "Equal objects need equal hashes, and arrays are compared entry by entry, so they have none.",
         fixes=fixes,
         link=link,
     )
@@ -142,5 +132,5 @@ def _without_cache(scene: Scene, call: ast.Call) -> Fix | None:
         outer = decorator.func if isinstance(decorator, ast.Call) else decorator
         if dotted(outer).split(".")[-1] in ("lru_cache", "cache"):
             (first, _column), (last, _end) = source.start(decorator), source.end(decorator)
-            return scene.fix(_("Do without the cache."), Edit(source.file, (first, 0), (last + 1, 0), ""))
+            return scene.fix("Do without the cache.", Edit(source.file, (first, 0), (last + 1, 0), ""))
     return None

@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Iterator
 
-from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, place_name
 from jaxguide.code.source import Source, source_of
@@ -67,19 +66,19 @@ def _of_host_function(scene: Scene, said: re.Match[str]) -> Explanation | None:
 def _explained(scene: Scene, name: str | None, error: str, line: Line | None, fix: Fix | None) -> Explanation | None:
     return scene.explanation(
         "host_function_failed",
-        title=_("A host function failed while the program was running"),
-        what=error if error.startswith("`") else _("`{name}` raised {error}").format(name=name, error=error),
+        title="A host function failed while the program was running",
+        what=error if error.startswith("`") else f"`{name}` raised {error}",
         variable=name,
-        why=_("The compiled program calls it, so its error arrives where Python waits for the result, as text alone."),
+        why="The compiled program calls it, so its error arrives where Python waits for the result, as text alone.",
         fixes=[
             fix,
             scene.advice(
-                _(
+                (
                     "Mend it on that line; called outside of `jax.jit`, with the same values, it shows the "
                     "whole traceback."
                 )
                 if line is not None
-                else _("Mend the function; called outside of `jax.jit`, with the same values, it fails by itself.")
+                else "Mend the function; called outside of `jax.jit`, with the same values, it fails by itself."
             ),
         ],
         link=_PAGE,
@@ -106,17 +105,18 @@ def _keyword(scene: Scene, name: str, keyword: str) -> Explanation | None:
     fix: Fix | None = None
     if keyword == "vectorized" and isinstance(given.value, ast.Constant):
         method = "expand_dims" if given.value.value else "sequential"
-        sentence = _("Say it with `vmap_method`, which took its place.")
+        sentence = "Say it with `vmap_method`, which took its place."
         fix = scene.fix(sentence, source.replace(given, f'vmap_method="{method}"'))
     return scene.explanation(
         "callback_keyword",
-        title=_("A callback hands a keyword on to the host function"),
-        what=_("`{call}` has no keyword `{keyword}`, so it was given to `{name}`, which has none either.").format(
-            call=source.quote(call.func), keyword=keyword, name=name
+        title="A callback hands a keyword on to the host function",
+        what=(
+            f"`{source.quote(call.func)}` has no keyword `{keyword}`, so it was given to `{name}`, which has none "
+            "either."
         ),
         variable=keyword,
-        why=_("All keywords that a callback of JAX does not know are meant for the host function."),
-        fixes=[fix or scene.advice(_("Leave it out, or let the host function take it."))],
+        why="All keywords that a callback of JAX does not know are meant for the host function.",
+        fixes=[fix or scene.advice("Leave it out, or let the host function take it.")],
         link=_PAGE,
         line=Line(source.file, source.start(call)[0]),
     )
@@ -140,7 +140,7 @@ def _copy_first(scene: Scene, source: Source, number: int, name: str) -> Fix | N
             first = function.body[0]
             line = f"{argument} = {scene.np}.array({argument})\n{source.indent(first)}"
             return scene.fix(
-                _("Write into a copy: what a host function is given is JAX's own memory."),
+                "Write into a copy: what a host function is given is JAX's own memory.",
                 source.insert_before(first, line),
             )
     return None

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
@@ -23,7 +22,7 @@ _METHODS: dict[type[ast.operator], str] = {
 
 
 def _why() -> str:
-    return _("JAX arrays never change: the same array may already be part of a recorded program, or shared.")
+    return "JAX arrays never change: the same array may already be part of a recorded program, or shared."
 
 
 @explains(error_texts.AT_SET)
@@ -39,12 +38,12 @@ def at_assigned(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(
         scene,
         "at_assigned",
-        _("`.at[...]` is not assigned to"),
+        "`.at[...]` is not assigned to",
         array,
         target.value.value,
-        _("`.at[...]` only names the place; `.set(...)` returns a new array, and the old one stays as it was."),
+        "`.at[...]` only names the place; `.set(...)` returns a new array, and the old one stays as it was.",
         scene.fix(
-            _("Call `.set`, and keep what it returns."),
+            "Call `.set`, and keep what it returns.",
             scene.source.replace(statement, f"{array} = {array}.at[{index}].set({scene.quote(statement.value)})"),
         ),
     )
@@ -63,7 +62,7 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
         index = f"{scene.quote(array.slice)}, {index}"  # x[0][1] is an item of a copy: change x itself
         array = array.value
     name = scene.quote(array)
-    numpy_too = _("Build it in NumPy, whose arrays do change, and give it to JAX when it is done.")
+    numpy_too = "Build it in NumPy, whose arrays do change, and give it to JAX when it is done."
     fixes: list[Fix | None] = []
     if isinstance(statement, ast.AugAssign) and statement.target is target:
         value = scene.quote(statement.value)
@@ -75,7 +74,7 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
             call = f"set({name}[{index}] {operator_sign(statement.op)} {scene.atom(statement.value)})"
         fixes.append(
             scene.fix(
-                _("Make a new array with the change in it; under `jax.jit` nothing is copied."),
+                "Make a new array with the change in it; under `jax.jit` nothing is copied.",
                 scene.source.replace(statement, f"{name} = {name}.at[{index}].{call}"),
             )
         )
@@ -85,20 +84,20 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if not fixes:
             fixes.append(
                 scene.fix(
-                    _("Make a new array with the change in it; under `jax.jit` nothing is copied."),
+                    "Make a new array with the change in it; under `jax.jit` nothing is copied.",
                     scene.source.replace(statement, text),
                 )
             )
     else:
         fixes.append(
             _several_changes(scene, statement)
-            or scene.fix(_("Make a new array with the change in it."), code=f"{name} = {name}.at[{index}].set(value)")
+            or scene.fix("Make a new array with the change in it.", code=f"{name} = {name}.at[{index}].set(value)")
         )
     value = scene.spot.value(array)
     in_loop = statement is not None and isinstance(scene.source.parents.get(statement), ast.For | ast.While)
     if value is not MISSING and not is_tracer(value) and in_loop:
         fixes.append(scene.fix(numpy_too, code=f"{name} = {scene.np}.array({name})"))
-    return _explained(scene, "item_assignment", _("An array cannot be changed in place"), name, array, _why(), *fixes)
+    return _explained(scene, "item_assignment", "An array cannot be changed in place", name, array, _why(), *fixes)
 
 
 @explains(error_texts.SET_NUMPY_ITEM)
@@ -114,15 +113,13 @@ def numpy_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = f"{name} = {scene.jnp}.asarray({name}).at[{scene.quote(target.slice)}].set({scene.quote(statement.value)})"
     return scene.explanation(
         "numpy_item_of_tracer",
-        title=_("A NumPy array holds known values, but `{variable}` is traced").format(variable=variable),
+        title=f"A NumPy array holds known values, but `{variable}` is traced",
         what=scene.traced_what(variable, traced[1]),
         variable=variable,
-        why=_("`{name}` holds numbers now, while JAX records the program, and the value comes later.").format(
-            name=name
-        ),
+        why=f"`{name}` holds numbers now, while JAX records the program, and the value comes later.",
         fixes=[
             scene.fix(
-                _("Make it JAX's array, and a new one with the change in it."), scene.source.replace(statement, text)
+                "Make it JAX's array, and a new one with the change in it.", scene.source.replace(statement, text)
             )
         ],
         link=error_texts.AT_LINK,
@@ -142,12 +139,12 @@ def deleted_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(
         scene,
         "item_deletion",
-        _("An item of an array cannot be deleted"),
+        "An item of an array cannot be deleted",
         name,
         target.value,
         _why(),
         scene.fix(
-            _("Make a new array without it."),
+            "Make a new array without it.",
             scene.source.replace(
                 statement, f"{name} = {scene.jnp}.delete({name}, {index}{_along_first(scene, target.value)})"
             ),
@@ -166,12 +163,12 @@ def assigned_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(
         scene,
         "shape_assignment",
-        _("An array's shape cannot be assigned"),
+        "An array's shape cannot be assigned",
         name,
         array,
         _why(),
         scene.fix(
-            _("Make a new array of that shape."),
+            "Make a new array of that shape.",
             scene.source.replace(statement, f"{name} = {name}.reshape({scene.quote(statement.value)})"),
         ),
     )
@@ -198,14 +195,14 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(
         scene,
         "list_method",
-        _("An array has no method `{name}`").format(name=method),
+        f"An array has no method `{method}`",
         name,
         array,
         _why(),
         scene.fix(
-            _("Make a new array, and keep it. In a loop, collect in a Python list and stack once at the end.")
+            "Make a new array, and keep it. In a loop, collect in a Python list and stack once at the end."
             if method != "fill"
-            else _("JAX's own way."),
+            else "JAX's own way.",
             scene.source.replace(call, f"{name} = {new}" if alone else new),
         ),
     )
@@ -234,11 +231,11 @@ def at_called(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(
         scene,
         "at_called",
-        _("`.at` takes square brackets"),
+        "`.at` takes square brackets",
         name,
         call.func.value,
-        _("`.at` names a place as an index does, so slices work in it, and these need brackets."),
-        scene.fix(_("Write an index, and keep the new array."), scene.source.replace(call, f"{name}.at[{given}]")),
+        "`.at` names a place as an index does, so slices work in it, and these need brackets.",
+        scene.fix("Write an index, and keep the new array.", scene.source.replace(call, f"{name}.at[{given}]")),
     )
 
 
@@ -259,12 +256,12 @@ def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(
         scene,
         "at_arithmetic",
-        _("`.at[...]` is a place, not a value"),
+        "`.at[...]` is a place, not a value",
         name,
         place.value.value,
-        _("`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array."),
+        "`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array.",
         scene.fix(
-            _("Call the method."),
+            "Call the method.",
             scene.source.replace(node, f"{scene.quote(place)}.{call}") if call else None,
         ),
     )
@@ -284,7 +281,7 @@ def _choice(scene: Scene, target: ast.Subscript, statement: ast.Assign, name: st
     if not keep:
         return []
     text = f"{name} = {scene.jnp}.where({keep}, {scene.quote(statement.value)}, {name})"
-    return [scene.fix(_("Choose between the new value and the old ones."), scene.source.replace(statement, text))]
+    return [scene.fix("Choose between the new value and the old ones.", scene.source.replace(statement, text))]
 
 
 def _as_mask(scene: Scene, mask: ast.expr, array: ast.expr) -> str | None:
@@ -339,7 +336,7 @@ def _several_changes(scene: Scene, statement: ast.stmt | None) -> Fix | None:
         return None
     lines = [*first, f"{', '.join(changed)} = {', '.join(changed.values())}"]
     return scene.fix(
-        _("Make a new array with all changes in it: `.at` reads the old one throughout."),
+        "Make a new array with all changes in it: `.at` reads the old one throughout.",
         scene.source.replace(statement, f"\n{scene.source.indent(statement)}".join(lines)),
     )
 

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
@@ -51,7 +51,7 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
     elif not plain:
         fixes.append(
             scene.fix(
-                _(
+                (
                     "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a "
                     "sum; not before a mean or a softmax."
                 ),
@@ -66,15 +66,15 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
             neutral = neutral_of(scene, name, node.value)
             text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
         fixes.append(
-            scene.fix(_("Keep the shape, and let what is masked out count for nothing."), source.replace(outer, text))
+            scene.fix("Keep the shape, and let what is masked out count for nothing.", source.replace(outer, text))
         )
     elif keep is not None:
-        kept = filled_with_zeros(scene, node, keep, mask, _("Keep the shape, with 0 where the mask is False."))
+        kept = filled_with_zeros(scene, node, keep, mask, "Keep the shape, with 0 where the mask is False.")
         fixes.append(kept)
         if ranks[0] == 1 and kept is not None and kept.edits:
             fixes.append(
                 scene.fix(
-                    _("Pack them to the front, at full length, filled up with 0, which counts as above."),
+                    "Pack them to the front, at full length, filled up with 0, which counts as above.",
                     source.replace(
                         node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])"
                     ),
@@ -82,12 +82,13 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
     return scene.explanation(
         "boolean_mask",
-        title=_("A mask picks a number of values that is not known"),
+        title="A mask picks a number of values that is not known",
         what=what,
         variable=variable,
-        why=_(
-            "How long `{text}` is depends on how many are True, and JAX must know every shape while it records."
-        ).format(text=scene.quote(node)),
+        why=(
+            f"How long `{scene.quote(node)}` is depends on how many are True, and JAX must know every shape while it "
+            "records."
+        ),
         fixes=fixes,
         link=error_texts.ERRORS_PAGE,
     )
@@ -119,7 +120,7 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
             text = f"{scene.lax}.dynamic_slice_in_dim({values}, {scene.quote(cut.lower)}, {window}{along})"
             fixes.append(
                 scene.fix(
-                    _("Move a window of fixed length: `lax.dynamic_slice_in_dim` (at the end it moves back to fit)."),
+                    "Move a window of fixed length: `lax.dynamic_slice_in_dim` (at the end it moves back to fit).",
                     source.replace(node, text),
                 )
             )
@@ -128,11 +129,12 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
     bounds = [value for _part, value in scene.spot.parts(node.slice) if is_tracer(value)]
     return scene.explanation(
         "dynamic_slice",
-        title=_("A slice needs known bounds, but `{variable}` is traced").format(variable=variable),
+        title=f"A slice needs known bounds, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("How long `{text}` is depends on `{name}`, and JAX must know every shape while it records.").format(
-            text=scene.quote(node), name=variable
+        why=(
+            f"How long `{scene.quote(node)}` is depends on `{variable}`, and JAX must know every shape while it "
+            "records."
         ),
         fixes=[
             *fixes,
@@ -165,13 +167,11 @@ def float_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
         edit = scene.source.replace(node.slice, f"{scene.atom(node.slice)}.astype(int)")
     return scene.explanation(
         "index_of_floats",
-        title=_("An index that is a float"),
-        what=scene.what(index, value)
-        if value is not MISSING and not python
-        else _("`{name}` is a float here.").format(name=index),
+        title="An index that is a float",
+        what=scene.what(index, value) if value is not MISSING and not python else f"`{index}` is a float here.",
         variable=index,
-        why=_("Positions are counted, so a float names none, even one without a fraction."),
-        fixes=[scene.fix(_("Make it an integer."), edit) or scene.advice(_("Make it an integer."))],
+        why="Positions are counted, so a float names none, even one without a fraction.",
+        fixes=[scene.fix("Make it an integer.", edit) or scene.advice("Make it an integer.")],
         link=f"{error_texts.API}/jax.numpy.astype.html",
     )
 
@@ -207,13 +207,13 @@ def _swapped_parameters(scene: Scene, index: ast.expr, value: object) -> Explana
     first, second = own[0].arg, own[1].arg
     return scene.explanation(
         "swapped_parameters",
-        title=_("A loop body with its two parameters the other way round"),
+        title="A loop body with its two parameters the other way round",
         what=scene.what(second, value),
         variable=second,
-        why=_("`lax.fori_loop` gives its body the number of the turn first, and the carry second."),
+        why="`lax.fori_loop` gives its body the number of the turn first, and the carry second.",
         fixes=[
             scene.fix(
-                _("Take the number of the turn first."),
+                "Take the number of the turn first.",
                 scene.source.replace(own[0], second),
                 scene.source.replace(own[1], first),
             )
@@ -231,15 +231,13 @@ def list_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     index = scene.quote(node.slice)
     return scene.explanation(
         "index_of_list",
-        title=_("A list used as an index"),
-        what=_("`{name}` is a list here.").format(name=index),
+        title="A list used as an index",
+        what=f"`{index}` is a list here.",
         variable=index,
-        why=_(
-            "NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis."
-        ),
+        why="NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis.",
         fixes=[
             scene.fix(
-                _("Say that it is an array of positions."),
+                "Say that it is an array of positions.",
                 scene.source.replace(node.slice, f"{scene.jnp}.array({index})"),
             ),
         ],
@@ -260,7 +258,7 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
     mapped = is_tracer(value) and scene.under(value) == "jax.vmap"
     return scene.explanation(
         "too_many_indices",
-        title=_("More indices than axes"),
+        title="More indices than axes",
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
         why=plural(
@@ -271,14 +269,14 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ),
         fixes=[
             scene.fix(
-                _("Give one index for each axis, from the first."),
+                "Give one index for each axis, from the first.",
                 scene.source.replace(node.slice, ", ".join(kept)) if kept else None,
             )
             if not mapped
             else scene.advice(
-                _("If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry.")
+                "If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry."
             ),
-            scene.fix(_("Look at the shape first."), code=f"{scene.atom(node.value)}.shape"),
+            scene.fix("Look at the shape first.", code=f"{scene.atom(node.value)}.shape"),
         ],
         link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
     )

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
@@ -69,14 +69,14 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
             if isinstance(node, ast.List) and len(node.elts) > 1:
                 new = f"({text[1:-1]})"
             fixes.append(
-                scene.fix(_("Give a tuple: it cannot change, so it has a hash."), scene.source.replace(node, new))
+                scene.fix("Give a tuple: it cannot change, so it has a hash.", scene.source.replace(node, new))
             )
         elif is_array(value) and value.ndim == 0 and not is_tracer(value):
             convert = "int" if jax.dtypes.issubdtype(value.dtype, np.integer) else "float"
             number = scene.source.replace(node, f"{convert}({text})")
-            fixes.append(scene.fix(_("Give a Python number, which has a hash."), number))
+            fixes.append(scene.fix("Give a Python number, which has a hash.", number))
         elif value is MISSING and isinstance(node, ast.Dict):
-            words = _(
+            words = (
                 "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
                 "traced; or give a frozen dataclass."
             )
@@ -84,21 +84,19 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
         elif array or isinstance(value, dict):
             fixes.append(
                 scene.fix(
-                    _("Leave `{name}` traced: what holds numbers need not be static.").format(name=name),
+                    f"Leave `{name}` traced: what holds numbers need not be static.",
                     *_without_static(source, declared, name, names),
                 )
             )
         if not fixes:
             return None
-        kind = _("an array") if array else _("a dict") if value is MISSING else describe(value)
+        kind = "an array" if array else "a dict" if value is MISSING else describe(value)
         return scene.explanation(
             "unhashable_static",
-            title=_("A static argument has no hash"),
-            what=_("`{text}` is {what}, given for the static argument `{name}` of `{function}`.").format(
-                text=text, what=kind, name=name, function=_function_name(function)
-            ),
+            title="A static argument has no hash",
+            what=f"`{text}` is {kind}, given for the static argument `{name}` of `{_function_name(function)}`.",
             variable=name,
-            why=_(
+            why=(
                 "JAX keeps one compiled program for each static value and looks it up by its hash; what can change "
                 "has none."
             ),
@@ -131,27 +129,25 @@ def _object_without_hash(
     said = error_texts.UNHASHABLE_TYPE.search(scene.message)
     part = said[2] if said is not None else ""
     if getattr(kind, "__hash__", None) is not None:  # it asks its fields for their hashes
-        why = _("Its hash needs the hash of each part, and {part} is not hashable.").format(part=f"`{part}`")
+        why = "Its hash needs the hash of each part, and {part} is not hashable.".format(part=f"`{part}`")
         fix: Fix | None = scene.advice(
-            _(
-                "Keep in `{kind}` what has a hash, such as tuples in place of lists, and pass arrays by themselves."
-            ).format(kind=kind.__name__)
+            f"Keep in `{kind.__name__}` what has a hash, such as tuples in place of lists, and pass arrays by "
+            "themselves."
         )
     elif dataclasses.is_dataclass(kind):
-        why = _("Python gives a dataclass no hash, because its fields can change; a frozen one has that of its fields.")
+        why = "Python gives a dataclass no hash, because its fields can change; a frozen one has that of its fields."
         fix = _frozen(scene, kind, node, value)
     else:
-        why = _("A class that defines `__eq__` has no hash unless it defines `__hash__` too.")
+        why = "A class that defines `__eq__` has no hash unless it defines `__hash__` too."
         fix = scene.advice(
-            _(
-                "Define `__hash__` in `{kind}`, such that equal objects have equal hashes, and never change them."
-            ).format(kind=kind.__name__)
+            f"Define `__hash__` in `{kind.__name__}`, such that equal objects have equal hashes, and never change them."
         )
     return scene.explanation(
         "unhashable_static",
-        title=_("A static argument has no hash"),
-        what=_("`{text}` is an object of `{kind}`, given for the static argument `{name}` of `{function}`.").format(
-            text=scene.quote(node), kind=kind.__name__, name=name, function=function
+        title="A static argument has no hash",
+        what=(
+            f"`{scene.quote(node)}` is an object of `{kind.__name__}`, given for the static argument `{name}` of "
+            f"`{function}`."
         ),
         variable=name,
         why=why,
@@ -163,9 +159,7 @@ def _object_without_hash(
 def _frozen(scene: Scene, kind: type, node: ast.expr, value: Any) -> Fix:
     """Return the fix that freezes a dataclass; in words if something changes its fields, or they may have no hash."""
     names = [field.name for field in dataclasses.fields(kind)]
-    sentence = _("Declare `{kind}` with `frozen=True`: its fields cannot be set later, and give it a hash.").format(
-        kind=kind.__name__
-    )
+    sentence = f"Declare `{kind.__name__}` with `frozen=True`: its fields cannot be set later, and give it a hash."
     stored = [
         one.lineno
         for source in dict.fromkeys(spot.source for spot in scene.spots if spot.source is not None)
@@ -173,7 +167,7 @@ def _frozen(scene: Scene, kind: type, node: ast.expr, value: Any) -> Fix:
         if isinstance(one, ast.Attribute) and one.attr in names and not isinstance(one.ctx, ast.Load)
     ]
     if stored:
-        words = _(
+        words = (
             "Declare `{kind}` with `frozen=True`, which gives it a hash, and make a copy with `dataclasses.replace` "
             "where line {line} sets a field."
         )
@@ -182,7 +176,7 @@ def _frozen(scene: Scene, kind: type, node: ast.expr, value: Any) -> Fix:
         [getattr(value, name, MISSING) for name in names] if value is not MISSING else _given_fields(scene, node, kind)
     )
     if any(one is not MISSING and not _hashable(one) for one in given):
-        words = _(
+        words = (
             "Declare `{kind}` with `frozen=True`, and keep in it what has a hash: tuples in place of lists, and no "
             "arrays, which are arguments of their own."
         )
@@ -220,17 +214,13 @@ def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, trace
     """Explain a traced value passed as a static argument, inside another `jax.jit` or under `jax.vmap`."""
     text = scene.quote(node)
     fix = static_fix(scene, tracer) if tracer is not None else None
-    words = _("Give a Python value: a number that is known while JAX records, and the same for every row.")
+    words = "Give a Python value: a number that is known while JAX records, and the same for every row."
     return scene.explanation(
         "traced_for_static",
-        title=_("A static argument needs a known value, but `{variable}` is traced").format(variable=text),
-        what=_("`{text}` is given for the static argument `{name}` of `{function}`.").format(
-            text=text, name=name, function=function
-        ),
+        title=f"A static argument needs a known value, but `{text}` is traced",
+        what=f"`{text}` is given for the static argument `{name}` of `{function}`.",
         variable=text,
-        why=_("`{function}` is compiled for each value of `{name}`, and a traced value comes only later.").format(
-            function=function, name=name
-        ),
+        why=f"`{function}` is compiled for each value of `{name}`, and a traced value comes only later.",
         fixes=[fix or scene.advice(words)],
         link=error_texts.STATIC_LINK,
     )
@@ -255,16 +245,16 @@ def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | Non
     constants = [n for n in ast.walk(statement or scene.node) if isinstance(n, ast.Constant) and n.value == wrong[0]]
     return scene.explanation(
         "static_name_unknown",
-        title=_("`static_argnames` names no argument"),
-        what=_("`{name}` is not one of the arguments ({names}).").format(name=wrong[0], names=", ".join(names)),
+        title="`static_argnames` names no argument",
+        what="`{name}` is not one of the arguments ({names}).".format(name=wrong[0], names=", ".join(names)),
         variable=wrong[0],
-        why=_("`jax.jit` finds a static argument by its name in the `def` line."),
+        why="`jax.jit` finds a static argument by its name in the `def` line.",
         fixes=[
             scene.fix(
-                _("Write the argument's own name."),
+                "Write the argument's own name.",
                 source.replace(constants[0], f'"{near[0]}"') if constants and near else None,
             )
-            or scene.advice(_("Name one of these, or leave it out."))
+            or scene.advice("Name one of these, or leave it out.")
         ],
         link=error_texts.STATIC_LINK,
     )
@@ -285,7 +275,7 @@ def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | N
     last = int(found[2]) - 1
     return scene.explanation(
         "static_number_unknown",
-        title=_("`static_argnums` counts an argument that is not there"),
+        title="`static_argnums` counts an argument that is not there",
         what=plural(
             "`static_argnums={number}` for a function of {count} argument.",
             "`static_argnums={number}` for a function of {count} arguments.",
@@ -293,13 +283,13 @@ def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | N
             number=found[1],
         ),
         variable="static_argnums",
-        why=_("Arguments are counted from 0."),
+        why="Arguments are counted from 0.",
         fixes=[
             scene.fix(
-                _("Give the number of the last one, or better its name in `static_argnames`."),
+                "Give the number of the last one, or better its name in `static_argnames`.",
                 scene.source.replace(keyword.value, str(last)) if int(found[1]) == last + 1 else None,
             )
-            or scene.advice(_("Give the argument's own name, in `static_argnames`."))
+            or scene.advice("Give the argument's own name, in `static_argnames`.")
         ],
         link=error_texts.STATIC_LINK,
     )
@@ -379,7 +369,7 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     if kind == "ndarray":  # not of numbers: `arrays_of_text` explains those that it knows
         return None
     static = scene.fix(
-        _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top),
+        f"Make `{top}` static: JAX then compiles once for each value of it.",
         *static_edits(scene, source, function, top),
         code="" if isinstance(function, ast.Lambda) else f'@{scene.jax}.jit(static_argnames="{top}")',
     )
@@ -390,7 +380,7 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         if isinstance(given, ast.Name | ast.Attribute) and isinstance(function, ast.FunctionDef):
             fixes.append(
                 scene.fix(
-                    _("Leave it out of the jitted function's arguments: jit a function that uses it."),
+                    "Leave it out of the jitted function's arguments: jit a function that uses it.",
                     code=f"{scene.jax}.jit(lambda ...: {function.name}({scene.quote(given)}, ...))",
                 )
             )
@@ -398,17 +388,16 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         kinds = "object_argument"
         fixes = object_fixes(scene, (source, function), top, kind, value, given)
     said = "self" if top == "self" else scene.quote(given) if given is not None else path
-    what = _("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
-        name=said,
-        what=describe(value) if value is not MISSING else object_of_type(kind),
-        function=_function_name(function),
+    what = (
+        f"`{said}` is {describe(value) if value is not MISSING else object_of_type(kind)} here, and "
+        f"`{_function_name(function)}` is compiled by `jax.jit`."
     )
     return scene.explanation(
         kinds,
-        title=_("`jax.jit` was given something that is not an array"),
+        title="`jax.jit` was given something that is not an array",
         what=what,
         variable=said,
-        why=_("Every argument of a jitted function becomes a traced array, unless it is declared static."),
+        why="Every argument of a jitted function becomes a traced array, unless it is declared static.",
         fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
@@ -434,32 +423,29 @@ def _inside_an_argument(
     held = [one for _where, one in leaves]
     if held and all(map(_is_function, held)) and _hashable(value):  # as an optimizer of optax is
         top = path.removesuffix(inside)
-        words = _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top)
+        words = f"Make `{top}` static: JAX then compiles once for each value of it."
         fixes: list[Fix | None] = [scene.fix(words, *static_edits(scene, source, function, top)) or scene.advice(words)]
     elif any(cls.__module__.split(".")[0] == "equinox" for cls in type(value).__mro__):
         fixes = [_filter_jit(scene, source, function)]
     elif class_named(scene, last)[1] is not None:
         fixes = [as_pytree(scene, last, leaf)]
         fixes += [
-            scene.advice(
-                _("Pass its arrays in a tuple or a dict, or register its class `{kind}` as a pytree.").format(kind=last)
-            )
+            scene.advice(f"Pass its arrays in a tuple or a dict, or register its class `{last}` as a pytree.")
             if not any(fixes)
             else None
         ]
     else:
-        words = _("Take `{name}` out, and pass it as an argument of its own, which is static.")
+        words = "Take `{name}` out, and pass it as an argument of its own, which is static."
         fixes = [scene.advice(words.format(name=name))]
     return scene.explanation(
         "object_argument",
-        title=_("`jax.jit` was given something that is not an array"),
-        what=_("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
-            name=name,
-            what=describe(leaf) if leaf is not MISSING else object_of_type(last),
-            function=_function_name(function),
+        title="`jax.jit` was given something that is not an array",
+        what=(
+            f"`{name}` is {describe(leaf) if leaf is not MISSING else object_of_type(last)} here, and "
+            f"`{_function_name(function)}` is compiled by `jax.jit`."
         ),
         variable=name,
-        why=_("Every leaf of an argument of a jitted function becomes a traced array."),
+        why="Every leaf of an argument of a jitted function becomes a traced array.",
         fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
@@ -467,7 +453,7 @@ def _inside_an_argument(
 
 def _filter_jit(scene: Scene, source: Source, function: FunctionNode) -> Fix | None:
     """Return the fix that jits a function of an Equinox model, whose activation functions are leaves of the pytree."""
-    sentence = _("Use Equinox's `filter_jit`, which makes everything static that is not an array.")
+    sentence = "Use Equinox's `filter_jit`, which makes everything static that is not an array."
     known = source.file == scene.source.file
     name = scene.name_of("equinox") if known and "equinox" in sys.modules else ""
     plain = [d for d in getattr(function, "decorator_list", []) if is_jit(d)]
@@ -492,19 +478,17 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
     text = source.quote(node) if node is not None else name
     return scene.explanation(
         "result_no_array",
-        title=_("A jitted function returns something that is not an array"),
-        what=_("`{text}` is of type `{type}`, returned by `{function}`.").format(
-            text=text, type=found[4], function=name
-        )
+        title="A jitted function returns something that is not an array",
+        what=f"`{text}` is of type `{found[4]}`, returned by `{name}`."
         if node is not None
-        else _("`{function}` returns a value of type `{type}`.").format(function=name, type=found[4]),
+        else f"`{name}` returns a value of type `{found[4]}`.",
         variable=text,
-        why=_("The compiled program hands back arrays; what is not an array cannot come out of it."),
+        why="The compiled program hands back arrays; what is not an array cannot come out of it.",
         fixes=[
             *_registered(scene, found[4]),
-            scene.fix(_("Return the arrays only, and make the rest outside."), edit),
+            scene.fix("Return the arrays only, and make the rest outside.", edit),
             scene.fix(
-                _("Jit only the part that computes, and call it from a plain function."),
+                "Jit only the part that computes, and call it from a plain function.",
                 code=f"compute = {scene.jax}.jit(...)",
             ),
         ],
@@ -532,7 +516,7 @@ def _registered(scene: Scene, kind: str) -> list[Fix | None]:
     name = kind.split(".")[-1]
     if "." not in kind or class_named(scene, name)[1] is None:
         return []
-    words = _("Register its class `{kind}` as a pytree, or return its arrays in a tuple or a dict.")
+    words = "Register its class `{kind}` as a pytree, or return its arrays in a tuple or a dict."
     return [as_pytree(scene, name) or scene.advice(words.format(kind=name))]
 
 
@@ -561,13 +545,11 @@ def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
     whole = None if again or call.keywords else scene.source.replace(call, f"{name}({function})({arguments})")
     return scene.explanation(
         "function_called_too_early",
-        title=_("`{name}` needs a function").format(name=name),
-        what=_("`{text}` calls `{function}` at once, and gives its result to `{name}`.").format(
-            text=scene.quote(inner), function=function, name=name
-        ),
+        title=f"`{name}` needs a function",
+        what=f"`{scene.quote(inner)}` calls `{function}` at once, and gives its result to `{name}`.",
         variable=scene.quote(inner),
-        why=_("A transformation takes a function and returns a function; the arguments come afterwards."),
-        fixes=[scene.fix(_("Hand over the function, then call what comes back."), made or whole)],
+        why="A transformation takes a function and returns a function; the arguments come afterwards.",
+        fixes=[scene.fix("Hand over the function, then call what comes back.", made or whole)],
         link=f"{error_texts.API}/jax.{called(call)}.html",
     )
 

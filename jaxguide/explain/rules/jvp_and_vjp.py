@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import arguments_of, dotted
@@ -31,14 +30,14 @@ def jvp_without_tuples(scene: Scene, found: re.Match[str]) -> Explanation | None
     ]
     return scene.explanation(
         "jvp_without_tuples",
-        title=_("`jax.jvp` was not given tuples"),
-        what=_("`{text}` is not a tuple.").format(text=scene.quote(call.args[1])),
+        title="`jax.jvp` was not given tuples",
+        what=f"`{scene.quote(call.args[1])}` is not a tuple.",
         variable=scene.quote(call.args[1]),
-        why=_(
+        why=(
             "A function may have several arguments, so `jax.jvp` takes all primals in one tuple, all tangents in "
             "another."
         ),
-        fixes=[scene.fix(_("Put each into a tuple of one."), *edits)],
+        fixes=[scene.fix("Put each into a tuple of one.", *edits)],
         link=f"{error_texts.API}/jax.jvp.html",
     )
 
@@ -63,11 +62,11 @@ def jvp_dtype(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(call.args[2].elts[0])
     return scene.explanation(
         "tangent_dtype",
-        title=_("A tangent of another dtype than its primal"),
-        what=_("`{text}` is {what} here.").format(text=text, what=describe(scene.spot.value(call.args[2].elts[0]))),
+        title="A tangent of another dtype than its primal",
+        what=f"`{text}` is {describe(scene.spot.value(call.args[2].elts[0]))} here.",
         variable=text,
-        why=_("A tangent is a small change of its primal, so both have one shape and one dtype."),
-        fixes=[scene.fix(_("Give floats."), *edits)],
+        why="A tangent is a small change of its primal, so both have one shape and one dtype.",
+        fixes=[scene.fix("Give floats.", *edits)],
         link=f"{error_texts.API}/jax.jvp.html",
     )
 
@@ -85,13 +84,11 @@ def vjp_cotangent(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = f"{scene.jnp}.ones({shape}, {scene.jnp}.{found[2]})"
     return scene.explanation(
         "cotangent_shape",
-        title=_("A cotangent that does not fit the output"),
-        what=_("`{text}` is {got}, and the output is {dtype}[{shape}].").format(
-            text=text, got=found[1], dtype=found[2], shape=found[3]
-        ),
+        title="A cotangent that does not fit the output",
+        what=f"`{text}` is {found[1]}, and the output is {found[2]}[{found[3]}].",
         variable=text,
-        why=_("The pullback takes one number for each number of the output: how much each counts."),
-        fixes=[scene.fix(_("Give the output's shape and dtype."), scene.source.replace(call.args[0], new))],
+        why="The pullback takes one number for each number of the output: how much each counts.",
+        fixes=[scene.fix("Give the output's shape and dtype.", scene.source.replace(call.args[0], new))],
         link=f"{error_texts.API}/jax.vjp.html",
     )
 
@@ -131,15 +128,13 @@ def rule_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
         drop = Edit(source.file, (line, 0), (end + 1, 0), "")
     return scene.explanation(
         "rule_missing",
-        title=_("A derivative rule was promised and not given"),
-        what=_("`{name}` is declared with a rule of its own, and none was given.").format(name=name),
+        title="A derivative rule was promised and not given",
+        what=f"`{name}` is declared with a rule of its own, and none was given.",
         variable=name,
-        why=_("The decorator tells JAX not to look inside `{name}`, so it has nothing to differentiate.").format(
-            name=name
-        ),
+        why=f"The decorator tells JAX not to look inside `{name}`, so it has nothing to differentiate.",
         fixes=[
-            scene.fix(_("Let JAX differentiate what is inside: take the decorator away."), drop),
-            scene.fix(_("Give the rule."), code=code),
+            scene.fix("Let JAX differentiate what is inside: take the decorator away.", drop),
+            scene.fix("Give the rule.", code=code),
         ],
         link=_RULES,
     )
@@ -162,19 +157,15 @@ def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
                     assert value is not None
                     return scene.explanation(
                         "backward_no_tuple",
-                        title=_("A backward rule that does not return a tuple"),
-                        what=_("`{name}` returns `{text}`, which is not a tuple.").format(
-                            name=name, text=source.quote(value)
-                        ),
+                        title="A backward rule that does not return a tuple",
+                        what=f"`{name}` returns `{source.quote(value)}`, which is not a tuple.",
                         variable=name,
-                        why=_(
+                        why=(
                             "The backward rule returns one cotangent for each argument of the function, in a tuple, "
                             "also for one."
                         ),
                         fixes=[
-                            scene.fix(
-                                _("Put it into a tuple of one."), source.replace(value, f"({source.quote(value)},)")
-                            )
+                            scene.fix("Put it into a tuple of one.", source.replace(value, f"({source.quote(value)},)"))
                         ],
                         link=_RULES,
                         line=Line(source.file, source.start(value)[0]),
@@ -197,12 +188,10 @@ def forward_of_vjp(scene: Scene, found: re.Match[str]) -> Explanation | None:
         edit = scene.source.replace(made, f"{base}jacrev({base}jacrev({function}))")
     return scene.explanation(
         "forward_of_custom_vjp",
-        title=_("Forward mode through a reverse rule"),
-        what=_("`{function}` has a rule from `jax.custom_vjp`.").format(function=function),
+        title="Forward mode through a reverse rule",
+        what=f"`{function}` has a rule from `jax.custom_vjp`.",
         variable=function,
-        why=_("`{name}` goes forward, and a `custom_vjp` rule says only how to go back.").format(
-            name=scene.quote(made.func)
-        ),
-        fixes=[scene.fix(_("Go back: the same derivatives in reverse mode."), edit)],
+        why=f"`{scene.quote(made.func)}` goes forward, and a `custom_vjp` rule says only how to go back.",
+        fixes=[scene.fix("Go back: the same derivatives in reverse mode.", edit)],
         link=_RULES,
     )

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxguide.base.text import _
 from jaxguide.code.lines import Line, frames_of_traceback
 from jaxguide.code.source import FunctionNode, Source, dotted
 from jaxguide.code.user_frame import MISSING, Spot
@@ -34,18 +33,18 @@ def used_twice(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     text = spot.quote(node)
     if first is None:
-        what = _("`{name}` was used before this line.").format(name=text)
+        what = f"`{text}` was used before this line."
     elif first == spot.line:
-        what = _("`{name}` was used on this line before, in an earlier turn or call.").format(name=text)
+        what = f"`{text}` was used on this line before, in an earlier turn or call."
     else:
-        what = _("`{name}` was used before, in {line}: `{source}`.").format(
+        what = "`{name}` was used before, in {line}: `{source}`.".format(
             name=text, line=first, source=first.text() or "..."
         )
     single = isinstance(node, ast.Name) and getattr(spot.value(node), "ndim", None) == 0
     fix = (
         _split_before(scene, spot, node, first) if first is not None and isinstance(node, ast.Name) and single else None
     )
-    advice = scene.advice(_("Split it before the first use, and give each use a key of its own."))
+    advice = scene.advice("Split it before the first use, and give each use a key of its own.")
     return _explained(scene, text, what, fix or advice, spot.line)
 
 
@@ -77,13 +76,14 @@ def used_twice_inside(scene: Scene, found: re.Match[str]) -> Explanation | None:
     source, function = place
     pairs = _pairs(scene, source, function)
     label = "<lambda>" if isinstance(function, ast.Lambda) else function.name
-    look = scene.advice(_("See both lines: `jaxguide.keys.check_keys({function}, ...)`.").format(function=label))
+    look = scene.advice(f"See both lines: `jaxguide.keys.check_keys({label}, ...)`.")
     if len(pairs) != 1:
-        return _explained(scene, label, _("`{function}` uses a key twice.").format(function=label), look)
+        return _explained(scene, label, f"`{label}` uses a key twice.", look)
     name, first, last = pairs[0]
     lines = [Line(source.file, source.start(use)[0]) for use in (first, last)]
-    what = _("`{function}` uses the key `{name}` twice: in {first}, `{one}`, and in {last}, `{other}`.").format(
-        function=label, name=name, first=lines[0], one=lines[0].text(), last=lines[1], other=lines[1].text()
+    what = (
+        f"`{label}` uses the key `{name}` twice: in {lines[0]}, `{lines[0].text()}`, and in {lines[1]}, "
+        f"`{lines[1].text()}`."
     )
     statements = [source.statement(use) for use in (first, last)]
     fix: Fix | None = None
@@ -105,28 +105,24 @@ def used_in_every_turn(scene: Scene, found: re.Match[str]) -> Explanation | None
         if isinstance(node, ast.Name) and node.id not in held and _is_key(value):
             held.append(node.id)
     name = held[0] if len(held) == 1 else None
-    what = _("Every turn of `{loop}` draws from the same key.").format(loop=scene.quote(call.func))
+    what = f"Every turn of `{scene.quote(call.func)}` draws from the same key."
     if name is not None:
-        what = _("Every turn of `{loop}` draws from the same key, `{name}`.").format(
-            loop=scene.quote(call.func), name=name
-        )
+        what = f"Every turn of `{scene.quote(call.func)}` draws from the same key, `{name}`."
     return _explained(
         scene,
         name,
         what,
-        scene.advice(
-            _("Put a key into the carry and split it in each turn, or split it before, one key for each turn.")
-        ),
+        scene.advice("Put a key into the carry and split it in each turn, or split it before, one key for each turn."),
     )
 
 
 def _explained(scene: Scene, variable: str | None, what: str, fix: Fix, line: Line | None = None) -> Explanation | None:
     return scene.explanation(
         "key_used_twice",
-        title=_("A key is used twice"),
+        title="A key is used twice",
         what=what,
         variable=variable,
-        why=_("The same key gives the same numbers, so what is drawn is not independent."),
+        why="The same key gives the same numbers, so what is drawn is not independent.",
         fixes=[fix],
         link=_PAGE,
         line=line,
@@ -176,9 +172,7 @@ def _split(scene: Scene, source: Source, name: str, start: ast.stmt | None, use:
     other = next(new for new in ("subkey", *(f"subkey{i}" for i in range(2, 100))) if new not in taken)
     line = f"{name}, {other} = {scene.random}.split({name})\n{source.indent(start)}"
     return scene.fix(
-        _("Split it above {line}, before its first use: each use gets a key of its own.").format(
-            line=Line(source.file, start.lineno)
-        ),
+        f"Split it above {Line(source.file, start.lineno)}, before its first use: each use gets a key of its own.",
         source.insert_before(start, line),
         source.replace(use, other),
     )

@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, in_jax
@@ -63,7 +62,7 @@ def unknown_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if (name, found[2], len(call.args)) == ("jax.Array.reshape", "shape", 0):
         text = scene.quote(keyword.value)
         return _explained(
-            scene, call, keyword, scene.fix(_("Give it without a name."), scene.source.replace(keyword, text))
+            scene, call, keyword, scene.fix("Give it without a name.", scene.source.replace(keyword, text))
         )
     edits: list[Edit] = []
     sentence = ""
@@ -75,7 +74,7 @@ def unknown_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
             return None
         edits.append(_without(scene, call, one) if not new else _as(scene, one, new))
         if one is keyword:
-            sentence = _("The argument is called `{name}`.").format(name=new) if new else _("Leave it out.")
+            sentence = f"The argument is called `{new}`." if new else "Leave it out."
     return _explained(scene, call, keyword, scene.fix(sentence, *edits))
 
 
@@ -90,7 +89,7 @@ def _values_and_indices(scene: Scene, call: ast.Call, name: str) -> Explanation 
     """Explain `values, indices = x.max(dim=1)`: JAX's function returns the values alone."""
     values, indices = _both(scene, call, _WITH_INDICES[name])
     edit = scene.source.replace(call, f"{values}, {indices}") if values else None
-    return _no_indices(scene, call, name, scene.fix(_("Call both, with `axis`."), edit))
+    return _no_indices(scene, call, name, scene.fix("Call both, with `axis`.", edit))
 
 
 def _picked(scene: Scene, call: ast.Call, name: str) -> Explanation | None:
@@ -107,7 +106,7 @@ def _picked(scene: Scene, call: ast.Call, name: str) -> Explanation | None:
     texts = _both(scene, call, _WITH_INDICES[last])
     text = texts[taken[key]]
     function = text.partition("(axis=")[0].partition("(")[0]
-    sentence = _("Write `{name}`, which returns one array.").format(name=function)
+    sentence = f"Write `{function}`, which returns one array."
     return _no_indices(scene, call, last, scene.fix(sentence, scene.source.replace(whole, text) if text else None))
 
 
@@ -126,11 +125,11 @@ def _no_indices(scene: Scene, call: ast.Call, name: str, fix: Fix | None) -> Exp
     other = _WITH_INDICES[name]
     return scene.explanation(
         "values_and_indices",
-        title=_("`{function}` has no argument `{name}`, and returns no indices").format(
+        title="`{function}` has no argument `{name}`, and returns no indices".format(
             function=scene.quote(call.func), name="dim"
         ),
         variable="dim",
-        why=_("As in NumPy, it returns the values alone, and `{other}` finds where they are.").format(other=other),
+        why=f"As in NumPy, it returns the values alone, and `{other}` finds where they are.",
         fixes=[fix],
         link=f"{error_texts.API}/jax.numpy.{other}.html",
     )
@@ -152,20 +151,18 @@ def sort_kind(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if call is None or keyword is None:
         return None
     stable = scene.spot.value(keyword.value) in ("stable", "mergesort")
-    fix = scene.fix(_("Say that equal entries keep their order."), scene.source.replace(keyword, "stable=True"))
+    fix = scene.fix("Say that equal entries keep their order.", scene.source.replace(keyword, "stable=True"))
     return _explained(
-        scene, call, keyword, fix if stable else scene.fix(_("Leave it out."), _without(scene, call, keyword))
+        scene, call, keyword, fix if stable else scene.fix("Leave it out.", _without(scene, call, keyword))
     )
 
 
 def _explained(scene: Scene, call: ast.Call, keyword: ast.keyword, fix: Fix | None) -> Explanation | None:
     return scene.explanation(
         "unknown_argument",
-        title=_("`{function}` has no argument `{name}`").format(function=scene.quote(call.func), name=keyword.arg),
+        title=f"`{scene.quote(call.func)}` has no argument `{keyword.arg}`",
         variable=keyword.arg,
-        why=_("JAX's function does not take `{name}`, whatever other libraries or older versions do.").format(
-            name=keyword.arg
-        ),
+        why=f"JAX's function does not take `{keyword.arg}`, whatever other libraries or older versions do.",
         fixes=[fix],
         link=_link(_name_of(scene, call.func)),
     )
@@ -178,18 +175,18 @@ def _out(scene: Scene, call: ast.Call, keyword: ast.keyword) -> Explanation | No
     edits = [_without(scene, call, keyword)]
     if alone and isinstance(keyword.value, ast.Name | ast.Attribute):
         edits.append(scene.source.insert_before(call, f"{target} = "))
-        fix = scene.fix(_("Keep what it returns."), *edits)
+        fix = scene.fix("Keep what it returns.", *edits)
     elif isinstance(statement, ast.Assign) and [scene.quote(t) for t in statement.targets] == [target]:
-        fix = scene.fix(_("Leave it out: the result is returned."), *edits)
+        fix = scene.fix("Leave it out: the result is returned.", *edits)
     else:
-        fix = scene.advice(_("Leave it out, and use what the function returns."))
+        fix = scene.advice("Leave it out, and use what the function returns.")
     value = scene.spot.value(keyword.value)
     return scene.explanation(
         "out_argument",
-        title=_("`{function}` cannot write into an array").format(function=scene.quote(call.func)),
+        title=f"`{scene.quote(call.func)}` cannot write into an array",
         what=scene.what(target, value) if is_array(value) else "",
         variable=target,
-        why=_("JAX arrays never change: every function returns a new array, so there is no `out`."),
+        why="JAX arrays never change: every function returns a new array, so there is no `out`.",
         fixes=[fix],
         link=_link(_name_of(scene, call.func)),
     )

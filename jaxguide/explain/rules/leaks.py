@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
@@ -39,7 +38,7 @@ def leaked_before(scene: Scene) -> Explanation | None:
     if found is None:
         return None
     # What JAX itself says may be wrong too: no fix of the leak is known to be enough.
-    said = scene.advice(_("Then see whether this remains: {said}").format(said=scene.message.split("\n")[0]))
+    said = scene.advice("Then see whether this remains: {said}".format(said=scene.message.split("\n")[0]))
     return replace(found, fixes=(*(Fix(fix.sentence, fix.code) for fix in found.fixes[:2]), said))
 
 
@@ -47,15 +46,13 @@ def _of_unknown_function(scene: Scene, text: str) -> Explanation | None:
     """Explain a tracer that does not say which function it comes from."""
     return scene.explanation(
         "leaked_tracer",
-        title=_("A traced value was used after its function had ended"),
-        what=_("`{name}` is what is left of a traced value.").format(name=text),
+        title="A traced value was used after its function had ended",
+        what=f"`{text}` is what is left of a traced value.",
         variable=text,
-        why=_(
-            "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
-        ),
+        why="While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing.",
         fixes=[
             scene.advice(
-                _("Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside.")
+                "Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside."
             )
         ],
         link=error_texts.ERRORS_PAGE,
@@ -96,9 +93,9 @@ def _leaked(scene: Scene, made: re.Match[str] | None, leak: tuple[str, str, int]
     if not function_name:  # `jax.grad` alone does not say which
         return _of_unknown_function(scene, variable)
     place = f" ({Line(made[1], int(made[2]))})" if made else ""
-    left = _("`{name}` is what is left of a traced value of `{function}`{place}.")
+    left = "`{name}` is what is left of a traced value of `{function}`{place}."
     if keeper is not None and traced is None and keeper.method is not None:
-        left = _("`{name}` holds what is left of a traced value of `{function}`{place}.")
+        left = "`{name}` holds what is left of a traced value of `{function}`{place}."
     what = left.format(name=variable, function=function_name, place=place)
     fixes: list[Fix | None] = []
     if keeper is not None and source is not None and isinstance(function, ast.FunctionDef):
@@ -106,7 +103,7 @@ def _leaked(scene: Scene, made: re.Match[str] | None, leak: tuple[str, str, int]
         if keeper.method is not None:
             fixes.append(_by_callback(scene, source, keeper))
     if not any(fixes):
-        sentence = _("Return the value from `{function}` and keep it outside.").format(function=function_name)
+        sentence = f"Return the value from `{function_name}` and keep it outside."
         called_here = any(_name(call.func) == function_name for call in scene.source.calls())
         kept = re.split(r"[.\[]", variable)
         plain = called_here and "[" not in variable and kept[-1].isidentifier()
@@ -115,13 +112,13 @@ def _leaked(scene: Scene, made: re.Match[str] | None, leak: tuple[str, str, int]
             fixes.append(scene.advice(sentence))
     return scene.explanation(
         "leaked_tracer",
-        title=_("A traced value was used after its function had ended"),
+        title="A traced value was used after its function had ended",
         what=what,
         variable=variable,
-        why=_(
-            "While JAX records `{function}`, its values stand for values to come; kept elsewhere they stand for "
+        why=(
+            f"While JAX records `{function_name}`, its values stand for values to come; kept elsewhere they stand for "
             "nothing. Only what is returned comes out."
-        ).format(function=function_name),
+        ),
         fixes=fixes,
         link=error_texts.ERRORS_PAGE,
     )
@@ -137,22 +134,16 @@ def _cached(scene: Scene, made: re.Match[str] | None) -> Explanation | None:
             continue
         return scene.explanation(
             "leaked_tracer",
-            title=_("A traced value was used after its function had ended"),
-            what=_("`{name}` keeps its results, and made one while JAX was recording another function.").format(
-                name=name
-            ),
+            title="A traced value was used after its function had ended",
+            what=f"`{name}` keeps its results, and made one while JAX was recording another function.",
             variable=name,
-            why=_(
+            why=(
                 "While JAX records a function, its values stand for values to come; kept elsewhere they "
                 "stand for nothing."
             ),
             fixes=[
-                scene.advice(
-                    _("Compute with NumPy in `{name}`, or inside `with jax.ensure_compile_time_eval():`.").format(
-                        name=name
-                    )
-                ),
-                scene.advice(_("Or do without the cache: a compiled program computes it once, when it is recorded.")),
+                scene.advice(f"Compute with NumPy in `{name}`, or inside `with jax.ensure_compile_time_eval():`."),
+                scene.advice("Or do without the cache: a compiled program computes it once, when it is recorded."),
             ],
             link=error_texts.ERRORS_PAGE,
         )
@@ -168,14 +159,14 @@ def _held(scene: Scene) -> Explanation | None:
         text = scene.quote(node)
         return scene.explanation(
             "leaked_tracer",
-            title=_("A traced value was used after its function had ended"),
-            what=_("`{name}` holds what is left of traced values.").format(name=text),
+            title="A traced value was used after its function had ended",
+            what=f"`{text}` holds what is left of traced values.",
             variable=text,
-            why=_(
+            why=(
                 "While JAX records a function, its values stand for values to come; kept elsewhere they "
                 "stand for nothing."
             ),
-            fixes=[scene.advice(_("Return the values from the function, and keep them outside."))],
+            fixes=[scene.advice("Return the values from the function, and keep them outside.")],
             link=error_texts.ERRORS_PAGE,
         )
     return None
@@ -197,22 +188,18 @@ def _computed_lazily(scene: Scene, node: ast.expr) -> Explanation | None:
     ]
     return scene.explanation(
         "leaked_tracer",
-        title=_("A traced value was used after its function had ended"),
-        what=_("`{name}` was computed for the first time in a traced function, and is kept as a traced value.").format(
-            name=text
-        ),
+        title="A traced value was used after its function had ended",
+        what=f"`{text}` was computed for the first time in a traced function, and is kept as a traced value.",
         variable=text,
-        why=_(
-            "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
-        ),
+        why="While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing.",
         fixes=[
             scene.fix(
-                _("Compute it each time; a compiled program does so once, when it is recorded."),
+                "Compute it each time; a compiled program does so once, when it is recorded.",
                 scene.source.replace(made[0], "property"),
             )
             if len(made) == 1
             else None,
-            scene.advice(_("Or compute it in `__init__`, before any function is traced.")),
+            scene.advice("Or compute it in `__init__`, before any function is traced."),
         ],
         link=error_texts.ERRORS_PAGE,
     )
@@ -244,20 +231,16 @@ def _stored(scene: Scene, source: Source | None, function: object) -> Explanatio
     text = source.quote(keeper.target)
     return scene.explanation(
         "leak_found",
-        title=_("A traced value is kept outside of its function"),
-        what=_("`{function}` keeps a traced value in `{name}`.").format(function=function.name, name=text),
+        title="A traced value is kept outside of its function",
+        what=f"`{function.name}` keeps a traced value in `{text}`.",
         variable=text,
-        why=_(
-            "While JAX records `{function}`, its values stand for values to come; kept elsewhere they stand for "
+        why=(
+            f"While JAX records `{function.name}`, its values stand for values to come; kept elsewhere they stand for "
             "nothing. Only what is returned comes out."
-        ).format(function=function.name),
+        ),
         fixes=[
             *fixes,
-            None
-            if any(fixes)
-            else scene.advice(
-                _("Return the value from `{function}` and keep it outside.").format(function=function.name)
-            ),
+            None if any(fixes) else scene.advice(f"Return the value from `{function.name}` and keep it outside."),
         ],
         link=error_texts.ERRORS_PAGE,
         line=Line(source.file, source.start(keeper.statement)[0]),
@@ -348,9 +331,9 @@ def _return_it(scene: Scene, source: Source, function: ast.FunctionDef, keeper: 
     if reads:
         first = function.args.args[0]
         edits.append(source.insert_before(first, f"{kept}, "))
-    sentence = _("Return it too, and keep it where `{function}` is called.")
+    sentence = "Return it too, and keep it where `{function}` is called."
     if reads:
-        sentence = _("Take it as an argument, return it, and keep it where `{function}` is called.")
+        sentence = "Take it as an argument, return it, and keep it where `{function}` is called."
     return scene.fix(sentence.format(function=function.name), *edits) if calls else None
 
 
@@ -402,7 +385,7 @@ def _call_site(
 def _by_callback(scene: Scene, source: Source, keeper: _Keeper) -> Fix | None:
     kept, value = source.quote(keeper.target), source.quote(keeper.value)
     return scene.fix(
-        _("Let the running program hand over the value, in every run."),
+        "Let the running program hand over the value, in every run.",
         source.replace(keeper.statement, f"{scene.jax}.debug.callback({kept}.{keeper.method}, {value})"),
     )
 

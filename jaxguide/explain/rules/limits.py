@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -32,12 +31,10 @@ def too_large_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(node) if node is not None else str(number)
     return scene.explanation(
         "too_large_integer",
-        title=_("An integer does not fit into {dtype}").format(dtype=dtype),
-        what=_("`{name}` is {number} here.").format(name=text, number=number) if text != str(number) else "",
+        title=f"An integer does not fit into {dtype}",
+        what=f"`{text}` is {number} here." if text != str(number) else "",
         variable=text,
-        why=_("{dtype} holds {low} to {high}, and JAX makes no larger type by itself.").format(
-            dtype=dtype, low=limits.min, high=limits.max
-        ),
+        why=f"{dtype} holds {limits.min} to {limits.max}, and JAX makes no larger type by itself.",
         fixes=list(_fixes(scene, node, number, dtype)),
         link=_X64,
     )
@@ -46,15 +43,15 @@ def too_large_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def _fixes(scene: Scene, node: ast.expr | None, number: int, dtype: str) -> Iterator[Fix | None]:
     wide = np.iinfo(np.int64)
     if number < 0 and dtype.startswith("u"):
-        yield scene.advice(_("Take a dtype with negative numbers, such as `{jnp}.int32`.").format(jnp=scene.jnp))
+        yield scene.advice(f"Take a dtype with negative numbers, such as `{scene.jnp}.int32`.")
         return
     if dtype not in ("int32", "uint32"):
         larger = next((one for one in ("int16", "int32") if np.iinfo(one).min <= number <= np.iinfo(one).max), None)
         call = scene.call()
         if larger is not None and call is not None and called(call) == dtype:
-            yield scene.fix(_("Take a dtype that holds it."), scene.source.replace(call.func, f"{scene.jnp}.{larger}"))
+            yield scene.fix("Take a dtype that holds it.", scene.source.replace(call.func, f"{scene.jnp}.{larger}"))
         else:
-            words = _("Take a dtype that holds it, such as `{jnp}.{dtype}`.")
+            words = "Take a dtype that holds it, such as `{jnp}.{dtype}`."
             yield scene.advice(words.format(jnp=scene.jnp, dtype=larger or "int32"))
         return
     operator = scene.source.parents.get(node) if node is not None else None
@@ -62,13 +59,13 @@ def _fixes(scene: Scene, node: ast.expr | None, number: int, dtype: str) -> Iter
         other = scene.spot.value(operator.right if operator.left is node else operator.left)
         if is_array(other) and jax.dtypes.issubdtype(other.dtype, np.floating):
             yield scene.fix(
-                _("Beside an array of floats, make it a float."),
+                "Beside an array of floats, make it a float.",
                 scene.source.replace(node, f"float({scene.quote(node)})"),
             )
     if wide.min <= number <= wide.max and not jax.config.jax_enable_x64:
-        words = _("Turn on 64-bit types at the start of the program: `{jax}.config.update('jax_enable_x64', True)`.")
+        words = "Turn on 64-bit types at the start of the program: `{jax}.config.update('jax_enable_x64', True)`."
         yield scene.advice(words.format(jax=scene.jax))
-    yield scene.advice(_("Count in larger units, or keep the number in NumPy or Python."))
+    yield scene.advice("Count in larger units, or keep the number in NumPy or Python.")
 
 
 def _node_of(scene: Scene, number: int) -> ast.expr | None:
@@ -116,13 +113,11 @@ def too_large_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(seed)
     return scene.explanation(
         "too_large_seed",
-        title=_("A seed does not fit into 64 bits"),
-        what=_("`{name}` is {number} here.").format(name=text, number=number) if number is not None else "",
+        title="A seed does not fit into 64 bits",
+        what=f"`{text}` is {number} here." if number is not None else "",
         variable=text,
-        why=_("`{function}` takes an integer of at most 64 bits.").format(function=scene.quote(call.func)),
-        fixes=[
-            scene.fix(_("Take the remainder, which fits."), scene.source.replace(seed, f"{scene.atom(seed)} % 2**32"))
-        ],
+        why=f"`{scene.quote(call.func)}` takes an integer of at most 64 bits.",
+        fixes=[scene.fix("Take the remainder, which fits.", scene.source.replace(seed, f"{scene.atom(seed)} % 2**32"))],
         link=f"{error_texts.API}/jax.random.key.html",
     )
 
@@ -138,23 +133,19 @@ def exhausted_memory(scene: Scene, found: re.Match[str]) -> Explanation | None:
         key=lambda pair: pair[1].nbytes,
         default=None,
     )
-    what = _("{size} were asked for at once.").format(size=size)
+    what = f"{size} were asked for at once."
     if part is not None and part[1].nbytes:
-        what += " " + _("`{name}` is {type}: {size}.").format(
-            name=scene.quote(part[0]), type=array_type(part[1]), size=_amount(part[1].nbytes)
-        )
+        what += " " + f"`{scene.quote(part[0])}` is {array_type(part[1])}: {_amount(part[1].nbytes)}."
     return scene.explanation(
         "out_of_memory",
-        title=_("The device does not have enough memory"),
+        title="The device does not have enough memory",
         what=what,
         variable=said,
-        why=_("No free piece of the device's memory is that large."),
+        why="No free piece of the device's memory is that large.",
         fixes=[
             scene.advice(
-                _(
-                    "Make the array smaller, or compute it in parts: `{lax}.map(f, xs, batch_size=n)` takes `n` "
-                    "entries at a time."
-                ).format(lax=scene.lax)
+                f"Make the array smaller, or compute it in parts: `{scene.lax}.map(f, xs, batch_size=n)` takes `n` "
+                "entries at a time."
             )
         ],
         link=_MEMORY,

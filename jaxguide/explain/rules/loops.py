@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode, Source
 from jaxguide.code.user_frame import MISSING, is_tracer
@@ -45,17 +44,17 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     lambda_body = isinstance(function, ast.Lambda)
     return scene.explanation(
         "scan_pair",
-        title=_("A scan body that does not return a pair"),
-        what=_("`{name}` returns `{text}` alone.").format(name=scene.quote(body).split(":")[0], text=text),
+        title="A scan body that does not return a pair",
+        what="`{name}` returns `{text}` alone.".format(name=scene.quote(body).split(":")[0], text=text),
         variable=scene.quote(body) if not lambda_body else text,
-        why=_("`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None."),
+        why="`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None.",
         fixes=[
             scene.fix(
-                _("Return the carry and no output."),
+                "Return the carry and no output.",
                 source.replace(result, f"({text}, None)" if lambda_body else f"{text}, None"),
             ),
             scene.fix(
-                _("Keep every turn's value too."),
+                "Keep every turn's value too.",
                 source.replace(result, f"({text}, {text})" if lambda_body else f"{text}, {text}"),
             ),
         ],
@@ -85,11 +84,11 @@ def _pair_in_a_name(scene: Scene, call: ast.Call, body: ast.expr, text: str, par
     name = "lambda" if isinstance(body, ast.Lambda) else scene.quote(body)
     return scene.explanation(
         "scan_pair",
-        title=_("A scan body that does not return a pair"),
-        what=_("`{name}` returns `{text}`, a tuple of {count}.").format(name=name, text=text, count=parts),
+        title="A scan body that does not return a pair",
+        what=f"`{name}` returns `{text}`, a tuple of {parts}.",
         variable=name,
-        why=_("`lax.scan` takes from each turn the carry for the next, and an output to stack: two values."),
-        fixes=[scene.advice(_("Put what belongs to the carry into one tuple, and the outputs into another."))],
+        why="`lax.scan` takes from each turn the carry for the next, and an output to stack: two values.",
+        fixes=[scene.advice("Put what belongs to the carry into one tuple, and the outputs into another.")],
         link=_SCAN,
     )
 
@@ -107,18 +106,16 @@ def _scan_of_many(
     name = "lambda" if isinstance(body, ast.Lambda) else scene.quote(body)
     return scene.explanation(
         "scan_pair",
-        title=_("A scan body that does not return a pair"),
-        what=_("`{name}` returns {count} values, `{text}`.").format(
-            name=name, count=len(texts), text=source.quote(result)
-        ),
+        title="A scan body that does not return a pair",
+        what=f"`{name}` returns {len(texts)} values, `{source.quote(result)}`.",
         variable=name,
-        why=_("`lax.scan` takes from each turn the carry for the next, and an output to stack: two values."),
+        why="`lax.scan` takes from each turn the carry for the next, and an output to stack: two values.",
         fixes=[
             scene.fix(
-                _("Return the carry, and one tuple of the outputs."),
+                "Return the carry, and one tuple of the outputs.",
                 _as_pair(source, result, text) if text and count else None,
             )
-            or scene.advice(_("Put what belongs to the carry into one tuple, and the outputs into another."))
+            or scene.advice("Put what belongs to the carry into one tuple, and the outputs into another.")
         ],
         link=_SCAN,
     )
@@ -139,31 +136,29 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
         rest += [f"{k.arg}={scene.quote(k.value)}" for k in call.keywords if k.value is not length]
         new = f"{scene.quote(call.func)}({', '.join(rest)})"
         edit = scene.source.replace(call, new) if len(call.args) <= 4 else None
-        words = _("Leave `length` out: the arrays say it.")
+        words = "Leave `length` out: the arrays say it."
         fixes.append(scene.fix(words, edit) or scene.advice(words))
-        what = _("`{name}` has another length than `length={length}`.").format(name=text, length=scene.quote(length))
-        why = _("`lax.scan` takes one turn for each entry, so the length says nothing new.")
+        what = f"`{text}` has another length than `length={scene.quote(length)}`."
+        why = "`lax.scan` takes one turn for each entry, so the length says nothing new."
         variable = "length"
     elif found.re is error_texts.SCAN_SIZES.text and xs is not None:
-        what = _("The arrays in `{name}` have {first} and {second} entries.").format(
-            name=text, first=found[1], second=found[2]
-        )
-        why = _("`lax.scan` takes one entry of each array per turn, so all have the same length.")
+        what = f"The arrays in `{text}` have {found[1]} and {found[2]} entries."
+        why = "`lax.scan` takes one entry of each array per turn, so all have the same length."
         fewest = min(int(found[1]), int(found[2]))
         new = f"{scene.jax}.tree.map(lambda a: a[:{fewest}], {text})"
         fixes.append(_turned(scene, xs, {int(found[1]), int(found[2])}))
         fixes.append(
-            scene.fix(_("If the last entries are too many: cut them to one length."), scene.source.replace(xs, new))
+            scene.fix("If the last entries are too many: cut them to one length.", scene.source.replace(xs, new))
         )
         variable = text
     else:
-        what = _("`xs` is None and there is no `length`.")
-        why = _("`lax.scan` must know how many turns there are: from arrays, or from `length`.")
-        fixes.append(scene.fix(_("Say how many turns."), code=f"{scene.quote(call)[:-1]}, length=TURNS)"))
+        what = "`xs` is None and there is no `length`."
+        why = "`lax.scan` must know how many turns there are: from arrays, or from `length`."
+        fixes.append(scene.fix("Say how many turns.", code=f"{scene.quote(call)[:-1]}, length=TURNS)"))
         variable = "length"
     return scene.explanation(
         "scan_length",
-        title=_("A scan of no clear length"),
+        title="A scan of no clear length",
         what=what,
         variable=variable,
         why=why,
@@ -181,7 +176,7 @@ def _turned(scene: Scene, xs: ast.expr, sizes: set[int]) -> Fix | None:
         if other:
             node = part_of(xs, jax.tree_util.keystr(path))
             name = scene.quote(node) if node is not None else f"{scene.quote(xs)}{jax.tree_util.keystr(path)}"
-            words = _("If axis {axis} of `{name}` counts the turns: move it to the front with `{jnp}.moveaxis`.")
+            words = "If axis {axis} of `{name}` counts the turns: move it to the front with `{jnp}.moveaxis`."
             return scene.advice(words.format(axis=other[0], name=name, jnp=scene.jnp))
     return None
 
@@ -202,13 +197,13 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
     new = f"{atom} != 0" if not found[2] else f"{scene.jnp}.any({text})"
     return scene.explanation(
         "while_condition",
-        title=_("A loop condition that is not a single truth value"),
-        what=_("`{text}` is {dtype}[{shape}].").format(text=text, dtype=found[1], shape=found[2]),
+        title="A loop condition that is not a single truth value",
+        what=f"`{text}` is {found[1]}[{found[2]}].",
         variable=text,
-        why=_("`lax.while_loop` asks one question before each turn: its answer is one bool, of shape ()."),
+        why="`lax.while_loop` asks one question before each turn: its answer is one bool, of shape ().",
         fixes=[
             scene.fix(
-                _("Compare, so that the result is a bool.") if not found[2] else _("Make one truth value of them."),
+                "Compare, so that the result is a bool." if not found[2] else "Make one truth value of them.",
                 source.replace(result, new),
             )
         ],
@@ -242,12 +237,12 @@ def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None
         fixes = _same_shape(scene, call, start, (shape, new_dtype, new_shape), single and not several)
     return scene.explanation(
         "carry_type",
-        title=_("A carry that changes its shape") if shape != new_shape else _("A carry that changes its dtype"),
-        what=_("`{name}` goes in as {old} and comes out as {new}.").format(
+        title="A carry that changes its shape" if shape != new_shape else "A carry that changes its dtype",
+        what="`{name}` goes in as {old} and comes out as {new}.".format(
             name=name, old=f"{dtype}[{shape}]", new=f"{new_dtype}[{new_shape}]"
         ),
         variable=name,
-        why=_("One turn is compiled once and used for all, so what comes out must fit what goes in."),
+        why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
         fixes=fixes,
         link=_SCAN,
     )
@@ -256,8 +251,8 @@ def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None
 def _one_key(scene: Scene, dtype: str, new_dtype: str) -> Fix:
     """Return advice on a carried key that becomes several keys, or a key of another kind."""
     if dtype == new_dtype:
-        return scene.advice(_("Carry one key: `key, subkey = {random}.split(key)`.").format(random=scene.random))
-    return scene.advice(_("Use one kind of keys throughout: `{random}.key(seed)`.").format(random=scene.random))
+        return scene.advice(f"Carry one key: `key, subkey = {scene.random}.split(key)`.")
+    return scene.advice(f"Use one kind of keys throughout: `{scene.random}.key(seed)`.")
 
 
 def _same_dtype(
@@ -266,14 +261,14 @@ def _same_dtype(
     """Return the fixes for a carry that changes its dtype."""
     if not single:
         fixes = [_start_parts(scene, start)]
-        return fixes if any(fixes) else [scene.advice(_("Start with the dtype that a turn gives."))]
+        return fixes if any(fixes) else [scene.advice("Start with the dtype that a turn gives.")]
     text = scene.quote(start)
     cast = _cast_result(scene, call, dtypes[0])
     if cast is not None and _is_carried(scene, start):
         return [cast]
     return [
         scene.fix(
-            _("Start with the dtype that a turn gives."),
+            "Start with the dtype that a turn gives.",
             scene.source.replace(start, f"{scene.jnp}.asarray({text}, {scene.jnp}.{dtypes[1]})"),
         ),
         cast,
@@ -289,7 +284,7 @@ def _same_shape(
     if stacked is not None:
         return [stacked]
     if _grows(scene, call):
-        words = _(
+        words = (
             "Keep its length: start with the full length and set one entry in each turn with `.at[...].set`, or drop "
             "an old entry for each new one."
         )
@@ -299,14 +294,14 @@ def _same_shape(
         text = f"{scene.jnp}.asarray({scene.quote(start)}, {scene.jnp}.{new_dtype})"
         return [
             scene.fix(
-                _("Start with the shape that a turn gives."),
+                "Start with the shape that a turn gives.",
                 scene.source.replace(start, f"{scene.jnp}.broadcast_to({text}, {size})"),
             ),
-            scene.advice(_("Or reduce it to one number in every turn, as `.sum()` does, if one number is meant."))
+            scene.advice("Or reduce it to one number in every turn, as `.sum()` does, if one number is meant.")
             if not shape
             else None,
         ]
-    words = _("Return it with shape {shape}, as it went in, or start with shape {new}.")
+    words = "Return it with shape {shape}, as it went in, or start with shape {new}."
     return [scene.advice(words.format(shape=_tuple(shape), new=_tuple(new_shape)))]
 
 
@@ -350,7 +345,7 @@ def _start_parts(scene: Scene, start: ast.expr) -> Fix | None:
             return None
         part = start.elts[int(index[1])]
         edits.append(scene.source.replace(part, f"{scene.jnp}.asarray({scene.quote(part)}, {scene.jnp}.{new_dtype})"))
-    return scene.fix(_("Start with the dtype that a turn gives."), *edits) if edits else None
+    return scene.fix("Start with the dtype that a turn gives.", *edits) if edits else None
 
 
 def _cast_result(scene: Scene, call: ast.Call, dtype: str) -> Fix | None:
@@ -361,7 +356,7 @@ def _cast_result(scene: Scene, call: ast.Call, dtype: str) -> Fix | None:
         return None
     out = result.elts[0] if called(call) == "scan" and isinstance(result, ast.Tuple) and result.elts else result
     return scene.fix(
-        _("Give the result the dtype that went in."),
+        "Give the result the dtype that went in.",
         place[0].replace(out, f"{place[0].atom(out)}.astype({scene.jnp}.{dtype})"),
     )
 
@@ -380,7 +375,7 @@ def _collect(scene: Scene, call: ast.Call) -> Fix | None:
     if new is None:
         return None
     return scene.fix(
-        _("Do not grow it: give the new entry as the turn's output, and `lax.scan` stacks the outputs."),
+        "Do not grow it: give the new entry as the turn's output, and `lax.scan` stacks the outputs.",
         _as_pair(source, result, f"{carry}, {new}"),
     )
 
@@ -428,39 +423,31 @@ def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation |
         out = result.elts[0] if isinstance(result, ast.Tuple) and len(result.elts) == 2 else None
     keys = error_texts.CARRY_KEYS.search(scene.message)
     if keys is not None:
-        what = _("`{name}` goes in and comes out with other keys: {keys} is on one side only.").format(
-            name=carry, keys=keys[1]
-        )
+        what = f"`{carry}` goes in and comes out with other keys: {keys[1]} is on one side only."
         fixes: list[Fix | None] = [
-            scene.advice(
-                _("Give the start every key that a turn returns, {keys} too, or leave it out of both.").format(
-                    keys=keys[1]
-                )
-            )
+            scene.advice(f"Give the start every key that a turn returns, {keys[1]} too, or leave it out of both.")
         ]
     elif (other := error_texts.CARRY_OTHER_KEYS.search(scene.message)) is not None:
-        what = _("`{name}` goes in with the keys {old}, and comes out with the keys {new}.").format(
-            name=carry, old=other[1], new=other[2]
-        )
-        fixes = [scene.advice(_("Return the keys that the start has: {keys}.").format(keys=other[1]))]
+        what = f"`{carry}` goes in with the keys {other[1]}, and comes out with the keys {other[2]}."
+        fixes = [scene.advice(f"Return the keys that the start has: {other[1]}.")]
     elif isinstance(start, ast.Constant) and start.value is None:
-        what = _("`{name}` goes in as None, and comes out as an array.").format(name=carry)
-        fixes = [scene.advice(_("Start with an array of the shape and dtype that a turn gives, such as zeros."))]
+        what = f"`{carry}` goes in as None, and comes out as an array."
+        fixes = [scene.advice("Start with an array of the shape and dtype that a turn gives, such as zeros.")]
     else:
         text = source.quote(out) if out is not None else source.quote(result)
-        what = _("`{name}` goes in as {start}, and a turn returns `{text}`.").format(
+        what = "`{name}` goes in as {start}, and a turn returns `{text}`.".format(
             name=carry, start=f"`{scene.quote(start)}`", text=text
         )
         fixes = [
             _same_parts(scene, call, source, result, _container(scene, start))
-            or scene.advice(_("Return as carry just the parts that the start has, in the same kind of container."))
+            or scene.advice("Return as carry just the parts that the start has, in the same kind of container.")
         ]
     return scene.explanation(
         "carry_structure",
-        title=_("A carry that changes its parts"),
+        title="A carry that changes its parts",
         what=what,
         variable=carry,
-        why=_("What one turn returns as carry is what the next one takes, so both have the same parts."),
+        why="What one turn returns as carry is what the next one takes, so both have the same parts.",
         fixes=fixes,
         link=_SCAN,
     )
@@ -481,25 +468,25 @@ def _forgotten_return(
     fix: Fix | None = None
     if isinstance(last, ast.Expr) and result is None and _is_value(last.value):
         edits = [source.insert_before(last, "return ")] + ([source.insert_after(last, ", None")] if scan else [])
-        fix = scene.fix(_("Return what the last line computes."), *edits)
+        fix = scene.fix("Return what the last line computes.", *edits)
     elif result is not None:
         said = f"return {result}" + (", None" if scan and "," not in result else "")
         said = f"return ({result}), None" if scan and "," in result else said
         alone = not source.lines[source.start(last)[0] - 1][: source.start(last)[1]].strip()
         line = f"\n{source.indent(last)}{said}" if alone else f"; {said}"
-        fix = scene.fix(_("Add `{line}`.").format(line=said), source.insert_after(last, line))
+        fix = scene.fix(f"Add `{said}`.", source.insert_after(last, line))
     elif scan:
-        fix = scene.advice(_("End it with `return`, the carry for the next turn, a comma, and an output or None."))
+        fix = scene.advice("End it with `return`, the carry for the next turn, a comma, and an output or None.")
     else:
-        fix = scene.advice(_("End it with `return` and the carry for the next turn."))
+        fix = scene.advice("End it with `return` and the carry for the next turn.")
     return scene.explanation(
         "loop_body_returns_none",
-        title=_("A loop body without `return`"),
-        what=_("`{name}` returns None.").format(name=name),
+        title="A loop body without `return`",
+        what=f"`{name}` returns None.",
         variable=name,
-        why=_(
-            "`lax.{loop}` hands what one turn returns to the next, and a function without `return` gives None."
-        ).format(loop=called(call)),
+        why=(
+            f"`lax.{called(call)}` hands what one turn returns to the next, and a function without `return` gives None."
+        ),
         fixes=[fix],
         link=f"{error_texts.API}/jax.lax.{called(call)}.html",
     )
@@ -563,13 +550,13 @@ def _same_parts(
         if scan and kind is tuple and count == 2 and isinstance(result, ast.Tuple):
             text = f"({', '.join(source.quote(e) for e in result.elts)}), None"
             return scene.fix(
-                _("If both are the carry: put them into a tuple of their own, and give no output."),
+                "If both are the carry: put them into a tuple of their own, and give no output.",
                 source.replace(result, text),
             )
         return None
     if kind is not object and len(elements) == count and not isinstance(out, ast.Tuple if kind is tuple else ast.List):
         return scene.fix(
-            _("Return the kind of container that went in: a list is not a tuple."),
+            "Return the kind of container that went in: a list is not a tuple.",
             source.replace(out, _packed(source, elements, kind)),
         )
     if not scan or output is None or len(elements) <= count:
@@ -581,7 +568,7 @@ def _same_parts(
     given = source.quote(rest[0]) if len(rest) == 1 else _packed(source, rest, tuple)
     text = f"{kept}, {given}"
     return scene.fix(
-        _("Keep the carry as it came, and give the rest as the output of the turn."), _as_pair(source, result, text)
+        "Keep the carry as it came, and give the rest as the output of the turn.", _as_pair(source, result, text)
     )
 
 

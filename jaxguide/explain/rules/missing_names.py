@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.did_you_mean import suggestion
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array
@@ -104,11 +103,11 @@ def missing_name(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return _not_imported(scene, node, f"{home}.{name}")
     if home == "jax.numpy" and name in _BUILTINS:
         uses = [n for n in ast.walk(scene.source.tree) if isinstance(n, ast.Attribute) and dotted(n) == dotted(node)]
-        fix = scene.fix(_("Write Python's type."), *(scene.source.replace(use, name) for use in uses))
-        return _explained(scene, node, home, _("NumPy had it as another name for Python's type, up to 1.23."), fix)
+        fix = scene.fix("Write Python's type.", *(scene.source.replace(use, name) for use in uses))
+        return _explained(scene, node, home, "NumPy had it as another name for Python's type, up to 1.23.", fix)
     if home == "jax.numpy" and name in _NO_DTYPES:
-        why = _("JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.")
-        return _explained(scene, node, home, why, scene.advice(_("Keep what is not a number in Python or NumPy.")))
+        why = "JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else."
+        return _explained(scene, node, home, why, scene.advice("Keep what is not a number in Python or NumPy."))
     same = _SAME.get(name) if home in ("jax.numpy", "jax", "jax.nn") else None
     if f"{home}.{name}" in REMOVALS:
         return None
@@ -120,15 +119,15 @@ def missing_name(scene: Scene, match: re.Match[str]) -> Explanation | None:
     numpys = getattr(_counterpart(home), name, None)
     if name in _INSTEAD and home in ("jax.numpy", "jax"):
         why = _numpy_why(home) if numpys is not None else _why_of(name, _INSTEAD[name].partition("(")[0])
-        advice = scene.advice(_("JAX has `{code}` for this.").format(code=_INSTEAD[name]))
+        advice = scene.advice(f"JAX has `{_INSTEAD[name]}` for this.")
         return _explained(scene, node, home, why, _chosen(scene, node) or advice)
     places = list(_places(home, name))
     if len(places) == 1:
         return _explained(scene, node, home, _why_of(name, places[0]), _renamed(scene, node, places[0]))
     if places:
-        names = _(" and ").join(f"`{place}`" for place in places)
-        why = _("Other modules have that name: {names}.").format(names=names)
-        return _explained(scene, node, home, why, scene.advice(_("Write the one that you mean.")))
+        names = " and ".join(f"`{place}`" for place in places)
+        why = f"Other modules have that name: {names}."
+        return _explained(scene, node, home, why, scene.advice("Write the one that you mean."))
     if numpys is not None:
         return _of_numpy(scene, node, home, numpys)
     close = _close(name, dir(module))
@@ -136,13 +135,13 @@ def missing_name(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return None
     fix = _renamed(scene, node, f"{home}.{close[0]}") if len(close) == 1 else None
     asked = scene.advice(suggestion(close).strip())
-    return _explained(scene, node, home, _("No name of that spelling is in this module."), fix or asked)
+    return _explained(scene, node, home, "No name of that spelling is in this module.", fix or asked)
 
 
 def _explained(scene: Scene, node: ast.Attribute, home: str, why: str, fix: Fix | None) -> Explanation | None:
     return scene.explanation(
         "missing_name",
-        title=_("`{module}` has no `{name}`").format(module=home, name=node.attr),
+        title=f"`{home}` has no `{node.attr}`",
         variable=dotted(node),
         why=why,
         fixes=[fix],
@@ -165,24 +164,24 @@ def _chosen(scene: Scene, node: ast.Attribute) -> Fix | None:
     if not isinstance(array, ast.Name):
         return None
     text = f"{array.id} = {scene.jnp}.where({scene.quote(mask)}, {scene.quote(new)}, {array.id})"
-    return scene.fix(_("Choose between the new value and the old ones."), scene.source.replace(call, text))
+    return scene.fix("Choose between the new value and the old ones.", scene.source.replace(call, text))
 
 
 def _why_of(name: str, new: str) -> str:
     """Return why a name is missing that JAX has in another module, or under another name."""
     if new.rpartition(".")[2] == name:
-        return _("`{new}` has that name: it is in another module.").format(new=new)
-    return _("Another library has it; JAX has it under another name.")
+        return f"`{new}` has that name: it is in another module."
+    return "Another library has it; JAX has it under another name."
 
 
 def _numpy_why(home: str) -> str:
-    return _("NumPy has it, and `{module}` does not.").format(module=home)
+    return f"NumPy has it, and `{home}` does not."
 
 
 def _renamed(scene: Scene, node: ast.Attribute, new: str) -> Fix | None:
     """Return the fix that writes another name, also in other lines, with PyTorch's `dim` as `axis`."""
     edits = renamed_attribute(scene, node, new)
-    sentence = _("Write `{name}`.").format(name=spelled(scene, new).text)
+    sentence = f"Write `{spelled(scene, new).text}`."
     for call in scene.source.calls():
         if dotted(call.func) == dotted(node):
             edits += [
@@ -203,10 +202,10 @@ def _not_imported(scene: Scene, node: ast.Attribute, name: str) -> Explanation |
         return None
     return scene.explanation(
         "module_not_imported",
-        title=_("`{name}` is not imported").format(name=name),
+        title=f"`{name}` is not imported",
         variable=dotted(node),
-        why=_("It is a module of its own, which `import jax` alone does not load."),
-        fixes=[scene.advice(_("Add `import {name}` at the top.").format(name=name))],
+        why="It is a module of its own, which `import jax` alone does not load.",
+        fixes=[scene.advice(f"Add `import {name}` at the top.")],
         link=_INDEX,
     )
 
@@ -219,14 +218,14 @@ def _of_numpy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Ex
     if isinstance(value, ModuleType):
         text = f"{scene.np}{inner}.{node.attr}"
         fix = scene.fix(
-            _("Take NumPy's: it works on results, outside of transformed functions."), scene.source.replace(node, text)
+            "Take NumPy's: it works on results, outside of transformed functions.", scene.source.replace(node, text)
         )
     elif callable(value) and not isinstance(value, type):
-        words = _("Call NumPy's, outside of transformed functions.")
+        words = "Call NumPy's, outside of transformed functions."
         call = scene.source.parents.get(node)
         part = scene.spot.first(ast.Tuple(call.args, ast.Load()), is_array) if isinstance(call, ast.Call) else None
         if part is not None and _computes(node.attr):
-            words = _(
+            words = (
                 "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions "
                 "of `{module}`."
             )
@@ -245,11 +244,11 @@ def _of_scipy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Ex
     """Explain a function that only SciPy has."""
     if not callable(value):
         return None
-    words = _(
+    words = (
         "Call SciPy's outside of transformed functions; inside, the program can call it on the host: "
         "`jaxguide.callbacks.host_function`."
     )
-    return _explained(scene, node, home, _("SciPy has it, and JAX does not."), scene.advice(words))
+    return _explained(scene, node, home, "SciPy has it, and JAX does not.", scene.advice(words))
 
 
 def _counterpart(home: str) -> ModuleType | None:

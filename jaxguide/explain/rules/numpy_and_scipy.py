@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.source import dotted
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -47,13 +46,13 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable = scene.quote(traced[0])
         return scene.explanation(
             "numpy_index_of_tracer",
-            title=_("A NumPy array needs a known index, but `{variable}` is traced").format(variable=variable),
+            title=f"A NumPy array needs a known index, but `{variable}` is traced",
             what=scene.traced_what(variable, traced[1]),
             variable=variable,
-            why=_("NumPy looks up now, while JAX records the program, and the index comes later."),
+            why="NumPy looks up now, while JAX records the program, and the index comes later.",
             fixes=[
                 scene.fix(
-                    _("Make it JAX's array first: that can be indexed by a traced number."),
+                    "Make it JAX's array first: that can be indexed by a traced number.",
                     *(
                         source.replace(table, f"{scene.jnp}.asarray({scene.quote(table)})")
                         for table in _tables(scene, node)
@@ -82,22 +81,22 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
             new = f"{scene.jnp}{inner}.{function}"
             fixes.append(
                 scene.fix(
-                    _("Use JAX's function of the same name."),
+                    "Use JAX's function of the same name.",
                     source.replace(call.func, new) if hasattr(target, function) else None,
                 )
             )
     fixes.append(
         scene.fix(
-            _("Leave NumPy outside: return `{name}` and convert the result.").format(name=variable),
-            code=f"{scene.np}.asarray(result)  # {_('outside the transformed function')}",
+            f"Leave NumPy outside: return `{variable}` and convert the result.",
+            code=f"{scene.np}.asarray(result)  # {'outside the transformed function'}",
         )
     )
     return scene.explanation(
         "numpy_on_tracer",
-        title=_("NumPy needs a known value, but `{variable}` is traced").format(variable=variable),
+        title=f"NumPy needs a known value, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("NumPy computes with numbers now, while JAX records the program, and the values come later."),
+        why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
         fixes=fixes,
         link=error_texts.ERRORS_PAGE,
     )
@@ -120,18 +119,16 @@ def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     static = static_fix(scene, tracer)
     return scene.explanation(
         "numpy_size_of_tracer",
-        title=_("`{function}` needs a known size, but `{variable}` is traced").format(
-            function=function, variable=variable
-        ),
+        title=f"`{function}` needs a known size, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("NumPy draws now, once, while JAX records the program, and the size comes later.")
+        why="NumPy draws now, once, while JAX records the program, and the size comes later."
         if draws
-        else _("NumPy makes its array now, while JAX records the program, and the size comes later."),
+        else "NumPy makes its array now, while JAX records the program, and the size comes later.",
         fixes=[
-            static or scene.advice(_("Give NumPy a size that is known, such as a shape, or a static argument.")),
+            static or scene.advice("Give NumPy a size that is known, such as a shape, or a static argument."),
             scene.fix(
-                _("Draw with JAX, from a key that the function takes as an argument; the size is static there too."),
+                "Draw with JAX, from a key that the function takes as an argument; the size is static there too.",
                 code=f"{scene.random}.{called(call)}(key, ({variable},))",
             )
             if draws
@@ -168,7 +165,7 @@ def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, trac
         spell = spelled(scene, f"jax.{home}.{function}")
         fixes.append(
             scene.fix(
-                _("Use JAX's function of the same name."),
+                "Use JAX's function of the same name.",
                 scene.source.replace(call.func, spell.text),
                 *needed_imports(scene.source, spell),
             )
@@ -176,25 +173,23 @@ def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, trac
     elif isinstance(scene.spot.value(call.func), np.ufunc):
         fixes.append(
             scene.fix(
-                _("JAX has no such function: let the program call this one on the host."),
+                "JAX has no such function: let the program call this one on the host.",
                 scene.source.replace(call.func, f"host_function({text}, elementwise=True)"),
             )
         )
     else:
         fixes.append(
             scene.advice(
-                _(
-                    "Call it outside the transformed function, or let the program call it on the host: "
-                    "`jaxguide.callbacks.host_function`."
-                )
+                "Call it outside the transformed function, or let the program call it on the host: "
+                "`jaxguide.callbacks.host_function`."
             )
         )
     return scene.explanation(
         "scipy_on_tracer",
-        title=_("SciPy needs a known value, but `{variable}` is traced").format(variable=variable),
+        title=f"SciPy needs a known value, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("SciPy computes with numbers now, while JAX records the program, and the values come later."),
+        why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.{home}.{function}.html" if there else error_texts.ERRORS_PAGE,
     )
@@ -203,15 +198,15 @@ def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, trac
 def _random_on_tracer(scene: Scene, call: ast.Call, variable: str, tracer: Any) -> Explanation | None:
     """Explain `np.random.normal(x)`."""
     function = called(call)
-    sentence = _("Draw with JAX, from a key that the function takes as an argument.")
+    sentence = "Draw with JAX, from a key that the function takes as an argument."
     known = function in ("normal", "uniform", "exponential", "permutation") and hasattr(jax.random, function)
     given = f", {variable}" if function == "permutation" else f", {variable}.shape"
     return scene.explanation(
         "numpy_random_of_tracer",
-        title=_("NumPy's random numbers need a known value, but `{variable}` is traced").format(variable=variable),
+        title=f"NumPy's random numbers need a known value, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("NumPy draws now, once, while JAX records the program, and the values come later."),
+        why="NumPy draws now, once, while JAX records the program, and the values come later.",
         fixes=[scene.fix(sentence, code=f"{scene.random}.{function}(key{given})") if known else scene.advice(sentence)],
         link="https://docs.jax.dev/en/latest/random-numbers.html",
     )

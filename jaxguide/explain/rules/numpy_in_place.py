@@ -6,7 +6,6 @@ import re
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts
@@ -41,11 +40,11 @@ def read_only_view(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "read_only_view",
-        title=_("NumPy must not change the memory of a JAX array"),
-        what=_("`{name}` was made by `{call}`.").format(name=name, call=scene.quote(call)),
+        title="NumPy must not change the memory of a JAX array",
+        what=f"`{name}` was made by `{scene.quote(call)}`.",
         variable=name,
-        why=_("It shares its memory with a JAX array, which never changes, so it is read-only."),
-        fixes=[scene.fix(_("Make a copy, which can be changed."), edit)],
+        why="It shares its memory with a JAX array, which never changes, so it is read-only.",
+        fixes=[scene.fix("Make a copy, which can be changed.", edit)],
         link="https://docs.jax.dev/en/latest/faq.html",
     )
 
@@ -75,21 +74,21 @@ def changed_by_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     new = _written(scene, call, name, array) if out is None else None
     fix: Fix | None = None
     if new is not None and alone:
-        fix = scene.fix(_("Make a new array, and keep it."), scene.source.replace(call, f"{text} = {new}"))
+        fix = scene.fix("Make a new array, and keep it.", scene.source.replace(call, f"{text} = {new}"))
     elif name == "shuffle":
-        words = _("Make a new array, from a key: `{random}.permutation(key, {name})`.")
+        words = "Make a new array, from a key: `{random}.permutation(key, {name})`."
         fix = scene.advice(words.format(random=scene.random, name=text))
     else:
-        words = _("Make a new array with a function of JAX, and keep what it returns.")
+        words = "Make a new array with a function of JAX, and keep what it returns."
         fix = scene.advice(words)
     return scene.explanation(
         "changed_by_numpy",
-        title=_("`{function}` cannot change a JAX array").format(function=scene.quote(call.func)),
+        title=f"`{scene.quote(call.func)}` cannot change a JAX array",
         what=scene.what(text, value),
         variable=text,
-        why=_("NumPy's function writes into its argument, and JAX arrays never change.")
+        why="NumPy's function writes into its argument, and JAX arrays never change."
         if not is_tracer(value)
-        else _("NumPy's function writes into its argument now, and JAX arrays never change."),
+        else "NumPy's function writes into its argument now, and JAX arrays never change.",
         fixes=[fix],
         link=error_texts.AT_LINK,
     )

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.frames import package_of
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.library_errors import of_library
@@ -35,18 +34,16 @@ def name_used_twice(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "numpyro_name_twice",
-        title=_("Two sites of a model have the same name"),
-        what=_("`{name}` is the name of a site already.").format(name=found[1]),
+        title="Two sites of a model have the same name",
+        what=f"`{found[1]}` is the name of a site already.",
         variable=scene.quote(call.args[0]),
-        why=_("Inference keeps one value for each name."),
+        why="Inference keeps one value for each name.",
         fixes=[
             scene.advice(
-                _(
-                    'In a loop, number the names, as in `f"{name}_{{i}}"`, or draw all at once in `numpyro.plate`.'
-                ).format(name=found[1])
+                f'In a loop, number the names, as in `f"{found[1]}_{{i}}"`, or draw all at once in `numpyro.plate`.'
             )
             if loop is not None
-            else scene.advice(_("Give one of them another name."))
+            else scene.advice("Give one of them another name.")
         ],
         link=_PAGE,
     )
@@ -72,15 +69,13 @@ def model_without_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     name = function.name
     return scene.explanation(
         "numpyro_without_key",
-        title=_("A model that draws without a key"),
-        what=_("`{call}` runs in `{name}`, which was called as a plain function.").format(
-            call=scene.quote(call), name=name
-        ),
+        title="A model that draws without a key",
+        what=f"`{scene.quote(call)}` runs in `{name}`, which was called as a plain function.",
         variable=scene.quote(call.args[0]) if call.args else None,
-        why=_("A model gets its keys from the inference or the handler that runs it."),
+        why="A model gets its keys from the inference or the handler that runs it.",
         fixes=[
             scene.fix(
-                _("To draw from it, give it a key with a handler."),
+                "To draw from it, give it a key with a handler.",
                 code=f"numpyro.handlers.seed({name}, {scene.random}.key(0))(...)",
             )
         ],

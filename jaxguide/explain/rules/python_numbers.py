@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
@@ -53,17 +52,15 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable = scene.quote(traced[0])
         return scene.explanation(
             "item_of_tracer",
-            title=_("`.{name}()` needs a known value, but `{variable}` is traced").format(name=name, variable=variable),
+            title=f"`.{name}()` needs a known value, but `{variable}` is traced",
             what=scene.traced_what(variable, traced[1]),
             variable=variable,
-            why=_(
-                "`.{name}()` makes a Python value now, while JAX records the program, and the value comes later."
-            ).format(name=name),
+            why=f"`.{name}()` makes a Python value now, while JAX records the program, and the value comes later.",
             fixes=[
                 scene.fix(
-                    _("Leave it out: an array of shape () is a number for JAX. Call it on the result, outside.")
+                    "Leave it out: an array of shape () is a number for JAX. Call it on the result, outside."
                     if name == "item"
-                    else _("Leave it out, and compute with the array. Call it on the result, outside."),
+                    else "Leave it out, and compute with the array. Call it on the result, outside.",
                     source.replace(call, scene.quote(call.func.value)),
                 )
             ],
@@ -74,7 +71,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     variable, tracer = scene.quote(traced[0]), traced[1]
     if name in ("float", "int", "complex") and isinstance(call.func, ast.Name) and len(call.args) == 1:
         keep = scene.fix(
-            _("Change the dtype and keep it an array, which goes into the program."),
+            "Change the dtype and keep it an array, which goes into the program.",
             source.replace(call, f"{scene.atom(call.args[0])}.astype({name})"),
         )
         counted = _range_around(scene, call)
@@ -90,7 +87,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if static is not None and static.edits and f"{scene.jnp}." in scene.quote(call.args[0]):
             new = re.sub(rf"(?<![\w.]){re.escape(scene.jnp)}\.", f"{scene.np}.", scene.quote(call.args[0]))
             static = scene.fix(
-                _("Make `{name}` static, and compute with NumPy what is known then.").format(name=variable),
+                f"Make `{variable}` static, and compute with NumPy what is known then.",
                 *static.edits,
                 source.replace(call.args[0], new),
             )
@@ -99,20 +96,16 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 None
                 if static is not None
                 else scene.advice(
-                    _("Compute it outside, and give it as a static argument: a size must be known while JAX records.")
+                    "Compute it outside, and give it as a static argument: a size must be known while JAX records."
                 )
             )
         first = [static] if static is not None and _is_size(scene, call) else [keep, static]
         return scene.explanation(
             "number_of_tracer",
-            title=_("`{name}(...)` needs a known value, but `{variable}` is traced").format(
-                name=name, variable=variable
-            ),
+            title=f"`{name}(...)` needs a known value, but `{variable}` is traced",
             what=scene.traced_what(variable, tracer),
             variable=variable,
-            why=_(
-                "`{name}` makes a Python number now, while JAX records the program, and the value comes later."
-            ).format(name=name),
+            why=f"`{name}` makes a Python number now, while JAX records the program, and the value comes later.",
             fixes=first,
             link=error_texts.ERRORS_PAGE,
         )
@@ -125,13 +118,11 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             edit = source.replace(call, f"({one} / {base})")
         return scene.explanation(
             "math_on_tracer",
-            title=_("`{name}` needs a known value, but `{variable}` is traced").format(
-                name=scene.quote(call.func), variable=variable
-            ),
+            title=f"`{scene.quote(call.func)}` needs a known value, but `{variable}` is traced",
             what=scene.traced_what(variable, tracer),
             variable=variable,
-            why=_("The module `math` computes with Python numbers now, while JAX records the program."),
-            fixes=[scene.fix(_("Use JAX's own function of that name."), edit)],
+            why="The module `math` computes with Python numbers now, while JAX records the program.",
+            fixes=[scene.fix("Use JAX's own function of that name.", edit)],
             link=f"{error_texts.API}/jax.numpy.{function}.html",
         )
     home = scipy_home(scene, call.func)
@@ -174,23 +165,21 @@ def _index_of_list(
     if functions and isinstance(call, ast.Call) and call.func is node and not call.keywords:
         given = "".join(f", {scene.quote(argument)}" for argument in call.args)
         choose = scene.fix(
-            _("Let the program choose one of the functions: `lax.switch`."),
+            "Let the program choose one of the functions: `lax.switch`.",
             source.replace(call, f"{scene.lax}.switch({index}, {items}{given})"),
         )
     elif value is not MISSING and (
         unlike or not all(is_array(i) or isinstance(i, int | float | complex | list) for i in value)
     ):
         choose = scene.advice(
-            _(
-                "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one "
-                "function for each."
-            ).format(index=index)
+            f"Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one "
+            "function for each."
         )
         return _list_index(scene, variable, what, static, choose)
     else:
         stack = "stack" if any(is_array(item) and item.ndim for item in kinds) else "array"
         choose = scene.fix(
-            _("Make one array of the list: an array can be indexed by a traced number."),
+            "Make one array of the list: an array can be indexed by a traced number.",
             source.replace(node, f"{scene.jnp}.{stack}({items})[{index}]") if not functions else None,
         )
     return _list_index(scene, variable, what, choose, static)
@@ -210,10 +199,10 @@ def _guilty_integer(scene: Scene, nodes: Sequence[ast.AST]) -> tuple[ast.expr, A
 def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
     return scene.explanation(
         "list_index_of_tracer",
-        title=_("A list needs a known index, but `{variable}` is traced").format(variable=variable),
+        title=f"A list needs a known index, but `{variable}` is traced",
         what=what,
         variable=variable,
-        why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
+        why="A Python list is looked up now, while JAX records the program, and the index comes later.",
         fixes=fixes,
         link=error_texts.ERRORS_PAGE,
     )
@@ -223,14 +212,10 @@ def _needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, 
     """Explain a function's argument that must be known while JAX traces."""
     return scene.explanation(
         "static_needed",
-        title=_("`{function}` needs a known number, but `{variable}` is traced").format(
-            function=function, variable=variable
-        ),
+        title=f"`{function}` needs a known number, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("`{function}` uses this argument now, while JAX records the program, and its value comes later.").format(
-            function=function
-        ),
+        why=f"`{function}` uses this argument now, while JAX records the program, and its value comes later.",
         fixes=[static],
         link=error_texts.STATIC_LINK,
     )
@@ -243,14 +228,12 @@ def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
     name, text = called(call), scene.quote(call.args[0])
     return scene.explanation(
         "number_of_tracer",
-        title=_("`{name}(...)` needs a known value, but `{variable}` is traced").format(name=name, variable=text),
+        title=f"`{name}(...)` needs a known value, but `{text}` is traced",
         variable=text,
-        why=_("`{name}` makes a Python number now, while JAX records the program, and the value comes later.").format(
-            name=name
-        ),
+        why=f"`{name}` makes a Python number now, while JAX records the program, and the value comes later.",
         fixes=[
             scene.fix(
-                _("Change the dtype and keep it an array, which goes into the program."),
+                "Change the dtype and keep it an array, which goes into the program.",
                 scene.source.replace(call, f"{text}.astype({name})"),
             )
         ],
@@ -300,10 +283,10 @@ def _range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
     fixes = [loop if loop is not None and holds(scene, loop) else None, static]
     return scene.explanation(
         "range_of_tracer",
-        title=_("`range` needs a known integer, but `{variable}` is traced").format(variable=variable),
+        title=f"`range` needs a known integer, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("Python's `for` runs now and repeats what JAX records, and how often is not known yet."),
+        why="Python's `for` runs now and repeats what JAX records, and how often is not known yet.",
         fixes=fixes if any(fixes) else [_largest_count(scene, call)],
         link=f"{error_texts.API}/jax.lax.fori_loop.html",
     )
@@ -323,17 +306,17 @@ def range_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, value = scene.quote(part[0]), part[1]
     return scene.explanation(
         "range_of_float",
-        title=_("`range` was given a float, and counts in integers"),
+        title="`range` was given a float, and counts in integers",
         what=scene.what(text, value),
         variable=text,
-        why=_("A float cannot say how often a loop turns, not even 3.0."),
+        why="A float cannot say how often a loop turns, not even 3.0.",
         fixes=[
             scene.fix(
-                _("Make an integer of it."),
+                "Make an integer of it.",
                 *(scene.source.replace(a, f"int({scene.quote(a)})") for a in call.args if _is_float(scene, a)),
             )
             if value.ndim == 0
-            else scene.advice(_("Give one number, such as `{name}.size`.").format(name=text))
+            else scene.advice(f"Give one number, such as `{text}.size`.")
         ],
         link="https://docs.python.org/3/library/stdtypes.html#range",
     )
@@ -374,7 +357,7 @@ def _largest_count(scene: Scene, call: ast.Call) -> Fix:
     loop = scene.source.parents.get(call)
     index = scene.quote(loop.target) if isinstance(loop, ast.For | ast.comprehension) else "i"
     stop = _bound(scene, call.args[-1 if len(call.args) < 3 else 1])
-    words = _(
+    words = (
         "Repeat a largest number of times that is known, and keep the old value in the turns that are too many: "
         "`{jnp}.where({index} < {stop}, new, old)`."
     )
@@ -396,7 +379,7 @@ def _for_loop(scene: Scene, call: ast.Call) -> Fix | None:
         return None
     start, stop = ["0", *(_bound(scene, argument) for argument in call.args)][-2:]
     carry, indent = ", ".join(names), source.indent(loop)
-    sentence = _("Let the program loop: `lax.fori_loop`. (`jax.grad` needs a static count.)")
+    sentence = "Let the program loop: `lax.fori_loop`. (`jax.grad` needs a static count.)"
     statement = loop.body[0]
     if len(names) == 1 and len(loop.body) == 1 and isinstance(statement, ast.Assign | ast.AugAssign):
         value = scene.quote(statement.value)

@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.compat import error_texts, structure_texts
@@ -49,10 +48,10 @@ def arithmetic_on_trees(scene: Scene, found: re.Match[str]) -> Explanation | Non
     name, value = scene.quote(trees[0][0]), trees[0][1]
     return scene.explanation(
         "arithmetic_on_trees",
-        title=_("Arithmetic on a container of arrays"),
-        what=_("`{name}` is {what} here, and its leaves are arrays.").format(name=name, what=_described(value)),
+        title="Arithmetic on a container of arrays",
+        what=f"`{name}` is {_described(value)} here, and its leaves are arrays.",
         variable=name,
-        why=_("Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf."),
+        why="Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf.",
         fixes=[_item_too(scene, parts, trees[0]) or _mapped(scene, whole, parts, values)],
         link=_TREE_MAP,
     )
@@ -65,7 +64,7 @@ def _item_too(scene: Scene, parts: list[ast.expr], tree: tuple[ast.expr, Any]) -
         item = _item_of(scene, part) if isinstance(part, ast.Name) else None
         if item is not None and isinstance(value, dict) and set(item[1]) == set(value):
             return scene.fix(
-                _("Take the item `{key}` of it too.").format(key=item[0]),
+                f"Take the item `{item[0]}` of it too.",
                 scene.source.replace(node, f"{scene.atom(node)}[{item[0]}]"),
             )
         if not isinstance(part, ast.Subscript) or not isinstance(part.slice, ast.Name):
@@ -74,7 +73,7 @@ def _item_too(scene: Scene, parts: list[ast.expr], tree: tuple[ast.expr, Any]) -
         if isinstance(value, dict) and isinstance(other, dict) and set(other) == set(value):
             key = scene.quote(part.slice)
             return scene.fix(
-                _("Take the item `{key}` of it too.").format(key=key),
+                f"Take the item `{key}` of it too.",
                 scene.source.replace(node, f"{scene.atom(node)}[{key}]"),
             )
     return None
@@ -111,7 +110,7 @@ def _operands(node: ast.expr) -> list[ast.expr]:
 
 def _mapped(scene: Scene, whole: ast.expr, parts: list[ast.expr], values: list[Any]) -> Fix | None:
     """Return the fix that maps an expression over the leaves of its trees."""
-    sentence = _("Do it leaf by leaf: `jax.tree.map`.")
+    sentence = "Do it leaf by leaf: `jax.tree.map`."
     trees: dict[str, Any] = {}
     for part, value in zip(parts, values, strict=True):
         if is_tree_of_arrays(value):
@@ -168,25 +167,21 @@ def _leaf_of_another_kind(scene: Scene, node: ast.BinOp, spot: Spot, call: ast.C
         body = f"{first} if {name} is None else {scene.quote(function.body)}"
         fixes.append(
             scene.fix(
-                _("Leave a leaf as it is if there is nothing to do with it."), scene.source.replace(function.body, body)
+                "Leave a leaf as it is if there is nothing to do with it.", scene.source.replace(function.body, body)
             )
         )
     elif value is None:
-        fixes.append(
-            scene.advice(_("Give an array there too, such as zeros, or test `{name} is None`.").format(name=name))
-        )
+        fixes.append(scene.advice(f"Give an array there too, such as zeros, or test `{name} is None`."))
     else:
-        fixes.append(scene.advice(_("Map over trees of the same structure: take the part that belongs to each leaf.")))
+        fixes.append(scene.advice("Map over trees of the same structure: take the part that belongs to each leaf."))
     return scene.explanation(
         "leaf_of_another_kind",
-        title=_("`jax.tree.map` met a leaf of another kind"),
-        what=_("`{name}` is {what} here, where the first tree has an array.").format(name=said, what=_described(value))
+        title="`jax.tree.map` met a leaf of another kind",
+        what=f"`{said}` is {_described(value)} here, where the first tree has an array."
         if index
-        else _("`{name}` is {what} here.").format(name=said, what=_described(value)),
+        else f"`{said}` is {_described(value)} here.",
         variable=said,
-        why=_(
-            "The first tree decides where the leaves are; the others may have anything there, and it is handed over."
-        ),
+        why="The first tree decides where the leaves are; the others may have anything there, and it is handed over.",
         fixes=fixes,
         link=_TREE_MAP,
     )
@@ -219,17 +214,15 @@ def trees_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if isinstance(first, dict) and isinstance(other, dict):
         only = [f"`{one}[{key!r}]`" for key in first if key not in other]
         only += [f"`{two}[{key!r}]`" for key in other if key not in first]
-        what = _("{parts} is in one of the trees only.").format(parts=", ".join(only[:3]))
+        what = "{parts} is in one of the trees only.".format(parts=", ".join(only[:3]))
     else:
-        what = _("`{one}` is {first}, and `{two}` is {second}.").format(
-            one=one, first=_described(first), two=two, second=_described(other)
-        )
+        what = f"`{one}` is {_described(first)}, and `{two}` is {_described(other)}."
     return scene.explanation(
         "trees_differ",
-        title=_("`jax.tree.map` was given trees of different structure"),
+        title="`jax.tree.map` was given trees of different structure",
         what=what,
         variable=two,
-        why=_("The function gets the leaves of all trees at one place, so every tree has the parts of the first one."),
+        why="The function gets the leaves of all trees at one place, so every tree has the parts of the first one.",
         fixes=_trees_fixes(scene, call, node, path, first, other),
         link=_TREE_MAP,
     )
@@ -240,20 +233,20 @@ def _said_to_differ(scene: Scene, call: ast.Call, found: re.Match[str]) -> Expla
     path = found[2].strip()
     types = structure_texts.SUBTREE_TYPES.findall(scene.message)
     function = scene.quote(call.func)
-    where = f"`{path}`" if path else _("the root")
-    what = _("JAX found {difference} at {path}.").format(difference=found[1], path=where)
-    fix = scene.advice(_("Give both trees the same keys and lengths, for instance by making one from the other."))
+    where = f"`{path}`" if path else "the root"
+    what = f"JAX found {found[1]} at {where}."
+    fix = scene.advice("Give both trees the same keys and lengths, for instance by making one from the other.")
     if len(types) == 2 and types[0] != types[1]:
         fix = _one_container(scene, types[0].split(".")[-1], types[1].split(".")[-1])
-        what = _("At {path}, one tree has a `{one}`, and another has a `{two}`.").format(
+        what = "At {path}, one tree has a `{one}`, and another has a `{two}`.".format(
             path=where, one=types[0].split(".")[-1], two=types[1].split(".")[-1]
         )
     return scene.explanation(
         "trees_differ",
-        title=_("`{function}` was given trees of different structure").format(function=function),
+        title=f"`{function}` was given trees of different structure",
         what=what,
         variable=path or function,
-        why=_("The leaves of all trees at one place belong together, so every tree has the parts of the first one."),
+        why="The leaves of all trees at one place belong together, so every tree has the parts of the first one.",
         fixes=[fix],
         link=_TREE_MAP,
     )
@@ -261,7 +254,7 @@ def _said_to_differ(scene: Scene, call: ast.Call, found: re.Match[str]) -> Expla
 
 def _described(value: Any) -> str:
     """Describe a part of a tree, naming the class of a container."""
-    return describe(value) if not hasattr(value, "_fields") else _("a `{name}`").format(name=type(value).__name__)
+    return describe(value) if not hasattr(value, "_fields") else f"a `{type(value).__name__}`"
 
 
 def _fit(first: Any, other: Any) -> bool:
@@ -298,34 +291,30 @@ def _trees_fixes(scene: Scene, call: ast.Call, node: ast.expr, path: str, first:
         tests = "None" in scene.quote(function)
         return [
             scene.fix(
-                _("Let None count as a leaf."),
+                "Let None count as a leaf.",
                 scene.source.insert_after(call.args[-1], ", is_leaf=lambda leaf: leaf is None"),
             )
             if tests
-            else scene.advice(_("Let None count as a leaf with `is_leaf=lambda leaf: leaf is None`, and test for it."))
+            else scene.advice("Let None count as a leaf with `is_leaf=lambda leaf: leaf is None`, and test for it.")
         ]
     if isinstance(other, int | float | complex) or (is_array(other) and not path):
         return [
             _from_outside(scene, call, node)
-            or scene.advice(_("Use a number that is the same for all leaves from outside."))
+            or scene.advice("Use a number that is the same for all leaves from outside.")
         ]
     if not path and {type(first), type(other)} == {list, tuple} and len(first) == len(other):
         new = f"{type(first).__name__}({scene.quote(node)})"
-        return [scene.fix(_("Make it the container that the first tree is."), scene.source.replace(node, new))]
+        return [scene.fix("Make it the container that the first tree is.", scene.source.replace(node, new))]
     if isinstance(first, list | tuple) and isinstance(other, list | tuple) and type(first) is not type(other):
-        return [scene.advice(_("Build both trees in the same way: for JAX, a list is not a tuple."))]
+        return [scene.advice("Build both trees in the same way: for JAX, a list is not a tuple.")]
     if isinstance(first, dict) != isinstance(other, dict) and hasattr(first, "keys") and hasattr(other, "keys"):
         return [_one_container(scene, type(first).__name__, type(other).__name__)]
-    return [scene.advice(_("Give both trees the same keys and lengths, for instance by making one from the other."))]
+    return [scene.advice("Give both trees the same keys and lengths, for instance by making one from the other.")]
 
 
 def _one_container(scene: Scene, one: str, other: str) -> Fix:
     """Return advice on trees of the same parts in containers of different classes."""
-    return scene.advice(
-        _("Use one kind of container in both trees: for JAX, a `{one}` is not a `{other}`.").format(
-            one=one, other=other
-        )
-    )
+    return scene.advice(f"Use one kind of container in both trees: for JAX, a `{one}` is not a `{other}`.")
 
 
 def _from_outside(scene: Scene, call: ast.Call, node: ast.expr) -> Fix | None:
@@ -344,7 +333,7 @@ def _from_outside(scene: Scene, call: ast.Call, node: ast.expr) -> Fix | None:
     rest += [f"{keyword.arg}={scene.quote(keyword.value)}" for keyword in call.keywords]
     text = f"{scene.quote(call.func)}(lambda {', '.join(names)}: {body}, {', '.join(rest)})"
     return scene.fix(
-        _("Use the number inside the function: it is the same for all leaves."), scene.source.replace(call, text)
+        "Use the number inside the function: it is the same for all leaves.", scene.source.replace(call, text)
     )
 
 
@@ -361,13 +350,13 @@ def mixed_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
         keys = list({type(key): key for key in reversed(list(table))}.values())[::-1]
         return scene.explanation(
             "mixed_keys",
-            title=_("A dict whose keys cannot be sorted"),
-            what=_("Among the keys of `{name}` are {keys}: {kinds}.").format(
-                name=name, keys=", ".join(repr(key) for key in keys[:3]), kinds=_(" and ").join(kinds)
+            title="A dict whose keys cannot be sorted",
+            what="Among the keys of `{name}` are {keys}: {kinds}.".format(
+                name=name, keys=", ".join(repr(key) for key in keys[:3]), kinds=" and ".join(kinds)
             ),
             variable=name,
-            why=_("JAX sorts the keys of a dict, so that equal dicts have their leaves in the same order."),
-            fixes=[scene.advice(_('Use keys of one type, such as the texts `f"layer{i}"` in place of numbers.'))],
+            why="JAX sorts the keys of a dict, so that equal dicts have their leaves in the same order.",
+            fixes=[scene.advice('Use keys of one type, such as the texts `f"layer{i}"` in place of numbers.')],
             link=_PYTREES,
         )
     return None
@@ -396,21 +385,17 @@ def array_in_metadata(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     held = next((value for _node, value in scene.spot.parts(scene.node) if type(value).__name__ == kind), None)
     arrays = _arrays_in_metadata(held)
-    what = _("The auxiliary data of `{kind}` cannot be compared with `==`, as with an array in it.").format(kind=kind)
+    what = f"The auxiliary data of `{kind}` cannot be compared with `==`, as with an array in it."
     if arrays:
-        what = _("The auxiliary data of `{kind}` holds an array: `{name}`.").format(kind=kind, name=arrays[0])
+        what = f"The auxiliary data of `{kind}` holds an array: `{arrays[0]}`."
     return scene.explanation(
         "array_in_metadata",
-        title=_("Auxiliary data of a pytree that cannot be compared"),
+        title="Auxiliary data of a pytree that cannot be compared",
         what=what,
         variable=kind,
-        why=_(
-            "JAX compares auxiliary data with `==` from call to call; `==` of two arrays is not a single truth value."
-        ),
+        why="JAX compares auxiliary data with `==` from call to call; `==` of two arrays is not a single truth value.",
         fixes=[
-            scene.advice(
-                _("Make the array a child, a data field; or, if it must be static, keep a tuple of its numbers.")
-            )
+            scene.advice("Make the array a child, a data field; or, if it must be static, keep a tuple of its numbers.")
         ],
         link=_PYTREES,
     )
@@ -451,24 +436,24 @@ def tree_for_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     fix: Fix | None = None
     if alone and name in ENTRY_BY_ENTRY:
         fix = scene.fix(
-            _("Do it leaf by leaf: `jax.tree.map`."),
+            "Do it leaf by leaf: `jax.tree.map`.",
             scene.source.replace(call, f"{scene.jax}.tree.map({function}, {text})"),
         )
     elif alone and name == "sum":
         new = f"sum({function}(leaf) for leaf in {scene.jax}.tree.leaves({text}))"
-        fix = scene.fix(_("Add up the sums of all leaves."), scene.source.replace(call, new))
+        fix = scene.fix("Add up the sums of all leaves.", scene.source.replace(call, new))
     elif alone and name == "norm":
         new = f"{scene.jnp}.sqrt(sum({scene.jnp}.sum(leaf**2) for leaf in {scene.jax}.tree.leaves({text})))"
-        fix = scene.fix(_("Take the norm of all leaves together."), scene.source.replace(call, new))
+        fix = scene.fix("Take the norm of all leaves together.", scene.source.replace(call, new))
     return scene.explanation(
         "tree_for_array",
-        title=_("`{function}` was given a tree of arrays").format(function=function),
-        what=_("`{name}` is a dict here.").format(name=text)
+        title=f"`{function}` was given a tree of arrays",
+        what=f"`{text}` is a dict here."
         if unknown
-        else _("`{name}` is {what} here, and its leaves are arrays.").format(name=text, what=_described(value)),
+        else f"`{text}` is {_described(value)} here, and its leaves are arrays.",
         variable=text,
-        why=_("`{function}` works on one array, and the leaves have shapes of their own.").format(function=function),
-        fixes=[fix or scene.advice(_("Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`."))],
+        why=f"`{function}` works on one array, and the leaves have shapes of their own.",
+        fixes=[fix or scene.advice("Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.")],
         link=_TREE_MAP,
     )
 
@@ -488,9 +473,7 @@ def trees_compared(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if isinstance(node.ops[0], ast.In | ast.NotIn):
         items = f"any(item is {scene.quote(left)} for item in {scene.quote(right)})"
         fix: Fix | None = scene.advice(
-            _("Say what is meant: the same array, `{items}`, or equal numbers, with `jnp.array_equal`.").format(
-                items=items
-            )
+            f"Say what is meant: the same array, `{items}`, or equal numbers, with `jnp.array_equal`."
         )
     elif isinstance(node.ops[0], ast.Eq | ast.NotEq) and is_tree_of_arrays(one):
         pairs = f"{scene.jnp}.array_equal, {scene.quote(left)}, {scene.quote(right)}"
@@ -498,17 +481,17 @@ def trees_compared(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = equal if isinstance(node.ops[0], ast.Eq) else f"(not {equal})"
         same = len({jax.tree.structure(one), jax.tree.structure(two)}) == 1
         fix = scene.fix(
-            _("Compare leaf by leaf."), scene.source.replace(node, new) if same else None, code=new
+            "Compare leaf by leaf.", scene.source.replace(node, new) if same else None, code=new
         ) or scene.advice("")
     else:
         return None
     name = scene.quote(right)
     return scene.explanation(
         "trees_compared",
-        title=_("Containers of arrays compared as a whole"),
-        what=_("`{name}` is {what} here, and its leaves are arrays.").format(name=name, what=_described(two)),
+        title="Containers of arrays compared as a whole",
+        what=f"`{name}` is {_described(two)} here, and its leaves are arrays.",
         variable=name,
-        why=_("Python compares the leaves with `==`, which gives an array, and then asks for one truth value."),
+        why="Python compares the leaves with `==`, which gives an array, and then asks for one truth value.",
         fixes=[fix],
         link=_TREE_MAP,
     )

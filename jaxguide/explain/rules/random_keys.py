@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxguide.base.text import _
 from jaxguide.code.source import arguments_of
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
@@ -78,25 +77,25 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     seed = text if whole or (isinstance(value, int) and not isinstance(value, bool)) else "0"
     fixes: list[Fix | None]
     if isinstance(value, tuple | list) or (is_array(value) and value.ndim and _takes_values(scene, call)):
-        sentence = _("The key comes first, then the shape.")
+        sentence = "The key comes first, then the shape."
         if is_array(value):
-            sentence = _("The key comes first.")
+            sentence = "The key comes first."
         fixes = [scene.fix(sentence, scene.source.insert_before(node, f"{scene.random}.key(0), "))]
         kind = "key_forgotten"
     elif value is None and isinstance(node, ast.Name) and (left := _left_out(scene, node.id)) is not None:
-        words = _("Give `{function}` a key: `{name}` was left out of the call.")
+        words = "Give `{function}` a key: `{name}` was left out of the call."
         fixes, kind = [scene.advice(words.format(function=left[0], name=left[1]))], "no_key"
     elif isinstance(node, ast.Name) and (parts := _raw_key_gone_through(scene, node)) is not None:
-        words = _("`{name}` is one raw key, of two numbers. Make several of it first: `{random}.split({name}, n)`.")
+        words = "`{name}` is one raw key, of two numbers. Make several of it first: `{random}.split({name}, n)`."
         fixes, kind = [scene.advice(words.format(name=parts, random=scene.random))], "no_key"
     else:
         fixes = [
             scene.fix(
-                _("Make a key from a seed, once in a program."),
+                "Make a key from a seed, once in a program.",
                 scene.source.replace(node, f"{scene.random}.key({seed})"),
             ),
             scene.fix(
-                _("Make it where the seed is, and `split` it for every further draw."),
+                "Make it where the seed is, and `split` it for every further draw.",
                 code=f"key = {scene.random}.key({seed})",
             )
             if isinstance(node, ast.Name)
@@ -105,12 +104,10 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         kind = "seed_for_key" if isinstance(value, int) or whole else "no_key"
     return scene.explanation(
         kind,
-        title=_("`{function}` needs a key").format(function=scene.quote(call.func)),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(value))
-        if value is not MISSING
-        else _("`{name}` is not a key.").format(name=text),
+        title=f"`{scene.quote(call.func)}` needs a key",
+        what=f"`{text}` is {describe(value)} here." if value is not MISSING else f"`{text}` is not a key.",
         variable=text,
-        why=_("JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`."),
+        why="JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
         fixes=fixes,
         link=_PAGE,
     )
@@ -166,15 +163,13 @@ def _key_elsewhere(scene: Scene, call: ast.Call, node: ast.expr, key: ast.expr) 
     text = scene.quote(key)
     return scene.explanation(
         "key_not_first",
-        title=_("`{function}` takes the key first").format(function=scene.quote(call.func)),
-        what=_("`{name}` stands where the key belongs, and `{key}` is the key.").format(
-            name=scene.quote(node), key=text
-        ),
+        title=f"`{scene.quote(call.func)}` takes the key first",
+        what=f"`{scene.quote(node)}` stands where the key belongs, and `{text}` is the key.",
         variable=text,
-        why=_("Every function of `jax.random` takes the key first, and then what it draws."),
+        why="Every function of `jax.random` takes the key first, and then what it draws.",
         fixes=[
             scene.fix(
-                _("Change their order."),
+                "Change their order.",
                 scene.source.replace(node, text),
                 scene.source.replace(key, scene.quote(node)),
             )
@@ -198,17 +193,17 @@ def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
     drawn = _is_drawing(scene, call)
     return scene.explanation(
         "several_keys",
-        title=_("`{function}` takes one key").format(function=function),
+        title=f"`{function}` takes one key",
         what=scene.what(text, value) if is_array(value) else "",
         variable=text,
-        why=_("Several keys at once leave open which draw is meant for which."),
+        why="Several keys at once leave open which draw is meant for which.",
         fixes=[
             None
             if _unpacked(scene, call) or not drawn  # into as many names as one key gives, not as there are keys
             else scene.fix(
-                _("Draw once for each key."), scene.source.replace(call, f"{scene.jax}.vmap({mapped})({text})")
+                "Draw once for each key.", scene.source.replace(call, f"{scene.jax}.vmap({mapped})({text})")
             ),
-            scene.fix(_("Take one of them."), scene.source.replace(node, f"{scene.atom(node)}[0]")),
+            scene.fix("Take one of them.", scene.source.replace(node, f"{scene.atom(node)}[0]")),
         ],
         link=_PAGE,
     )
@@ -231,18 +226,16 @@ def typed_and_raw(scene: Scene, found: re.Match[str]) -> Explanation | None:
     raw = any(called(node) == "PRNGKey" for node in ast.walk(scene.node))
     for _node, value in scene.spot.parts(scene.node):
         raw = raw or (is_array(value) and value.dtype == jnp.uint32 and value.shape[-1:] == (2,))
-    advice = _(
+    advice = (
         "Use keys of one kind: `jax.random.key` makes typed ones, `jax.random.wrap_key_data` makes them of raw ones."
     )
     return scene.explanation(
         "typed_and_raw_keys",
-        title=_("Keys of two kinds") if raw else _("A key together with numbers"),
-        what=_("`{name}` is a typed key here.").format(name=text)
-        if text is not None
-        else _("`{call}` is given a typed key.").format(call=scene.quote(call)),
+        title="Keys of two kinds" if raw else "A key together with numbers",
+        what=f"`{text}` is a typed key here." if text is not None else f"`{scene.quote(call)}` is given a typed key.",
         variable=text,
-        why=_("A typed key is not an array of numbers, and JAX converts neither into the other."),
-        fixes=[scene.advice(advice if raw else _("Keep keys and numbers in arrays of their own."))],
+        why="A typed key is not an array of numbers, and JAX converts neither into the other.",
+        fixes=[scene.advice(advice if raw else "Keep keys and numbers in arrays of their own.")],
         link=_PAGE,
     )
 
@@ -269,18 +262,18 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
     folded: Fix | None = None
     if whole:
         new = f"{scene.random}.fold_in({text}, {scene.quote(other)})"
-        folded = scene.fix(_("Make another key of it and a number."), scene.source.replace(node, new))
+        folded = scene.fix("Make another key of it and a number.", scene.source.replace(node, new))
         folded = folded if folded is not None and holds(scene, folded) else None  # it may be an array of numbers
     return scene.explanation(
         "key_arithmetic",
-        title=_("Arithmetic on a key"),
-        what=_("`{name}` is a PRNG key here.").format(name=text),
+        title="Arithmetic on a key",
+        what=f"`{text}` is a PRNG key here.",
         variable=text,
-        why=_("A key is not a number: what makes new keys of it must spread them over all keys."),
+        why="A key is not a number: what makes new keys of it must spread them over all keys.",
         fixes=[
             folded,
             scene.fix(
-                _("Split it."),
+                "Split it.",
                 code=f"{text if text.isidentifier() else 'key'}, other = {scene.random}.split({text})",
             ),
         ],
@@ -297,27 +290,25 @@ def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     text, value = scene.quote(node), scene.spot.value(node)
     if found.re is error_texts.KEY_OF_KEY.text:
-        why = _("It is a key already: a seed is the number from which the first key is made.")
-        fix = scene.fix(_("Use it as it is."), scene.source.replace(place, text))
+        why = "It is a key already: a seed is the number from which the first key is made."
+        fix = scene.fix("Use it as it is.", scene.source.replace(place, text))
     elif (
         found.re is error_texts.KEY_SEEDS.text and is_array(value) and value.dtype == jnp.uint32 and value.shape == (2,)
     ):
-        why = _("It has the form of a raw key, as `jax.random.PRNGKey` makes them, and a seed is one number.")
-        fix = scene.fix(
-            _("Make a typed key of it."), scene.source.replace(place, f"{scene.random}.wrap_key_data({text})")
-        )
+        why = "It has the form of a raw key, as `jax.random.PRNGKey` makes them, and a seed is one number."
+        fix = scene.fix("Make a typed key of it.", scene.source.replace(place, f"{scene.random}.wrap_key_data({text})"))
     elif found.re is error_texts.KEY_SEEDS.text:
-        why = _("One seed makes one key.")
+        why = "One seed makes one key."
         fix = scene.fix(
-            _("Make a key of each seed."),
+            "Make a key of each seed.",
             scene.source.replace(place, f"{scene.jax}.vmap({scene.quote(place.func)})({text})"),
         )
     else:
-        why = _("A seed is an integer, so that it can be given again exactly.")
-        fix = scene.fix(_("Give an integer."), scene.source.replace(node, f"int({text})"))
+        why = "A seed is an integer, so that it can be given again exactly."
+        fix = scene.fix("Give an integer.", scene.source.replace(node, f"int({text})"))
     return scene.explanation(
         "wrong_seed",
-        title=_("A seed is one integer"),
+        title="A seed is one integer",
         what=scene.what(text, value) if value is not MISSING else "",
         variable=text,
         why=why,
@@ -347,13 +338,11 @@ def unpacked_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
         edit = scene.source.insert_after(call.args[0], f", {count}")
     return scene.explanation(
         "keys_unpacked",
-        title=_("The keys and the names differ in number"),
-        what=_("`{call}` makes {made} keys, for {count} names.").format(
-            call=scene.quote(call), made=_count(scene, given), count=count
-        ),
+        title="The keys and the names differ in number",
+        what=f"`{scene.quote(call)}` makes {_count(scene, given)} keys, for {count} names.",
         variable=scene.quote(call),
-        why=_("`jax.random.split` makes two keys unless it is told how many."),
-        fixes=[scene.fix(_("Say how many."), edit) or scene.advice(_("Say how many: {count}.").format(count=count))],
+        why="`jax.random.split` makes two keys unless it is told how many.",
+        fixes=[scene.fix("Say how many.", edit) or scene.advice(f"Say how many: {count}.")],
         link=f"{error_texts.API}/jax.random.split.html",
     )
 
@@ -374,13 +363,13 @@ def key_to_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(node)
     return scene.explanation(
         "key_to_numpy",
-        title=_("A key is not a NumPy array"),
-        what=_("`{name}` is a PRNG key here.").format(name=text),
+        title="A key is not a NumPy array",
+        what=f"`{text}` is a PRNG key here.",
         variable=text,
-        why=_("A key has a type of its own, so that nobody computes with its bits by mistake."),
+        why="A key has a type of its own, so that nobody computes with its bits by mistake.",
         fixes=[
             scene.fix(
-                _("Ask for its bits, to look at or to keep in a file."),
+                "Ask for its bits, to look at or to keep in a file.",
                 scene.source.replace(node, f"{scene.random}.key_data({text})"),
             )
         ],
@@ -405,17 +394,15 @@ def _key_inside(scene: Scene) -> Explanation | None:
                 text = scene.quote(node) + jax.tree_util.keystr(path)
                 return scene.explanation(
                     "key_to_numpy",
-                    title=_("A key is not a NumPy array"),
-                    what=_("`{name}` is a PRNG key here.").format(name=text),
+                    title="A key is not a NumPy array",
+                    what=f"`{text}` is a PRNG key here.",
                     variable=text,
-                    why=_("A key has a type of its own, so that nobody computes with its bits by mistake."),
+                    why="A key has a type of its own, so that nobody computes with its bits by mistake.",
                     fixes=[
                         scene.advice(
-                            _(
-                                "Put its bits in its place, `jax.random.key_data(...)`, and make a key of "
-                                "them again with "
-                                "`jax.random.wrap_key_data`."
-                            )
+                            "Put its bits in its place, `jax.random.key_data(...)`, and make a key of "
+                            "them again with "
+                            "`jax.random.wrap_key_data`."
                         )
                     ],
                     link=f"{error_texts.API}/jax.random.key_data.html",
@@ -438,17 +425,17 @@ def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.source.parents.get(outer) if outer is not None else None
     text = scene.quote(node)
     fix: Fix | None = None
-    sentence = _("Use `jax.random`, with a key first.")
+    sentence = "Use `jax.random`, with a key first."
     if isinstance(call, ast.Call) and isinstance(outer, ast.Attribute):
         new = _with_key(scene, outer.attr, call)
         fix = scene.fix(sentence, scene.source.replace(call, new)) if new else None
     fix = fix or scene.fix(sentence, code=_like(scene, outer.attr if isinstance(outer, ast.Attribute) else ""))
     return scene.explanation(
         "random_of_numpy",
-        title=_("`{name}` does not exist").format(name=text),
-        what=_("`{name}` would be NumPy's random numbers, which change hidden state.").format(name=text),
+        title=f"`{text}` does not exist",
+        what=f"`{text}` would be NumPy's random numbers, which change hidden state.",
         variable=text,
-        why=_("JAX keeps no hidden state: `jax.random` takes a key in every call."),
+        why="JAX keeps no hidden state: `jax.random` takes a key in every call.",
         fixes=[fix],
         link=_PAGE,
     )
@@ -501,13 +488,13 @@ def next_of_a_key_stream(scene: Scene, found: re.Match[str]) -> Explanation | No
     text = scene.quote(call.args[0])
     return scene.explanation(
         "next_of_key_stream",
-        title=_("A `KeyStream` is not an iterator"),
-        what=_("`{name}` is a KeyStream here.").format(name=text),
+        title="A `KeyStream` is not an iterator",
+        what=f"`{text}` is a KeyStream here.",
         variable=text,
-        why=_("Python's `next` wants an iterator, which has an end; a stream of keys has none."),
+        why="Python's `next` wants an iterator, which has an end; a stream of keys has none.",
         fixes=[
             scene.fix(
-                _("Ask the stream itself for its next key."),
+                "Ask the stream itself for its next key.",
                 scene.source.replace(call, f"{scene.atom(call.args[0])}.next()"),
             )
         ],

@@ -5,7 +5,6 @@ import re
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import source_of
 from jaxguide.compat import error_texts
@@ -32,16 +31,16 @@ def returned_reference(scene: Scene, found: re.Match[str]) -> Explanation | None
         value = parts[int(number[1])] if number is not None and len(parts) > int(number[1]) else None
     text = source.quote(value) if value is not None else None
     instead = source.replace(value, f"{source.atom(value)}[...]") if value is not None else None
-    name = f"`{function}`" if not isinstance(node, ast.Lambda) else _("the lambda")
+    name = f"`{function}`" if not isinstance(node, ast.Lambda) else "the lambda"
     return scene.explanation(
         "returned_reference",
-        title=_("A `jax.Ref` is returned"),
-        what=_("`{text}` is a `jax.Ref` that {name} returns.").format(text=text, name=name) if text else "",
+        title="A `jax.Ref` is returned",
+        what=f"`{text}` is a `jax.Ref` that {name} returns." if text else "",
         variable=text,
-        why=_("A Ref is a place in memory that a program may change; only arrays can leave a traced function."),
+        why="A Ref is a place in memory that a program may change; only arrays can leave a traced function.",
         fixes=[
-            scene.fix(_("Return what is in it, an array."), instead, code="" if instead else "return ref[...]"),
-            scene.advice(_("If the caller has the Ref, return nothing: the caller sees what was written to it.")),
+            scene.fix("Return what is in it, an array.", instead, code="" if instead else "return ref[...]"),
+            scene.advice("If the caller has the Ref, return nothing: the caller sees what was written to it."),
         ],
         link=_PAGE,
     )
@@ -55,13 +54,13 @@ def differentiated_reference(scene: Scene, found: re.Match[str]) -> Explanation 
         return None
     return scene.explanation(
         "differentiated_reference",
-        title=_("A derivative with respect to a `jax.Ref`"),
-        what=_("`{text}` is a `jax.Ref` here, or contains one.").format(text=ref),
+        title="A derivative with respect to a `jax.Ref`",
+        what=f"`{ref}` is a `jax.Ref` here, or contains one.",
         variable=ref,
-        why=_("`jax.grad` returns derivatives as arrays, and takes them with respect to arrays."),
+        why="`jax.grad` returns derivatives as arrays, and takes them with respect to arrays.",
         fixes=[
-            scene.fix(_("Differentiate with respect to what is in it, if the function only reads it."), edit),
-            scene.advice(_("Pass an array, and make the Ref inside the function, with `jax.new_ref`.")),
+            scene.fix("Differentiate with respect to what is in it, if the function only reads it.", edit),
+            scene.advice("Pass an array, and make the Ref inside the function, with `jax.new_ref`."),
         ],
         link=_PAGE,
     )
@@ -75,13 +74,13 @@ def aliased_reference(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "aliased_reference",
-        title=_("One `jax.Ref` under two names"),
-        what=_("The Ref in `{text}` reaches the function twice.").format(text=ref),
+        title="One `jax.Ref` under two names",
+        what=f"The Ref in `{ref}` reaches the function twice.",
         variable=ref,
-        why=_("JAX orders reads and writes by Ref, so a Ref must have one name in a traced function."),
+        why="JAX orders reads and writes by Ref, so a Ref must have one name in a traced function.",
         fixes=[
-            scene.fix(_("Pass what is in it, if this argument is only read."), edit),
-            scene.advice(_("Pass it once, or only use it from the enclosing scope.")),
+            scene.fix("Pass what is in it, if this argument is only read.", edit),
+            scene.advice("Pass it once, or only use it from the enclosing scope."),
         ],
         link=_PAGE,
     )
@@ -95,14 +94,14 @@ def write_to_shared_reference(scene: Scene, found: re.Match[str]) -> Explanation
     if found[1] == "vmapped":
         return scene.explanation(
             "reference_shared_by_rows",
-            title=_("Each row of a `jax.vmap` writes to the same `jax.Ref`"),
-            what=_("`{text}` is one `jax.Ref` for all rows.").format(text=text) if text else "",
+            title="Each row of a `jax.vmap` writes to the same `jax.Ref`",
+            what=f"`{text}` is one `jax.Ref` for all rows." if text else "",
             variable=text,
-            why=_("Under `jax.vmap` all rows run at once, so it is not defined which one would be written."),
+            why="Under `jax.vmap` all rows run at once, so it is not defined which one would be written.",
             fixes=[
-                scene.advice(_("Return the value, and write all rows at once to the Ref outside of `jax.vmap`.")),
+                scene.advice("Return the value, and write all rows at once to the Ref outside of `jax.vmap`."),
                 scene.advice(
-                    _("Give each row its part: make a Ref with an axis for the rows, and pass it as a mapped argument.")
+                    "Give each row its part: make a Ref with an axis for the rows, and pass it as a mapped argument."
                 ),
             ],
             link=_PAGE,
@@ -113,13 +112,13 @@ def write_to_shared_reference(scene: Scene, found: re.Match[str]) -> Explanation
         constant = scene.source.replace(statement.value, f"{scene.lax}.stop_gradient({scene.quote(statement.value)})")
     return scene.explanation(
         "write_of_differentiated_value",
-        title=_("A differentiated value is written to a `jax.Ref` from outside"),
-        what=_("`{text}` was made outside of the differentiated function.").format(text=text) if text else "",
+        title="A differentiated value is written to a `jax.Ref` from outside",
+        what=f"`{text}` was made outside of the differentiated function." if text else "",
         variable=text,
-        why=_("The derivative would have to follow the value out of the function, through the Ref."),
+        why="The derivative would have to follow the value out of the function, through the Ref.",
         fixes=[
-            scene.fix(_("Write it as a constant, to look at it."), constant),
-            scene.advice(_("Make the Ref inside the function, with `jax.new_ref`, or return the value instead.")),
+            scene.fix("Write it as a constant, to look at it.", constant),
+            scene.advice("Make the Ref inside the function, with `jax.new_ref`, or return the value instead."),
         ],
         link=_PAGE,
     )

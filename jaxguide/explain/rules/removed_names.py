@@ -7,7 +7,7 @@ from types import ModuleType, TracebackType
 
 import jax
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import dotted
@@ -86,7 +86,7 @@ def removed_import(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if fix is None:
         fix = _renamed(scene, removal, renamed_import(scene, statement)) if removal.new else None
     if fix is None and removal.needless and len(names) == 1 and not _is_used(scene, statement):
-        fix = scene.fix(_("Delete the import: JAX does this by itself."), scene.source.remove_statement(statement))
+        fix = scene.fix("Delete the import: JAX does this by itself.", scene.source.remove_statement(statement))
     bound = {alias.asname or alias.name: full for alias, full in zip(statement.names, names, strict=False)}
     return _explained(scene, name, name, removal, fix, _uses(scene, bound))
 
@@ -107,15 +107,13 @@ def removed_array_attribute(scene: Scene, match: re.Match[str]) -> Explanation |
     args = ", ".join(given.quote(one) for one in [*call.args, *call.keywords]) if isinstance(call, ast.Call) else ""
     text = new.format(x=scene.atom(node.value), args=args, np=scene.np, jnp=scene.jnp, lax=scene.lax)
     value = scene.spot.value(node.value)
-    words = (
-        _("Write `{name}` in its place.").format(name=text.partition("(")[0]) if called else _("Write this instead.")
-    )
+    words = "Write `{name}` in its place.".format(name=text.partition("(")[0]) if called else "Write this instead."
     fixes = [scene.fix(words, scene.source.replace(whole, text))]
     if node.attr in ("split", "tile") and isinstance(call, ast.Call):
         fixes = _as_elsewhere(scene, node, call, text)
     return scene.explanation(
         "removed_array_attribute",
-        title=_("JAX's arrays no longer have `{name}`").format(name=f".{node.attr}"),
+        title="JAX's arrays no longer have `{name}`".format(name=f".{node.attr}"),
         what=scene.what(scene.quote(node.value), value) if is_array(value) else "",
         variable=scene.quote(node.value),
         why=_why(Removal(since)),
@@ -132,14 +130,12 @@ def _as_elsewhere(scene: Scene, node: ast.Attribute, call: ast.Call, text: str) 
     if node.attr == "tile":
         new = text if len(quoted) < 2 else f"{scene.jnp}.tile({array}, ({', '.join(quoted)}))"
         return [
-            scene.fix(
-                _("Write `{name}` in its place.").format(name=f"{scene.jnp}.tile"), scene.source.replace(call, new)
-            )
+            scene.fix("Write `{name}` in its place.".format(name=f"{scene.jnp}.tile"), scene.source.replace(call, new))
         ]
     new = f"{scene.jnp}.split({array}, {quoted[0] if quoted else ''}, axis={axis})"
     number = scene.spot.value(call.args[0]) if call.args else MISSING
     if type(number) is not int or len(quoted) > 2:
-        sentence = _("Write `{name}` in its place.").format(name=f"{scene.jnp}.split")
+        sentence = "Write `{name}` in its place.".format(name=f"{scene.jnp}.split")
         return [scene.fix(sentence, scene.source.replace(call, text))]
     atom = scene.atom(node.value)
     bounds = f"list(range({quoted[0]}, {atom}.shape[{axis}], {quoted[0]}))"
@@ -166,11 +162,11 @@ def device_called(scene: Scene, match: re.Match[str]) -> Explanation | None:
     text = scene.quote(call.func.value)
     return scene.explanation(
         "device_called",
-        title=_("`.device` of an array is not a method any more"),
+        title="`.device` of an array is not a method any more",
         what=scene.what(text, value) if value is not MISSING else "",
         variable=text,
-        why=_("JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called."),
-        fixes=[scene.fix(_("Leave out the parentheses."), scene.source.replace(call, scene.quote(call.func)))],
+        why="JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called.",
+        fixes=[scene.fix("Leave out the parentheses.", scene.source.replace(call, scene.quote(call.func)))],
         link=_CHANGES,
     )
 
@@ -184,10 +180,10 @@ def removed_option(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "removed_option",
-        title=_("JAX no longer has the option `{name}`").format(name=name),
+        title=f"JAX no longer has the option `{name}`",
         variable=name,
         why=_why(Removal(since)),
-        fixes=[scene.fix(_("Delete the line."), scene.source.remove_statement(statement))],
+        fixes=[scene.fix("Delete the line.", scene.source.remove_statement(statement))],
         link=_CHANGES,
     )
 
@@ -217,19 +213,19 @@ def _instead(scene: Scene, uses: dict[str, list[ast.Call]]) -> list[Fix]:
     for name, calls in uses.items():
         last, removal = name.rpartition(".")[2], REMOVALS.get(name, Removal())
         if name == f"{_HOST_CALLBACK}.id_tap":
-            words = _(
+            words = (
                 "In place of `id_tap(f, x)`: `jax.debug.callback(f, x)`. It calls `f(x)`, without `transforms`, and "
                 "returns None where `id_tap` returned `x` or its `result`."
             )
         elif name == f"{_HOST_CALLBACK}.id_print":
-            words = _(
+            words = (
                 'In place of `id_print(x)`: `jax.debug.print("{}", x)`. It returns None where `id_print` returned `x` '
                 "or its `result`."
             )
         elif name == f"{_HOST_CALLBACK}.call":
             words = _call_words(calls)
         elif removal.code or removal.new:
-            words = _("In place of `{old}`: `{new}`.").format(old=last, new=removal.code or removal.new)
+            words = f"In place of `{last}`: `{removal.code or removal.new}`."
         else:
             continue
         said.append(words)
@@ -239,11 +235,11 @@ def _instead(scene: Scene, uses: dict[str, list[ast.Call]]) -> list[Fix]:
 def _call_words(calls: list[ast.Call]) -> str:
     """Return what to write for `host_callback.call`, by whether its calls ask for a result."""
     shapes = {any(keyword.arg in ("result_shape", None) for keyword in call.keywords) for call in calls}
-    result = _(
+    result = (
         "For `call(f, x, result_shape=s)`: `jax.pure_callback(f, s, x)` if `f` only computes its result (JAX may skip "
         "or repeat it), and `jax.experimental.io_callback(f, s, x)` if it does anything else."
     )
-    acts = _(
+    acts = (
         "For `call(f, x)`: `jax.debug.callback(f, x)` if `f` only reports, and `jax.experimental.io_callback(f, None, "
         "x)` if the program relies on what it does."
     )
@@ -251,7 +247,7 @@ def _call_words(calls: list[ast.Call]) -> str:
 
 
 def _host_callbacks() -> str:
-    return _(
+    return (
         "`jax.debug.callback` reports and returns nothing; `jax.pure_callback` returns the result of a function that "
         "only computes; `jax.experimental.io_callback` calls one that does anything else, and may return a result."
     )
@@ -267,19 +263,19 @@ def _explained(
     elif fix is None and name == _HOST_CALLBACK:
         fixes = [scene.advice(_host_callbacks())]
     elif fix is None and removal.code:
-        fixes = [scene.advice(_("JAX has `{code}` for this now.").format(code=removal.code))]
+        fixes = [scene.advice(f"JAX has `{removal.code}` for this now.")]
     elif fix is None and removal.new:
-        fixes = [scene.advice(_("JAX has `{code}` for this now.").format(code=removal.new))]
+        fixes = [scene.advice(f"JAX has `{removal.new}` for this now.")]
     elif fix is None and removal.needless:
-        fixes = [scene.advice(_("Leave it out: JAX does not need it any more."))]
+        fixes = [scene.advice("Leave it out: JAX does not need it any more.")]
     elif fix is None and removal.since:
-        words = _("JAX has nothing in its place. Do without it, or install an older JAX: `pip install 'jax<{since}'`.")
+        words = "JAX has nothing in its place. Do without it, or install an older JAX: `pip install 'jax<{since}'`."
         fixes = [scene.advice(words.format(since=removal.since))]
     elif fix is None:
-        fixes = [scene.advice(_("JAX's change log says when it went, and why."))]
+        fixes = [scene.advice("JAX's change log says when it went, and why.")]
     return scene.explanation(
         "removed_name",
-        title=_("JAX no longer has `{name}`").format(name=name),
+        title=f"JAX no longer has `{name}`",
         variable=said,
         why=_why(removal),
         fixes=fixes,
@@ -289,20 +285,16 @@ def _explained(
 
 def _why(removal: Removal) -> str:
     if removal.since:
-        return _("JAX removed it in version {since}; version {installed} is installed.").format(
-            since=removal.since, installed=jax.__version__
-        )
-    return _("Older versions had it; version {installed}, which is installed, does not.").format(
-        installed=jax.__version__
-    )
+        return f"JAX removed it in version {removal.since}; version {jax.__version__} is installed."
+    return f"Older versions had it; version {jax.__version__}, which is installed, does not."
 
 
 def _renamed(scene: Scene, removal: Removal, edits: list[Edit]) -> Fix | None:
     if not edits:
         return None
-    words = _("Write `{name}` in its place.")
+    words = "Write `{name}` in its place."
     if removal.extra:
-        words = _("Write `{name}`, with `{extra}`, in its place.")
+        words = "Write `{name}`, with `{extra}`, in its place."
     name = removal.new if isinstance(scene.node, ast.Import | ast.ImportFrom) else spelled(scene, removal.new).text
     return scene.fix(words.format(name=name, extra=removal.extra), *edits)
 
@@ -340,7 +332,7 @@ def _index_import(scene: Scene, statement: ast.Import | ast.ImportFrom) -> Fix |
 
 
 def _at_words() -> str:
-    return _("Write `.at[...]`, which returns the changed array as the function did.")
+    return "Write `.at[...]`, which returns the changed array as the function did."
 
 
 def _index_edits(scene: Scene, calls: list[tuple[ast.Call, str]], index: str) -> list[Edit]:
@@ -401,12 +393,10 @@ def _library(scene: Scene, name: str) -> Explanation | None:
         return None
     return scene.explanation(
         "library_for_older_jax",
-        title=_("`{package}` {version} was written for an older JAX").format(package=package, version=version),
-        what=_("It uses `{name}`.").format(name=name),
+        title=f"`{package}` {version} was written for an older JAX",
+        what=f"It uses `{name}`.",
         variable=package,
         why=_why(removal),
-        fixes=[
-            scene.advice(_("Install a newer `{package}`, or a JAX that still has the name.").format(package=package))
-        ],
+        fixes=[scene.advice(f"Install a newer `{package}`, or a JAX that still has the name.")],
         link=_CHANGES,
     )

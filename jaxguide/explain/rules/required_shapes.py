@@ -3,7 +3,7 @@
 import ast
 import re
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -44,18 +44,16 @@ def einsum_sizes(scene: Scene, found: re.Match[str]) -> Explanation | None:
             said.append((scene.quote(node), axis, shape[axis]))
     if len({size for _name, _axis, size in said}) < 2:
         return None
-    parts = ", ".join(
-        _("{size} in axis {axis} of `{name}`").format(size=size, axis=axis, name=name) for name, axis, size in said
-    )
+    parts = ", ".join(f"{size} in axis {axis} of `{name}`" for name, axis, size in said)
     return scene.explanation(
         "einsum_sizes",
-        title=_("A letter of `einsum` that stands for axes of different lengths"),
-        what=_("`{letter}` is {parts}.").format(letter=letter, parts=parts),
+        title="A letter of `einsum` that stands for axes of different lengths",
+        what=f"`{letter}` is {parts}.",
         variable=said[-1][0],
-        why=_("Axes with the same letter are taken together, entry by entry, so they have one length."),
+        why="Axes with the same letter are taken together, entry by entry, so they have one length.",
         fixes=[
             scene.advice(
-                _("Give these axes letters of their own if they are not meant to meet, or bring them to one length.")
+                "Give these axes letters of their own if they are not meant to meet, or bring them to one length."
             )
         ],
         link=f"{error_texts.API}/jax.numpy.einsum.html",
@@ -79,12 +77,12 @@ def einsum_rank(scene: Scene, found: re.Match[str]) -> Explanation | None:
     term, name, shape = wrong[0]
     return scene.explanation(
         "einsum_rank",
-        title=_("`einsum` needs a letter for each axis"),
-        what=_("`{name}` has shape {shape}, and its term `{term}` has {letters}.").format(
+        title="`einsum` needs a letter for each axis",
+        what="`{name}` has shape {shape}, and its term `{term}` has {letters}.".format(
             name=name, shape=shape, term=term, letters=plural("{count} letter", "{count} letters", len(term))
         ),
         variable=name,
-        why=_("Each letter of a term names one axis of its operand, in order."),
+        why="Each letter of a term names one axis of its operand, in order.",
         fixes=[
             scene.advice(
                 plural(
@@ -125,7 +123,7 @@ def _layout(scene: Scene, call: ast.Call, shapes: tuple[tuple[int, ...], tuple[i
             return None
         code = "\n".join(f"dimension_numbers={(one, other, one)}" for one, other, _window in orders)
         return scene.fix(
-            _("Say the order of the axes (image, kernel, result) in `lax.conv_general_dilated`; each of these fits."),
+            "Say the order of the axes (image, kernel, result) in `lax.conv_general_dilated`; each of these fits.",
             code=code,
         )
     one, other, _window = orders[0]
@@ -139,9 +137,7 @@ def _layout(scene: Scene, call: ast.Call, shapes: tuple[tuple[int, ...], tuple[i
             scene.source.replace(call.func, f"{scene.lax}.conv_general_dilated"),
             scene.source.insert_after(end, f", {said}"),
         ]
-    sentence = _("Say the order of the axes, if it is this: `{one}` for the image, `{other}` for the kernel.").format(
-        one=one, other=other
-    )
+    sentence = f"Say the order of the axes, if it is this: `{one}` for the image, `{other}` for the kernel."
     return scene.fix(sentence, *edits, code=said if edits == [None] else "")
 
 
@@ -165,29 +161,26 @@ def channels(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(_layout(scene, call, (image, kernel), int(found[2])))
     if not any(fixes):
         fixes.append(
-            scene.advice(_("Bring the axes into the order that is expected, or say the order: `dimension_numbers`."))
+            scene.advice("Bring the axes into the order that is expected, or say the order: `dimension_numbers`.")
             if position is not None
             else scene.advice(
-                _(
-                    "Bring the axes into the order that is expected, or say the order in `lax.conv_general_dilated`: "
-                    "`dimension_numbers`."
-                )
+                "Bring the axes into the order that is expected, or say the order in `lax.conv_general_dilated`: "
+                "`dimension_numbers`."
             )
         )
     order = (
-        _("Without `dimension_numbers`, the channels are axis 1 of both: image (N, C, ...), kernel (O, I, ...).")
+        "Without `dimension_numbers`, the channels are axis 1 of both: image (N, C, ...), kernel (O, I, ...)."
         if layout is None
-        else _("`dimension_numbers` says which axis of each holds the channels.")
+        else "`dimension_numbers` says which axis of each holds the channels."
     )
     return scene.explanation(
         "convolution_channels",
-        title=_("A convolution whose image and kernel differ in their channels"),
-        what=_("`{image}` has shape {one}, and `{kernel}` has shape {other}.").format(
-            image=scene.quote(nodes[0]), one=image, kernel=scene.quote(nodes[1]), other=kernel
-        ),
+        title="A convolution whose image and kernel differ in their channels",
+        what=f"`{scene.quote(nodes[0])}` has shape {image}, and `{scene.quote(nodes[1])}` has shape {kernel}.",
         variable=scene.quote(nodes[0]),
-        why=_("{order} Read so, the image has {count} channels, and the kernel takes {taken}.").format(
-            order=order, count=int(found[1]), taken=int(found[3]) * int(found[2])
+        why=(
+            f"{order} Read so, the image has {int(found[1])} channels, and the kernel takes "
+            f"{int(found[3]) * int(found[2])}."
         ),
         fixes=fixes,
         link=f"{error_texts.API}/jax.lax.conv_general_dilated.html",
@@ -209,13 +202,13 @@ def squeezed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     name = scene.quote(array)
     return scene.explanation(
         "squeeze_of_a_long_axis",
-        title=_("`squeeze` removes axes of length 1 only"),
-        what=_("`{name}` has shape {shape}.").format(name=name, shape=found[1]),
+        title="`squeeze` removes axes of length 1 only",
+        what=f"`{name}` has shape {found[1]}.",
         variable=name,
-        why=_("An axis with more than one entry cannot go without losing entries."),
+        why="An axis with more than one entry cannot go without losing entries.",
         fixes=[
-            scene.advice(_("Take one entry along it by an index, or reduce it, as `.mean(axis)` does.")),
-            scene.advice(_("Or look where the axis of length 1 is: it may have come from a batch of one.")),
+            scene.advice("Take one entry along it by an index, or reduce it, as `.mean(axis)` does."),
+            scene.advice("Or look where the axis of length 1 is: it may have come from a batch of one."),
         ],
         link=f"{error_texts.API}/jax.numpy.squeeze.html",
     )
@@ -231,16 +224,16 @@ def not_square(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if not call.args or scene.library is not None:
         return None
     text = scene.quote(call.args[0])
-    other = scene.advice(_("Give a square matrix, such as `x.T @ x`, or use `{jnp}.linalg.svd`.").format(jnp=scene.jnp))
+    other = scene.advice(f"Give a square matrix, such as `x.T @ x`, or use `{scene.jnp}.linalg.svd`.")
     if name == "inv":
-        sentence = _("The pseudoinverse exists for every shape; to solve equations, use `lstsq`.")
+        sentence = "The pseudoinverse exists for every shape; to solve equations, use `lstsq`."
         other = scene.fix(sentence, scene.source.replace(call.func, f"{scene.jnp}.linalg.pinv")) or other
     return scene.explanation(
         "matrix_not_square",
-        title=_("`{name}` needs a square matrix").format(name=name),
-        what=_("`{text}` has shape {shape}.").format(text=text, shape=found[2]),
+        title=f"`{name}` needs a square matrix",
+        what=f"`{text}` has shape {found[2]}.",
         variable=text,
-        why=_("It is defined for matrices with as many rows as columns: the last two axes have one length."),
+        why="It is defined for matrices with as many rows as columns: the last two axes have one length.",
         fixes=[other],
         link=f"{_LINALG}.{name}.html",
     )
@@ -257,13 +250,13 @@ def core_sizes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "shared_axis_differs",
-        title=_("Arguments that share an axis, with different lengths"),
-        what=_("The shapes are {shapes}.").format(shapes=", ".join(parts)),
+        title="Arguments that share an axis, with different lengths",
+        what="The shapes are {shapes}.".format(shapes=", ".join(parts)),
         variable=scene.quote(call.args[-1]),
-        why=_("`{function}` takes the shapes `{signature}`: the same letter is the same length.").format(
+        why="`{function}` takes the shapes `{signature}`: the same letter is the same length.".format(
             function=scene.quote(call.func), signature=found[4].partition("->")[0]
         ),
-        fixes=[scene.advice(_("Bring both to one length, {one} or {other}.").format(one=found[2], other=found[3]))],
+        fixes=[scene.advice(f"Bring both to one length, {found[2]} or {found[3]}.")],
         link=f"{error_texts.API}/jax.numpy.vectorize.html",
     )
 
@@ -280,8 +273,8 @@ def start_for_each_axis(scene: Scene, found: re.Match[str]) -> Explanation | Non
     rank = len(re.findall(r"\d+", shape))
     return scene.explanation(
         "start_for_each_axis",
-        title=_("`{name}` needs a start for each axis").format(name=called(call)),
-        what=_("`{name}` has shape {shape}.").format(name=scene.quote(call.args[0]), shape=shape),
+        title=f"`{called(call)}` needs a start for each axis",
+        what=f"`{scene.quote(call.args[0])}` has shape {shape}.",
         variable=scene.quote(call.args[0]),
         why=plural(
             "{count} start was given, and the array has {axes}.",
@@ -291,9 +284,7 @@ def start_for_each_axis(scene: Scene, found: re.Match[str]) -> Explanation | Non
         ),
         fixes=[
             scene.advice(
-                _("Give 0 for an axis that is taken whole, or use `{name}_in_dim`, which takes one axis.").format(
-                    name=called(call)
-                )
+                f"Give 0 for an axis that is taken whole, or use `{called(call)}_in_dim`, which takes one axis."
             )
         ],
         link=f"{error_texts.API}/jax.lax.{called(call)}.html",
@@ -309,21 +300,21 @@ def update_of_another_dtype(scene: Scene, found: re.Match[str]) -> Explanation |
     operand, update = call.args[:2]
     text = scene.quote(update)
     wider = scene.fix(
-        _("Keep the fractions: convert the array."),
+        "Keep the fractions: convert the array.",
         scene.source.replace(operand, f"{scene.atom(operand)}.astype({scene.atom(update)}.dtype)")
         if "int" in found[2] and "float" in found[3]
         else None,
     )
     return scene.explanation(
         "lax_dtypes",
-        title=_("`lax.{name}` does not mix dtypes").format(name=found[1]),
-        what=_("The arguments are {dtypes}.").format(dtypes=f"{found[2]}, {found[3]}"),
+        title=f"`lax.{found[1]}` does not mix dtypes",
+        what="The arguments are {dtypes}.".format(dtypes=f"{found[2]}, {found[3]}"),
         variable=text,
-        why=_("`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does."),
+        why="`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does.",
         fixes=[
             wider,
             scene.fix(
-                _("Convert what is written to the dtype of the array."),
+                "Convert what is written to the dtype of the array.",
                 scene.source.replace(update, f"{scene.atom(update)}.astype({scene.atom(operand)}.dtype)"),
             ),
         ],

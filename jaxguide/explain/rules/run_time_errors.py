@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
@@ -38,7 +37,7 @@ def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(_with_result(scene, scene.spot, call, part[0], value))
         fixes.append(
             scene.fix(
-                _("Give away a copy, and keep this one."),
+                "Give away a copy, and keep this one.",
                 scene.source.replace(node, f"{scene.jnp}.copy({text})"),
             )
         )
@@ -46,32 +45,28 @@ def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
             declared = jit_call_of(scene.source, function)
             if declared is not None:
                 fixes.append(_without_donation(scene, declared))
-        what = _("`{name}` was an array {type}, and was given away in `{call}`.").format(
-            name=text, type=array_type(value), call=scene.quote(call)
-        )
+        what = f"`{text}` was an array {array_type(value)}, and was given away in `{scene.quote(call)}`."
     else:
-        what = _("`{name}` was an array {type}.").format(name=text, type=array_type(value))
+        what = f"`{text}` was an array {array_type(value)}."
         deletion = _deletion(scene, text)
         if deletion is not None:
-            sentence = _("Delete it only when it is not needed any more.")
+            sentence = "Delete it only when it is not needed any more."
             fixes.append(scene.fix(sentence, scene.source.remove_statement(deletion)))
         else:
             fixes.append(
                 scene.advice(
-                    _(
-                        "Find where it was given away, maybe under another name, to a function with `donate_argnums` "
-                        "or `donate_argnames`, and go on with what that returned, or give it a copy."
-                    )
+                    "Find where it was given away, maybe under another name, to a function with `donate_argnums` "
+                    "or `donate_argnames`, and go on with what that returned, or give it a copy."
                 )
             )
     return scene.explanation(
         "deleted_array",
-        title=_("An array whose memory is gone"),
+        title="An array whose memory is gone",
         what=what,
         variable=text,
-        why=_("A donated argument gives its memory to the result, so it cannot be read afterwards.")
+        why="A donated argument gives its memory to the result, so it cannot be read afterwards."
         if giver is not None
-        else _("Its memory was freed, so it cannot be read."),
+        else "Its memory was freed, so it cannot be read.",
         fixes=fixes,
         link="https://docs.jax.dev/en/latest/buffer_donation.html",
     )
@@ -96,19 +91,15 @@ def _with_deleted_part(scene: Scene) -> Explanation | None:
             new = f"{scene.jax}.tree.map({scene.jnp}.copy, {text})"
             return scene.explanation(
                 "deleted_array",
-                title=_("An array whose memory is gone"),
-                what=_("`{name}` was given away in `{call}`.").format(name=f"{text}{gone[0]}", call=spot.quote(call)),
+                title="An array whose memory is gone",
+                what="`{name}` was given away in `{call}`.".format(name=f"{text}{gone[0]}", call=spot.quote(call)),
                 variable=f"{text}{gone[0]}",
-                why=_("A donated argument gives its memory to the result, so it cannot be read afterwards."),
+                why="A donated argument gives its memory to the result, so it cannot be read afterwards.",
                 fixes=[
-                    scene.advice(
-                        _("Go on with the result of `{call}`, not with what was given.").format(
-                            call=spot.quote(call.func)
-                        )
-                    )
+                    scene.advice(f"Go on with the result of `{spot.quote(call.func)}`, not with what was given.")
                     if again
                     else _with_result(inner, spot, call, node, value),
-                    scene.fix(_("Give away a copy, and keep this one."), spot.source.replace(argument, new)),
+                    scene.fix("Give away a copy, and keep this one.", spot.source.replace(argument, new)),
                 ],
                 link="https://docs.jax.dev/en/latest/buffer_donation.html",
                 line=spot.line,
@@ -133,18 +124,14 @@ def _with_result(scene: Scene, spot: Spot, call: ast.Call, node: ast.expr, value
         outer.append(here)
         here = source.parents.get(here)
     if any(isinstance(one, ast.For | ast.While) for one in outer):
-        return scene.advice(
-            _("Go on with the result of `{call}`, not with what was given.").format(call=source.quote(call.func))
-        )
+        return scene.advice(f"Go on with the result of `{source.quote(call.func)}`, not with what was given.")
     here = statement
     while isinstance(here, ast.stmt) and made not in source.body_of(here):
         here = source.parents.get(here)
     if not isinstance(here, ast.stmt) or made.lineno >= here.lineno:  # it is not set before, or not always
         return None
     return scene.fix(
-        _("If the new values are meant, read `{new}`, which `{function}` returned.").format(
-            new=source.quote(like[0]), function=source.quote(call.func)
-        ),
+        f"If the new values are meant, read `{source.quote(like[0])}`, which `{source.quote(call.func)}` returned.",
         source.replace(node, source.quote(like[0])),
     )
 
@@ -200,21 +187,19 @@ def donated_twice(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def _given_twice(
     scene: Scene, call: ast.Call, first: str, last: str, node: ast.expr, whole: bool
 ) -> Explanation | None:
-    sentence = _("Give a copy the second time.")
+    sentence = "Give a copy the second time."
     return scene.explanation(
         "donated_twice",
-        title=_("One array is given twice, and donated"),
-        what=_("`{first}` and `{last}` are the same array in `{call}`.").format(
-            first=first, last=last, call=scene.quote(call)
-        )
+        title="One array is given twice, and donated",
+        what=f"`{first}` and `{last}` are the same array in `{scene.quote(call)}`."
         if first != last
-        else _("`{first}` is given twice in `{call}`.").format(first=first, call=scene.quote(call)),
+        else f"`{first}` is given twice in `{scene.quote(call)}`.",
         variable=last,
-        why=_("A donated argument gives its memory to the result, which can be done only once."),
+        why="A donated argument gives its memory to the result, which can be done only once.",
         fixes=[
             scene.fix(sentence, scene.source.replace(node, f"{scene.jnp}.copy({scene.quote(node)})"))
             if whole
-            else scene.advice(_("Make them different arrays: one of them a copy, with `jnp.copy`.")),
+            else scene.advice("Make them different arrays: one of them a copy, with `jnp.copy`."),
         ],
         link="https://docs.jax.dev/en/latest/buffer_donation.html",
     )
@@ -239,7 +224,7 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if divisor is None or bool((divisor == 0).any()):
             fixes.append(
                 scene.fix(
-                    _(
+                    (
                         "If the divisor may be 0, and the result is 0 then, choose a safe divisor first: so gradients "
                         "stay finite too."
                     ),
@@ -259,17 +244,15 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if never or (called(node) != "log1p" and _is_negated(scene, operand)):
             fixes.append(
                 scene.advice(
-                    _("Look at the argument, and its sign: no value of `{argument}` is {edge} here.").format(
-                        argument=inner, edge=edge
-                    )
+                    f"Look at the argument, and its sign: no value of `{inner}` is {edge} here."
                     if never
-                    else _("Look at the sign: `{argument}` is never > 0.").format(argument=inner)
+                    else f"Look at the sign: `{inner}` is never > 0."
                 )
             )
         else:
             fixes.append(
                 scene.fix(
-                    _("If the input may lie outside the domain, and the result is 0 then, make the input safe first."),
+                    "If the input may lie outside the domain, and the result is 0 then, make the input safe first.",
                     source.replace(node, f"{scene.jnp}.where({inner} {edge}, {safe}, 0.0)"),
                 )
             )
@@ -280,36 +263,31 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(_safe_root(scene, before))
     fixes.append(
         scene.fix(
-            _("Find the first one, with its operands: `jaxguide.debug.find_nan`."),
+            "Find the first one, with its operands: `jaxguide.debug.find_nan`.",
             code=_search(scene),
         )
     )
     shown = scene.what(text, value) if text is not None else ""
     if isinstance(value, jax.Array) and not is_tracer(value) and value.size <= 6:
-        shown = _("`{name}` is {value} here.").format(name=text, value=np.asarray(value))
+        shown = f"`{text}` is {np.asarray(value)} here."
     elif isinstance(value, float):
-        shown = _("`{name}` is {value} here.").format(name=text, value=value)
+        shown = f"`{text}` is {value} here."
     if before is not None:
-        shown = _("It happened in the derivative of line {number}: `{source}`.").format(
-            number=before.line.number, source=before.line.text()
-        )
+        shown = f"It happened in the derivative of line {before.line.number}: `{before.line.text()}`."
         operands = _operands_of_nan(scene.error, primitive) if kind == "nan" else None
         if operands is not None:
-            shown = _("In the derivative of line {number}, `{source}`, its operands are {one:g} and {other:g}.").format(
-                number=before.line.number, source=before.line.text(), one=operands[0], other=operands[1]
+            shown = (
+                f"In the derivative of line {before.line.number}, `{before.line.text()}`, its operands are "
+                f"{operands[0]:g} and {operands[1]:g}."
             )
     return scene.explanation(
         "not_a_number",
-        title=_("`{primitive}` made a NaN").format(primitive=primitive)
-        if kind == "nan"
-        else _("`{primitive}` made an infinity").format(primitive=primitive),
+        title=f"`{primitive}` made a NaN" if kind == "nan" else f"`{primitive}` made an infinity",
         what=shown,
         variable=text,
-        why=_(
-            "For this input the result is not a number; `jax_debug_nans` stops at the first place where that happens."
-        )
+        why="For this input the result is not a number; `jax_debug_nans` stops at the first place where that happens."
         if kind == "nan"
-        else _("For this input the result is too large; `jax_debug_infs` stops at the first place where that happens."),
+        else "For this input the result is too large; `jax_debug_infs` stops at the first place where that happens.",
         fixes=fixes,
         link="https://docs.jax.dev/en/latest/debugging/flags.html",
     )
@@ -320,7 +298,7 @@ def _already_there(scene: Scene, kind: str) -> Explanation | None:
     if not isinstance(scene.node, ast.BinOp | ast.Call | ast.UnaryOp):
         return None
     bad = np.isnan if kind == "nan" else np.isinf
-    word = _("NaN") if kind == "nan" else _("infinity")
+    word = "NaN" if kind == "nan" else "infinity"
     part = scene.spot.first(scene.node, lambda v: (known := _values(v)) is not None and bool(bad(known).any()))
     if part is None:
         return None
@@ -329,31 +307,21 @@ def _already_there(scene: Scene, kind: str) -> Explanation | None:
         option = "jax_debug_nans" if kind == "nan" else "jax_debug_infs"
         return scene.explanation(
             "not_a_number",
-            title=_("`{name}` is written here").format(name=text),
+            title=f"`{text}` is written here",
             variable=text,
-            why=_("`{option}` stops at every {word}, also at one that is meant.").format(option=option, word=word),
+            why=f"`{option}` stops at every {word}, also at one that is meant.",
             fixes=[
-                scene.advice(
-                    _("If it is meant, switch `{option}` off for this line, or take a large finite number.").format(
-                        option=option
-                    )
-                )
+                scene.advice(f"If it is meant, switch `{option}` off for this line, or take a large finite number.")
             ],
             link="https://docs.jax.dev/en/latest/debugging/flags.html",
         )
     return scene.explanation(
         "not_a_number",
-        title=_("`{name}` already holds {word}").format(name=text, word=word),
+        title=f"`{text}` already holds {word}",
         what=scene.what(text, part[1]),
         variable=text,
-        why=_(
-            "What is computed from {word} is mostly {word} again, and this is only the first result that JAX checks."
-        ).format(word=word),
-        fixes=[
-            scene.advice(
-                _("Find where `{name}` gets it: from what was read, or on a line before this one.").format(name=text)
-            )
-        ],
+        why=f"What is computed from {word} is mostly {word} again, and this is only the first result that JAX checks.",
+        fixes=[scene.advice(f"Find where `{text}` gets it: from what was read, or on a line before this one.")],
         link="https://docs.jax.dev/en/latest/debugging/flags.html",
     )
 
@@ -416,12 +384,12 @@ def _safe_root(scene: Scene, spot: Spot) -> Fix | None:
     if root is None or spot.source is None:
         return None
     name = spot.source.quote(root.func)
-    words = _(
+    words = (
         "`{name}` has no finite slope at 0: where its input is 0, give it another one, as in `{jnp}.where(ok, "
         "{name}({jnp}.where(ok, x, 1.0)), 0.0)` with `ok = x > 0`; to select the result alone does not help."
     )
     if called(root) == "norm":
-        words = _(
+        words = (
             "`{name}` has no finite slope where all of its input is 0: there, give it another one with `{jnp}.where` "
             "before the call; to select the result alone does not help."
         )
@@ -447,20 +415,20 @@ def no_backend(scene: Scene, found: re.Match[str]) -> Explanation | None:
     plain = len(given) == 1 and len(call.args) == 1 and not call.keywords
     return scene.explanation(
         "no_backend",
-        title=_("JAX finds no `{name}` here").format(name=found[1]),
-        what=_("This JAX finds: {names}.").format(names=(found[2] or found[3]).strip().replace("'", "")),
+        title=f"JAX finds no `{found[1]}` here",
+        what="This JAX finds: {names}.".format(names=(found[2] or found[3]).strip().replace("'", "")),
         variable=scene.quote(call),
-        why=_("A plain JAX computes on the CPU; accelerators need a plugin that fits them, and a driver."),
+        why="A plain JAX computes on the CPU; accelerators need a plugin that fits them, and a driver.",
         fixes=[
             scene.fix(
-                _("Take the devices that are there: its default comes first."),
+                "Take the devices that are there: its default comes first.",
                 Edit(scene.source.file, scene.source.start(given[0]), scene.source.end(given[0]), "")
                 if plain and called(call) in ("devices", "local_devices", "device_count", "local_device_count")
                 else None,
             ),
-            scene.advice(_("For a GPU of NVIDIA, install `jax[cuda13]` or `jax[cuda12]`, as its driver asks."))
+            scene.advice("For a GPU of NVIDIA, install `jax[cuda13]` or `jax[cuda12]`, as its driver asks.")
             if found[1] in ("gpu", "cuda")
-            else scene.advice(_("For a TPU, install `jax[tpu]` on a machine that has one."))
+            else scene.advice("For a TPU, install `jax[tpu]` on a machine that has one.")
             if found[1] == "tpu"
             else None,
         ],
@@ -477,15 +445,13 @@ def compiled_for_others(scene: Scene, found: re.Match[str]) -> Explanation | Non
         return None
     return scene.explanation(
         "compiled_for_other_types",
-        title=_("A compiled program was given an array of another type"),
-        what=_("`{name}` is {got}, and `{function}` was compiled for {wanted}.").format(
-            name=said[1], got=said[3], function=scene.quote(call.func), wanted=said[2]
-        ),
+        title="A compiled program was given an array of another type",
+        what=f"`{said[1]}` is {said[3]}, and `{scene.quote(call.func)}` was compiled for {said[2]}.",
         variable=said[1],
-        why=_("What `.compile()` returns is one program for one shape and dtype, and compiles no other."),
+        why="What `.compile()` returns is one program for one shape and dtype, and compiles no other.",
         fixes=[
-            scene.advice(_("Call the jitted function instead: it compiles again for other types.")),
-            scene.advice(_("Or compile one program for each type: `f.lower(x).compile()`.")),
+            scene.advice("Call the jitted function instead: it compiles again for other types."),
+            scene.advice("Or compile one program for each type: `f.lower(x).compile()`."),
         ],
         link="https://docs.jax.dev/en/latest/aot.html",
     )
@@ -510,13 +476,11 @@ def unwrapped_check(scene: Scene, found: re.Match[str]) -> Explanation | None:
         edits = scene.source.replace(statement, f"error, {target} = {checked}\n{indent}error.throw()")
     return scene.explanation(
         "check_not_wrapped",
-        title=_("A check that is never carried out"),
-        what=_("`{function}` has a `checkify.check` in it.").format(function=function),
+        title="A check that is never carried out",
+        what=f"`{function}` has a `checkify.check` in it.",
         variable=function,
-        why=_(
-            "A compiled program cannot raise: `checkify.checkify` makes the error a result, which is raised outside."
-        ),
-        fixes=[scene.fix(_("Wrap the function, and raise what it found."), edits, code="" if edits else checked)],
+        why="A compiled program cannot raise: `checkify.checkify` makes the error a result, which is raised outside.",
+        fixes=[scene.fix("Wrap the function, and raise what it found.", edits, code="" if edits else checked)],
         link="https://docs.jax.dev/en/latest/debugging/checkify_guide.html",
     )
 
@@ -559,7 +523,7 @@ def _without_donation(scene: Scene, declared: ast.Call) -> Fix | None:
         text = arguments[0]
     elif not arguments:
         text = scene.quote(declared.func)
-    return scene.fix(_("Do not donate: the result then has memory of its own."), scene.source.replace(declared, text))
+    return scene.fix("Do not donate: the result then has memory of its own.", scene.source.replace(declared, text))
 
 
 def _deletion(scene: Scene, name: str) -> ast.stmt | None:

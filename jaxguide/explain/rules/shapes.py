@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -55,20 +55,18 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
             return None
         fixes.append(
             scene.fix(
-                _("Use the function of `jax.numpy`, which broadcasts."),
+                "Use the function of `jax.numpy`, which broadcasts.",
                 scene.source.replace(
                     call.func, f"{scene.jnp}.{error_texts.JNP_OF_LAX.get(called(call), called(call))}"
                 ),
             )
         )
-        why = _("`{function}` does not broadcast: both shapes must be the same.").format(
-            function=scene.quote(call.func)
-        )
+        why = f"`{scene.quote(call.func)}` does not broadcast: both shapes must be the same."
         if not all(is_array(v) or isinstance(v, int | float | complex) for v in values):
             return scene.explanation(
                 "shapes_do_not_broadcast",
-                title=_("Shapes that do not fit"),
-                what=_("`{left}` and `{right}` differ in their numbers of axes.").format(left=texts[0], right=texts[1]),
+                title="Shapes that do not fit",
+                what=f"`{texts[0]}` and `{texts[1]}` differ in their numbers of axes.",
                 variable=texts[0],
                 why=why,
                 fixes=fixes,
@@ -80,14 +78,12 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
         if shapes is None:
             return None
         one, other = shapes
-        why = _("From the last axis backward, sizes must be the same or 1, and these are not.")
+        why = "From the last axis backward, sizes must be the same or 1, and these are not."
         fixes += _broadcast_fixes(scene, left, right, one, other)
     return scene.explanation(
         "shapes_do_not_broadcast",
-        title=_("Shapes that do not fit"),
-        what=_("`{left}` has shape {one}, `{right}` has shape {other}.").format(
-            left=texts[0], one=one, right=texts[1], other=other
-        ),
+        title="Shapes that do not fit",
+        what=f"`{texts[0]}` has shape {one}, `{texts[1]}` has shape {other}.",
         variable=texts[1] if isinstance(right, ast.Name) else texts[0],
         why=why,
         fixes=fixes,
@@ -124,19 +120,17 @@ def _in_library(scene: Scene, library: str, said: str) -> Explanation | None:
     texts = [f"`{scene.quote(node)}` {tuple(shape)}" for node, shape in shapes if shape is not None]
     return scene.explanation(
         "shapes_in_library",
-        title=_("Shapes that do not fit, in the code of {library}").format(library=library),
-        what=_("`{function}` is given arrays of these shapes: {shapes}.").format(
+        title=f"Shapes that do not fit, in the code of {library}",
+        what="`{function}` is given arrays of these shapes: {shapes}.".format(
             function=scene.quote(call.func), shapes=", ".join(texts)
         )
         if texts
         else "",
         variable=scene.quote(call.func),
-        why=_("It combines them, or what it makes of them, and JAX refuses: {said}.").format(said=said.rstrip(".")),
+        why="It combines them, or what it makes of them, and JAX refuses: {said}.".format(said=said.rstrip(".")),
         fixes=[
             _over_a_batch(scene, call),
-            scene.advice(
-                _("Compare them with the shapes that `{function}` expects.").format(function=scene.quote(call.func))
-            ),
+            scene.advice(f"Compare them with the shapes that `{scene.quote(call.func)}` expects."),
         ],
         link=_BROADCASTING,
     )
@@ -153,7 +147,7 @@ def _over_a_batch(scene: Scene, call: ast.Call) -> Fix | None:
     if call.keywords or not isinstance(size, int) or shape is None or len(shape) != 2 or shape[-1] != size:
         return None
     return scene.fix(
-        _("It takes one example: map it over the batch with `jax.vmap`."),
+        "It takes one example: map it over the batch with `jax.vmap`.",
         scene.source.replace(call.func, f"{scene.jax}.vmap({scene.quote(call.func)})"),
     )
 
@@ -165,11 +159,11 @@ def _broadcast_fixes(
     if len(one) == len(other) == 1:
         return [
             scene.fix(
-                _("If every pair is meant: put one along a new axis."),
+                "If every pair is meant: put one along a new axis.",
                 source.replace(left, f"{scene.atom(left)}[:, None]"),
             ),
             scene.fix(
-                _("If one is too long: cut it."),
+                "If one is too long: cut it.",
                 source.replace(left, f"{scene.atom(left)}[:{other[0]}]")
                 if one[0] > other[0]
                 else source.replace(right, f"{scene.atom(right)}[:{one[0]}]"),
@@ -180,14 +174,14 @@ def _broadcast_fixes(
         if len(small) == 1 and len(large) == 2 and small[0] == large[0]:
             fixes.append(
                 scene.fix(
-                    _("Line it up with the rows: give it a second axis of length 1."),
+                    "Line it up with the rows: give it a second axis of length 1.",
                     source.replace(node, f"{scene.atom(node)}[:, None]"),
                 )
             )
     if len(one) == len(other) == 2 and one[::-1] == other:
-        fixes.append(scene.fix(_("Swap the axes of one."), source.replace(right, f"{scene.atom(right)}.T")))
+        fixes.append(scene.fix("Swap the axes of one.", source.replace(right, f"{scene.atom(right)}.T")))
     if not fixes:
-        fixes.append(scene.advice(_("Bring one to the other's shape, where you know which axis is which.")))
+        fixes.append(scene.advice("Bring one to the other's shape, where you know which axis is which."))
     return fixes
 
 
@@ -210,37 +204,35 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if one and len(one) == 2 and other and one[0] == other[0 if len(other) == 1 else -2]:
         fixes.append(
             scene.fix(
-                _("Swap the axes of `{name}`.").format(name=texts[0]),
+                f"Swap the axes of `{texts[0]}`.",
                 scene.source.replace(left, f"{scene.atom(left)}.T"),
             )
         )
     if other and len(other) == 2 and one and one[-1] == other[1]:
         fixes.append(
             scene.fix(
-                _("Swap the axes of `{name}`.").format(name=texts[1]),
+                f"Swap the axes of `{texts[1]}`.",
                 scene.source.replace(right, f"{scene.atom(right)}.T"),
             )
         )
     if isinstance(scene.node, ast.BinOp) and one and other and len(other) == 2 and other[-1] == one[0]:
         swapped = f"{scene.atom(right)} @ {scene.atom(left)}"
-        fixes.append(scene.fix(_("Multiply in the other order."), scene.source.replace(scene.node, swapped)))
+        fixes.append(scene.fix("Multiply in the other order.", scene.source.replace(scene.node, swapped)))
     if isinstance(scene.node, ast.BinOp):
         one, other = (shape or computed_shape(scene, o) for shape, o in zip(shapes, operands, strict=True))
     if not fixes:
         fixes += _one_row(scene, scene.node)
-        fixes.append(scene.advice(_("Look at both shapes, and bring the axes that are to be summed to one length.")))
+        fixes.append(scene.advice("Look at both shapes, and bring the axes that are to be summed to one length."))
     return scene.explanation(
         "product_of_shapes",
-        title=_("A product of shapes that do not meet"),
-        what=_("`{left}` has shape {one}, `{right}` has shape {other}.").format(
-            left=texts[0], one=one, right=texts[1], other=other
-        )
+        title="A product of shapes that do not meet",
+        what=f"`{texts[0]}` has shape {one}, `{texts[1]}` has shape {other}."
         if one is not None and other is not None
-        else _("In `{text}`, the axes that are summed over have the lengths {one} and {other}.").format(
+        else "In `{text}`, the axes that are summed over have the lengths {one} and {other}.".format(
             text=scene.quote(scene.node), one=found[1].strip("(,)"), other=found[2].strip("(,)")
         ),
         variable=texts[0],
-        why=_("A matrix product sums over the last axis of the left and the last but one (or only) axis of the right."),
+        why="A matrix product sums over the last axis of the left and the last but one (or only) axis of the right.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.matmul.html",
     )
@@ -258,7 +250,7 @@ def _one_row(scene: Scene, node: ast.AST) -> list[Fix | None]:
     if len(fitting) != 1:
         return []
     name, shape = fitting[0]
-    words = _(
+    words = (
         "With one entry of `{name}`, of shape {entry}, the product fits: if `{name}` is a batch of {size}, write this "
         "for one entry, and map over the batch with `jax.vmap`."
     )
@@ -287,14 +279,14 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if len(numbers) == len(wanted) and others and size % others == 0:
             fixes.append(
                 scene.fix(
-                    _("Let JAX count one of the sizes: {number}.").format(number=size // others),
+                    f"Let JAX count one of the sizes: {size // others}.",
                     scene.source.replace(node, "-1"),
                 )
             )
     name = scene.quote(array)
     return scene.explanation(
         "reshape_size",
-        title=_("A reshape to another number of entries"),
+        title="A reshape to another number of entries",
         what=plural(
             "`{name}` has shape {shape}: {count} entry.",
             "`{name}` has shape {shape}: {count} entries.",
@@ -303,9 +295,9 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
             shape=found[1],
         ),
         variable=name,
-        why=_("Reshaping keeps every entry, and {shape} has room for another number of them.").format(shape=found[3]),
+        why=f"Reshaping keeps every entry, and {found[3]} has room for another number of them.",
         fixes=[*_repeated(scene, call, array, _shape(found[1]), wanted), *fixes[:2]]
-        or [scene.advice(_("Choose sizes whose product is {size}.").format(size=size))],
+        or [scene.advice(f"Choose sizes whose product is {size}.")],
         link=f"{error_texts.API}/jax.numpy.reshape.html",
     )
 
@@ -326,14 +318,14 @@ def _repeated(
         places = ", ".join([":"] * len(shape) + ["None"] * new)
         fixes.append(
             scene.fix(
-                _("If each entry is to be repeated along the new axes: broadcast, because `reshape` repeats nothing."),
+                "If each entry is to be repeated along the new axes: broadcast, because `reshape` repeats nothing.",
                 scene.source.replace(call, f"{scene.jnp}.broadcast_to({scene.atom(array)}[{places}], {text})"),
             )
         )
     if wanted[new:] == shape:
         fixes.append(
             scene.fix(
-                _("If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing."),
+                "If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing.",
                 scene.source.replace(call, f"{scene.jnp}.broadcast_to({scene.quote(array)}, {text})"),
             )
         )
@@ -364,7 +356,7 @@ def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None
     value = scene.spot.value(node)
     return scene.explanation(
         "axis_out_of_bounds",
-        title=_("An axis that is not there"),
+        title="An axis that is not there",
         what=scene.what(name, part[1]) if part is not None and whole else "",
         variable=name,
         why=plural(
@@ -375,7 +367,7 @@ def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None
         ),
         fixes=[
             scene.fix(
-                _("Take the last axis."),
+                "Take the last axis.",
                 scene.source.replace(node, "-1") if value is not MISSING and not isinstance(value, tuple) else None,
             )
         ],
@@ -394,13 +386,13 @@ def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(call.args[0])
     return scene.explanation(
         "concatenate_scalars",
-        title=_("Numbers, which have no axis to be joined along"),
-        what=_("`{text}` holds numbers of shape ().").format(text=text),
+        title="Numbers, which have no axis to be joined along",
+        what=f"`{text}` holds numbers of shape ().",
         variable=text,
-        why=_("`concatenate` joins along an axis that is there; `stack` makes a new one."),
+        why="`concatenate` joins along an axis that is there; `stack` makes a new one.",
         fixes=[
             scene.fix(
-                _("Stack them."),
+                "Stack them.",
                 scene.source.replace(call, f"{scene.jnp}.stack({scene.jnp}.asarray({text}))")
                 if not isinstance(call.args[0], ast.List | ast.Tuple)
                 else scene.source.replace(call, f"{scene.jnp}.array({text})"),
@@ -430,13 +422,11 @@ def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | Non
             new = f"{scene.quote(call.func)}([{', '.join(arrays)}], axis=1)"
     return scene.explanation(
         "concatenate_without_list",
-        title=_("`{name}` was given its arrays one by one, not in a list").format(name=called(call)),
-        what=_("`{name}` is given as an argument of its own, beside `{first}`.").format(
-            name=arrays[1], first=arrays[0]
-        ),
+        title=f"`{called(call)}` was given its arrays one by one, not in a list",
+        what=f"`{arrays[1]}` is given as an argument of its own, beside `{arrays[0]}`.",
         variable=arrays[1],
-        why=_("The first argument is the list of all arrays; what follows says how they are joined."),
-        fixes=[scene.fix(_("Put them into a list."), scene.source.replace(call, new))],
+        why="The first argument is the list of all arrays; what follows says how they are joined.",
+        fixes=[scene.fix("Put them into a list.", scene.source.replace(call, new))],
         link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
 
@@ -470,7 +460,7 @@ def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if axes and called(call) == "concatenate":
             fixes.append(
                 scene.fix(
-                    _("Join along the axis in which they differ."),
+                    "Join along the axis in which they differ.",
                     scene.source.insert_after(call.args[0], f", axis={axes[0]}")
                     if old is None
                     else scene.source.replace(old, str(axes[0])),
@@ -478,22 +468,22 @@ def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
         elif axes:
             new = f"{scene.jnp}.concatenate({scene.quote(call.args[0])}, axis={axes[0]})"
-            fixes.append(scene.fix(_("Join them along an axis that is there."), scene.source.replace(call, new)))
+            fixes.append(scene.fix("Join them along an axis that is there.", scene.source.replace(call, new)))
     if not fixes:
-        fixes.append(scene.fix(_("Look at the shapes first."), code=", ".join(f"{t}.shape" for t in texts)))
+        fixes.append(scene.fix("Look at the shapes first.", code=", ".join(f"{t}.shape" for t in texts)))
     return scene.explanation(
         "joined_shapes",
-        title=_("Arrays that cannot be joined"),
-        what=_("The shapes are {shapes}.").format(
+        title="Arrays that cannot be joined",
+        what="The shapes are {shapes}.".format(
             shapes=", ".join(f"`{t}` {s}" for t, s in zip(texts, shapes, strict=True))
         ),
         variable=texts[wrong],
-        why=_(
+        why=(
             "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
             "joined."
         )
         if called(call) == "concatenate"
-        else _("Stacked arrays all have the same shape."),
+        else "Stacked arrays all have the same shape.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
@@ -519,7 +509,7 @@ def _lacking_axis(scene: Scene, call: ast.Call, parts: list[ast.expr], shapes: l
         new = scene.source.replace(given, str(place)) if given is not None else None
         edits.append(new or scene.source.insert_after(call.args[0], f", axis={place}"))
     names = ", ".join(f"`{scene.quote(parts[i])}`" for i in low)
-    return scene.fix(_("Give {names} the axis that it lacks.").format(names=names), *edits)
+    return scene.fix(f"Give {names} the axis that it lacks.", *edits)
 
 
 def _with_axis(scene: Scene, node: ast.expr, axis: int, shape: tuple[int, ...]) -> str:
@@ -546,19 +536,19 @@ def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
     text = f"{scene.quote(call.func)}([{scene.jnp}.atleast_2d(part) for part in {name}])"
     return scene.explanation(
         "joined_shapes",
-        title=_("Arrays that cannot be joined"),
-        what=_("The shapes are {shapes}.").format(
+        title="Arrays that cannot be joined",
+        what="The shapes are {shapes}.".format(
             shapes=", ".join(f"`{name}[{i}]` {tuple(v.shape)}" for i, v in enumerate(value))
         ),
         variable=f"{name}[{wrong}]",
-        why=_(
+        why=(
             "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
             "joined."
         ),
         fixes=[
-            scene.fix(_("Make a row of every part that has one axis."), scene.source.replace(call, text))
+            scene.fix("Make a row of every part that has one axis.", scene.source.replace(call, text))
             if rows
-            else scene.advice(_("Give every part the same number of axes: `part[None]` adds one in front."))
+            else scene.advice("Give every part the same number of axes: `part[None]` adds one in front.")
         ],
         link=f"{error_texts.API}/jax.numpy.concatenate.html",
     )
@@ -570,19 +560,15 @@ def _stacked_name(scene: Scene, name: str, values: Sequence[Any]) -> Explanation
     wrong = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
     return scene.explanation(
         "joined_shapes",
-        title=_("Arrays that cannot be joined"),
-        what=_("`{name}[0]` has shape {one}, and `{name}[{i}]` has shape {other}.").format(
-            name=name, one=shapes[0], i=wrong, other=shapes[wrong]
-        ),
+        title="Arrays that cannot be joined",
+        what=f"`{name}[0]` has shape {shapes[0]}, and `{name}[{wrong}]` has shape {shapes[wrong]}.",
         variable=f"{name}[{wrong}]",
-        why=_("`stack` puts arrays side by side along a new axis, so all have the same shape."),
+        why="`stack` puts arrays side by side along a new axis, so all have the same shape.",
         fixes=[
             scene.advice(
-                _(
-                    "Bring all to one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths."
-                ).format(jnp=scene.jnp)
+                f"Bring all to one shape first: fill up the short ones with `{scene.jnp}.pad`, and keep the lengths."
             ),
-            scene.advice(_("Or join them along an axis that is there: `concatenate`.")),
+            scene.advice("Or join them along an axis that is there: `concatenate`."),
         ],
         link=f"{error_texts.API}/jax.numpy.stack.html",
     )
@@ -602,22 +588,22 @@ def ragged(scene: Scene, found: re.Match[str]) -> Explanation | None:
         longest = max(lengths)
         padded = f"[[*row, *[0] * ({longest} - len(row))] for row in {text}]"
         fixes.append(
-            scene.fix(_("Fill up the short rows, and keep the lengths beside."), scene.source.replace(rows, padded))
+            scene.fix("Fill up the short rows, and keep the lengths beside.", scene.source.replace(rows, padded))
         )
     fixes.append(
         scene.fix(
-            _("Keep a list of arrays: most of JAX takes lists as pytrees."),
+            "Keep a list of arrays: most of JAX takes lists as pytrees.",
             scene.source.replace(call, f"[{scene.jnp}.array(row) for row in {text}]"),
         )
     )
     return scene.explanation(
         "ragged_list",
-        title=_("Rows of different lengths"),
-        what=_("`{text}` has rows of {lengths} entries.").format(text=text, lengths=", ".join(map(str, lengths)))
+        title="Rows of different lengths",
+        what="`{text}` has rows of {lengths} entries.".format(text=text, lengths=", ".join(map(str, lengths)))
         if lengths
         else "",
         variable=text,
-        why=_("An array is a full block: every row has the same length."),
+        why="An array is a full block: every row has the same length.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.array.html",
     )

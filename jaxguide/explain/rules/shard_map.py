@@ -3,7 +3,7 @@
 import ast
 import re
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import sharding_texts
@@ -23,31 +23,27 @@ def specs_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     entries = plural("{count} entry", "{count} entries", specs)
     if side == "in":
-        what = _("`in_specs` has {entries}, and the call has {arguments}.").format(
+        what = "`in_specs` has {entries}, and the call has {arguments}.".format(
             entries=entries, arguments=plural("{count} argument", "{count} arguments", values)
         )
-        why = _("There is one entry of `in_specs` for each argument: how it is split over the devices.")
+        why = "There is one entry of `in_specs` for each argument: how it is split over the devices."
         names = [a.arg for a in parameters(place.function[1])] if place.function is not None else []
         if len(names) == specs > values:
-            missing = _(" and ").join(f"`{name}`" for name in names[values:])
-            advice = _("Give the call {missing} too.").format(missing=missing)
+            missing = " and ".join(f"`{name}`" for name in names[values:])
+            advice = f"Give the call {missing} too."
         elif specs > values:
-            advice = _("Give the call all arguments, or leave out the entries that are too many.")
+            advice = "Give the call all arguments, or leave out the entries that are too many."
         else:
-            advice = _("Give an entry for each argument: `{spec}()` for what every device gets whole.").format(
-                spec=spec_name(scene)
-            )
+            advice = f"Give an entry for each argument: `{spec_name(scene)}()` for what every device gets whole."
     else:
-        what = _("`out_specs` has {entries}, and the function returns {results}.").format(
+        what = "`out_specs` has {entries}, and the function returns {results}.".format(
             entries=entries, results=plural("{count} result", "{count} results", values)
         )
-        why = _("There is one entry of `out_specs` for each result: how the devices' parts are put together.")
-        advice = _("Give an entry for each result: `{spec}()` for what is the same on all devices.").format(
-            spec=spec_name(scene)
-        )
+        why = "There is one entry of `out_specs` for each result: how the devices' parts are put together."
+        advice = f"Give an entry for each result: `{spec_name(scene)}()` for what is the same on all devices."
     return scene.explanation(
         "shard_map_specs",
-        title=_("`{specs}` does not fit").format(specs=f"{side}_specs"),
+        title="`{specs}` does not fit".format(specs=f"{side}_specs"),
         what=what,
         variable=f"{side}_specs",
         why=why,
@@ -66,8 +62,8 @@ def specs_of_another_type(scene: Scene, found: re.Match[str]) -> Explanation | N
         return None
     fix: Fix | None = None
     if kind == "list" and other == "tuple":
-        what = _("`{specs}` is a list.").format(specs=f"{side}_specs")
-        advice = _("Give a tuple.")
+        what = "`{specs}` is a list.".format(specs=f"{side}_specs")
+        advice = "Give a tuple."
         if isinstance(given, ast.List) and given.elts and place.call is not None:
             count = len(place.call.args) if side == "in" else None
             if count in (None, len(given.elts)):
@@ -75,18 +71,18 @@ def specs_of_another_type(scene: Scene, found: re.Match[str]) -> Explanation | N
                 new = f"({text},)" if len(given.elts) == 1 else f"({text})"
                 fix = scene.fix(advice, place.source.replace(given, new))
     elif kind in ("tuple", "list") and side == "out" and "Tracer" in other:
-        what = _("`out_specs` is a {kind}, and the function returns a single array.").format(kind=kind)
-        advice = _("Give one spec alone, or return as many arrays as there are specs.")
+        what = f"`out_specs` is a {kind}, and the function returns a single array."
+        advice = "Give one spec alone, or return as many arrays as there are specs."
         if isinstance(given, ast.Tuple | ast.List) and len(given.elts) == 1:
-            fix = scene.fix(_("Give the spec alone."), place.source.replace(given, place.source.quote(given.elts[0])))
+            fix = scene.fix("Give the spec alone.", place.source.replace(given, place.source.quote(given.elts[0])))
     else:
         return None
     return scene.explanation(
         "shard_map_specs",
-        title=_("`{specs}` does not fit").format(specs=f"{side}_specs"),
+        title="`{specs}` does not fit".format(specs=f"{side}_specs"),
         what=what,
         variable=f"{side}_specs",
-        why=_("`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result."),
+        why="`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
         fixes=[fix or scene.advice(advice)],
         link=sharding_texts.GUIDE,
     )
@@ -111,15 +107,15 @@ def specs_with_other_keys(scene: Scene, found: re.Match[str]) -> Explanation | N
         return None
     lacks = [key for key in own if key not in keys]
     more = [key for key in keys if key not in own]
-    said = [_("no spec for {keys}").format(keys=_listed(lacks))] if lacks else []
-    said += [_("a spec for {keys}, which is not there").format(keys=_listed(more))] if more else []
+    said = [f"no spec for {_listed(lacks)}"] if lacks else []
+    said += [f"a spec for {_listed(more)}, which is not there"] if more else []
     return scene.explanation(
         "shard_map_specs",
-        title=_("`{specs}` does not fit").format(specs=f"{side}_specs"),
-        what=_("For `{name}`, `in_specs` has {said}.").format(name=scene.quote(given), said=_(" and ").join(said)),
+        title="`{specs}` does not fit".format(specs=f"{side}_specs"),
+        what="For `{name}`, `in_specs` has {said}.".format(name=scene.quote(given), said=" and ".join(said)),
         variable=f"{side}_specs",
-        why=_("An entry of `in_specs` is one spec for the whole argument, or has the argument's own keys and parts."),
-        fixes=[scene.advice(_("Give the specs the keys of the argument, or one spec for all of it."))],
+        why="An entry of `in_specs` is one spec for the whole argument, or has the argument's own keys and parts.",
+        fixes=[scene.advice("Give the specs the keys of the argument, or one spec for all of it.")],
         link=sharding_texts.GUIDE,
     )
 
@@ -152,16 +148,16 @@ def specs_of_strings(scene: Scene, found: re.Match[str]) -> Explanation | None:
     spec = spec_name(scene)
     if kind == "str" and isinstance(given, ast.Constant):
         fix = scene.fix(
-            _("Put the name into a `PartitionSpec`."),
+            "Put the name into a `PartitionSpec`.",
             place.source.replace(given, f"{spec}({place.source.quote(given)})"),
         )
     return scene.explanation(
         "shard_map_specs",
-        title=_("A spec that is not a `PartitionSpec`"),
-        what=_("`{specs}` is {text}, of type {kind}.").format(specs=f"{side}_specs{path}", text=text, kind=kind),
+        title="A spec that is not a `PartitionSpec`",
+        what="`{specs}` is {text}, of type {kind}.".format(specs=f"{side}_specs{path}", text=text, kind=kind),
         variable=f"{side}_specs",
-        why=_("A `PartitionSpec` has an entry for each axis of an array: the mesh axis that splits it, or None."),
-        fixes=[fix or scene.advice(_("Give a `PartitionSpec`, such as `{spec}()`.").format(spec=spec))],
+        why="A `PartitionSpec` has an entry for each axis of an array: the mesh axis that splits it, or None.",
+        fixes=[fix or scene.advice(f"Give a `PartitionSpec`, such as `{spec}()`.")],
         link=sharding_texts.GUIDE,
     )
 
@@ -175,21 +171,19 @@ def spec_of_another_mesh(scene: Scene, found: re.Match[str]) -> Explanation | No
         return None
     specs = place.specs(side)
     edits = _renamed(place, [specs], name, axes[0]) if len(axes) == 1 else []
-    sentence = _("Write the name of the mesh's axis.")
+    sentence = "Write the name of the mesh's axis."
     return scene.explanation(
         "spec_names_no_axis",
-        title=_("A spec names an axis that the mesh does not have"),
-        what=_("`{specs}` has the axis `{name}`; the mesh has {axes}.").format(
+        title="A spec names an axis that the mesh does not have",
+        what="`{specs}` has the axis `{name}`; the mesh has {axes}.".format(
             specs=f"{side}_specs", name=name, axes=_listed(axes)
         ),
         variable=name,
-        why=_(
-            "A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them."
-        ),
+        why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
         fixes=[
             scene.fix(sentence, *edits)
             if edits
-            else scene.advice(_("Write one of the names of the mesh, or give the mesh this one."))
+            else scene.advice("Write one of the names of the mesh, or give the mesh this one.")
         ],
         link=sharding_texts.GUIDE,
     )
@@ -246,15 +240,11 @@ def _argument_too_flat(
         elif specs is not None and not isinstance(specs, ast.Tuple | ast.List) and not spec_path:
             each = [whole if i == index else place.source.quote(specs) for i in range(len(place.call.args))]
             edit = place.source.replace(specs, f"({', '.join(each)}{',' if len(each) == 1 else ''})")
-    sentence = _("Give it whole to every device: `{spec}`.").format(spec=whole)
+    sentence = f"Give it whole to every device: `{whole}`."
     if rank:
-        sentence = _("Give it a spec with at most {count}.").format(
-            count=plural("{count} entry", "{count} entries", rank)
-        )
+        sentence = "Give it a spec with at most {count}.".format(count=plural("{count} entry", "{count} entries", rank))
     elif inner:
-        sentence = _("Give `{name}` a spec of its own, `{spec}`: every device then gets it whole.").format(
-            name=text, spec=whole
-        )
+        sentence = f"Give `{text}` a spec of its own, `{whole}`: every device then gets it whole."
     return _too_long(scene, text, spec, length, array, rank, [scene.fix(sentence, edit) or scene.advice(sentence)])
 
 
@@ -278,21 +268,20 @@ def _result_too_flat(
     if result is not None and source is not None and not path:
         text = source.quote(result)
         if rank == 0 and length == 1 and len(name) == 1:
-            sentence = _("Keep every device's own value: give it an axis, along which they are put together.")
+            sentence = "Keep every device's own value: give it an axis, along which they are put together."
             shaped = f"{source.atom(result)}[None]"
             fixes.append(scene.fix(sentence, source.replace(result, shaped)))
             if specs is not None and not isinstance(specs, ast.Tuple | ast.List | ast.Dict) and not spec_path:
-                sentence = _("Or sum them: the sum is the same on all devices.")
+                sentence = "Or sum them: the sum is the same on all devices."
                 summed = source.replace(result, f'{scene.lax}.psum({text}, "{name[0]}")')
                 fixes.append(scene.fix(sentence, summed, place.source.replace(specs, f"{spec_name(scene)}()")))
     if not any(fixes):
         fixes.append(
             scene.advice(
-                _(
-                    "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{spec}`."
-                ).format(spec=f"{spec_name(scene)}()")
+                "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say "
+                "`{spec}`.".format(spec=f"{spec_name(scene)}()")
                 if rank == 0
-                else _("Give it a spec with at most {count}.").format(
+                else "Give it a spec with at most {count}.".format(
                     count=plural("{count} entry", "{count} entries", rank)
                 )
             )
@@ -316,8 +305,8 @@ def _too_long(
 ) -> Explanation | None:
     return scene.explanation(
         "spec_too_long",
-        title=_("A spec splits an axis that an array does not have"),
-        what=_("`{name}` is {array}, with {axes}, and its spec `{spec}` has {entries}.").format(
+        title="A spec splits an axis that an array does not have",
+        what="`{name}` is {array}, with {axes}, and its spec `{spec}` has {entries}.".format(
             name=text,
             array=array,
             axes=plural("{count} axis", "{count} axes", rank),
@@ -325,7 +314,7 @@ def _too_long(
             entries=plural("{count} entry", "{count} entries", length),
         ),
         variable=text,
-        why=_("Each entry of a spec says how one axis of the array is split over the devices."),
+        why="Each entry of a spec says how one axis of the array is split over the devices.",
         fixes=fixes,
         link=sharding_texts.GUIDE,
     )
@@ -343,23 +332,18 @@ def argument_not_divisible(scene: Scene, found: re.Match[str]) -> Explanation | 
     axes = re.findall(r"'(\w+)'", said[9])
     return scene.explanation(
         "not_divisible",
-        title=_("An axis that cannot be split evenly over the devices"),
-        what=_("`{name}` is {array}: axis {axis} has {size} entries, for {parts} devices along {axes}.").format(
-            name=text, array=array, axis=axis, size=size, parts=parts, axes=_listed(axes)
-        ),
+        title="An axis that cannot be split evenly over the devices",
+        what=f"`{text}` is {array}: axis {axis} has {size} entries, for {parts} devices along {_listed(axes)}.",
         variable=text,
-        why=_("Every device gets a part of the same size, and {parts} does not divide {size}.").format(
-            parts=parts, size=size
-        ),
+        why=f"Every device gets a part of the same size, and {parts} does not divide {size}.",
         fixes=[
             scene.advice(
-                _("Pad the axis to {more} entries and leave the padding out of sums, or use {fewer} of them.").format(
-                    more=-(-size // parts) * parts, fewer=size // parts * parts
-                )
+                f"Pad the axis to {-(-size // parts) * parts} entries and leave the padding out of sums, or use "
+                f"{size // parts * parts} of them."
                 if size > parts
-                else _("Pad the axis to {more} entries and leave the padding out of sums.").format(more=parts)
+                else f"Pad the axis to {parts} entries and leave the padding out of sums."
             ),
-            scene.advice(_("Or use a mesh whose size divides {size}.").format(size=size)),
+            scene.advice(f"Or use a mesh whose size divides {size}."),
         ],
         link=sharding_texts.GUIDE,
     )
@@ -385,45 +369,40 @@ def not_replicated(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if called(result) in ("mean", "sum", "max", "min"):
             reduction = {"mean": "pmean", "sum": "psum", "max": "pmax", "min": "pmin"}[called(result)]
             words = {
-                "pmean": _("The mean over all devices: `{function}`."),
-                "psum": _("The sum over all devices: `{function}`."),
-                "pmax": _("The largest on any device: `{function}`."),
-                "pmin": _("The smallest on any device: `{function}`."),
+                "pmean": "The mean over all devices: `{function}`.",
+                "psum": "The sum over all devices: `{function}`.",
+                "pmax": "The largest on any device: `{function}`.",
+                "pmin": "The smallest on any device: `{function}`.",
             }[reduction]
             new = f"{scene.lax}.{reduction}({text}, {axis_text})"
             fixes.append(scene.fix(words.format(function=f"lax.{reduction}"), source.replace(result, new)))
         elif called(result) == "all_gather":
             last = place.made.keywords[-1].value if place.made.keywords else None
-            sentence = _("What is gathered is the same on all devices, which JAX does not prove: switch the check off.")
+            sentence = "What is gathered is the same on all devices, which JAX does not prove: switch the check off."
             edit = place.source.insert_after(last, ", check_vma=False") if last is not None else None
             fixes.append(scene.fix(sentence, edit) if edit is not None else None)
     if not any(fixes):
         fixes.append(
             scene.advice(
-                _("If one value is meant, combine the devices' values: `lax.psum` or `lax.pmean` over {axes}.").format(
-                    axes=_listed(axes)
-                )
+                f"If one value is meant, combine the devices' values: `lax.psum` or `lax.pmean` over {_listed(axes)}."
             )
         )
     fixes.append(
         scene.advice(
-            _(
-                "If every device's own part is meant, name {axes} in `out_specs`: the parts are then put together."
-            ).format(axes=_listed(axes))
+            f"If every device's own part is meant, name {_listed(axes)} in `out_specs`: the parts are then put "
+            "together."
         )
     )
     return scene.explanation(
         "not_replicated",
-        title=_("`out_specs` promises one value for all devices"),
-        what=_("`{spec}` leaves out {axes}, and JAX cannot prove that `{name}` is the same along it.").format(
-            spec=spec, axes=_listed(axes), name=text
-        )
+        title="`out_specs` promises one value for all devices",
+        what=f"`{spec}` leaves out {_listed(axes)}, and JAX cannot prove that `{text}` is the same along it."
         if text is not None and single
-        else _(
+        else (
             "`{specs}` is `{spec}`, which leaves out {axes}; JAX cannot prove that all results are the same along it."
         ).format(specs=f"out_specs{path}", spec=spec, axes=_listed(axes)),
         variable=text if text is not None and single else "out_specs",
-        why=_(
+        why=(
             "Where a spec leaves an axis out, JAX takes one device's value for all, so it asks for proof "
             "that they agree."
         ),
@@ -440,10 +419,10 @@ def no_mesh(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "shard_map_without_mesh",
-        title=_("`jax.shard_map` without a mesh"),
-        what=_("`{made}` names no mesh, and none is set.").format(made=place.source.quote(place.made)),
+        title="`jax.shard_map` without a mesh",
+        what=f"`{place.source.quote(place.made)}` names no mesh, and none is set.",
         variable="mesh",
-        why=_("The specs name axes of a mesh of devices: that of `mesh=`, or that of `jax.set_mesh`."),
-        fixes=[scene.advice(_("Give `mesh=`, or call the function inside `with jax.set_mesh(mesh):`."))],
+        why="The specs name axes of a mesh of devices: that of `mesh=`, or that of `jax.set_mesh`.",
+        fixes=[scene.advice("Give `mesh=`, or call the function inside `with jax.set_mesh(mesh):`.")],
         link=sharding_texts.GUIDE,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts, sharding_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -30,20 +30,18 @@ def too_many_entries_for_pmap(scene: Scene, found: re.Match[str]) -> Explanation
             text = scene.quote(node)
             return scene.explanation(
                 "pmap_axis",
-                title=_("`jax.pmap` was given more entries than there are devices"),
-                what=_("`{name}` has shape {shape}, and there are {count}.").format(
+                title="`jax.pmap` was given more entries than there are devices",
+                what="`{name}` has shape {shape}, and there are {count}.".format(
                     name=text, shape=tuple(shape), count=plural("{count} device", "{count} devices", count)
                 ),
                 variable=text,
-                why=_("`jax.pmap` takes one entry along the first axis of every array for each device."),
+                why="`jax.pmap` takes one entry along the first axis of every array for each device.",
                 fixes=[
                     _several_for_each_device(scene, place, place.call, shape[0], count) if count > 1 else None,
                     _on_one_device(scene, place, place.call, shape[0]),
                     scene.advice(
-                        _(
-                            "Or use `jax.shard_map`, which cuts an axis into as many parts as there are devices: its "
-                            "function gets a part, not one entry."
-                        )
+                        "Or use `jax.shard_map`, which cuts an axis into as many parts as there are devices: its "
+                        "function gets a part, not one entry."
                     ),
                 ],
                 link=f"{error_texts.API}/jax.pmap.html",
@@ -55,12 +53,12 @@ def _several_for_each_device(scene: Scene, place: Mapped, call: ast.Call, size: 
     """Return the fix that gives each device a batch, and maps the function over it."""
     function = argument_of(place.made, 0, "fun")
     each = size // count
-    sentence = _(
-        "Give each device {each} entries, with `jax.vmap` inside if the function takes one entry: the result's first "
-        "axes are {count} and {each}."
-    ).format(each=each, count=count)
+    sentence = (
+        f"Give each device {each} entries, with `jax.vmap` inside if the function takes one entry: the result's first "
+        f"axes are {count} and {each}."
+    )
     if place.option("axis_name") is not None:
-        words = _("{advice} `jax.lax.psum` and the like go over the devices alone, not over the entries of each.")
+        words = "{advice} `jax.lax.psum` and the like go over the devices alone, not over the entries of each."
         return scene.advice(words.format(advice=sentence))
     if function is None or any(_leading(scene, node) != size for node in call.args):
         return scene.advice(sentence)
@@ -79,7 +77,7 @@ def _on_one_device(scene: Scene, place: Mapped, call: ast.Call, size: int) -> Fi
     if any(_leading(scene, node) != size for node in call.args):
         return None
     return scene.fix(
-        _("Or compute all {size} on one device, for a result with {size} entries.").format(size=size),
+        f"Or compute all {size} on one device, for a result with {size} entries.",
         place.source.replace(place.made.func, f"{scene.jax}.vmap"),
     )
 
@@ -100,31 +98,23 @@ def not_divisible(scene: Scene, found: re.Match[str]) -> Explanation | None:
     name, what = _which(scene, lambda value: np.shape(value) == tuple(map(int, re.findall(r"\d+", shape))))
     if name is None and what is None:
         return None
-    said = _("{what} has shape {shape}: axis {axis} has {size} entries, for {parts} parts.").format(
-        what=what, shape=shape, axis=axis, size=size, parts=parts
-    )
+    said = f"{what} has shape {shape}: axis {axis} has {size} entries, for {parts} parts."
     fixes = [
         scene.advice(
-            _("Pad the axis to {more} entries, or keep {fewer} of them.").format(
-                more=-(-size // parts) * parts, fewer=size // parts * parts
-            )
+            f"Pad the axis to {-(-size // parts) * parts} entries, or keep {size // parts * parts} of them."
             if size > parts
-            else _("Pad the axis to {more} entries.").format(more=parts)
+            else f"Pad the axis to {parts} entries."
         ),
         scene.advice(
-            _("Or leave that axis whole: an entry None in the spec, or `{spec}()` for the whole array.").format(
-                spec=spec_name(scene)
-            )
+            f"Or leave that axis whole: an entry None in the spec, or `{spec_name(scene)}()` for the whole array."
         ),
     ]
     return scene.explanation(
         "not_divisible",
-        title=_("An axis that cannot be split evenly over the devices"),
+        title="An axis that cannot be split evenly over the devices",
         what=said,
         variable=name,
-        why=_("Every device gets a part of the same size, and {parts} does not divide {size}.").format(
-            parts=parts, size=size
-        ),
+        why=f"Every device gets a part of the same size, and {parts} does not divide {size}.",
         fixes=fixes,
         link=sharding_texts.PARALLEL,
     )
@@ -144,19 +134,17 @@ def sharding_too_long(scene: Scene, found: re.Match[str]) -> Explanation | None:
     whole = f"{spec_name(scene)}()"
     return scene.explanation(
         "spec_too_long",
-        title=_("A spec splits an axis that an array does not have"),
-        what=_("{what} has {axes}, and its spec `{spec}` is for at least {least}.").format(
+        title="A spec splits an axis that an array does not have",
+        what="{what} has {axes}, and its spec `{spec}` is for at least {least}.".format(
             what=what, axes=plural("{count} axis", "{count} axes", rank), spec=spec, least=least
         ),
         variable=name,
-        why=_("Each entry of a spec says how one axis of the array is split over the devices."),
+        why="Each entry of a spec says how one axis of the array is split over the devices.",
         fixes=[
-            scene.advice(
-                _("Give it a sharding of its own, with `{spec}`: every device gets it whole.").format(spec=whole)
-            )
+            scene.advice(f"Give it a sharding of its own, with `{whole}`: every device gets it whole.")
             if rank == 0
             else scene.advice(
-                _("Give it a spec with at most {count}.").format(count=plural("{count} entry", "{count} entries", rank))
+                "Give it a spec with at most {count}.".format(count=plural("{count} entry", "{count} entries", rank))
             )
         ],
         link=sharding_texts.PARALLEL,
@@ -172,15 +160,15 @@ def explicit_sharding_too_long(scene: Scene, found: re.Match[str]) -> Explanatio
         return None
     return scene.explanation(
         "spec_too_long",
-        title=_("A spec splits an axis that an array does not have"),
-        what=_("{what} has {axes}, and its spec `{spec}` is for {count}.").format(
+        title="A spec splits an axis that an array does not have",
+        what="{what} has {axes}, and its spec `{spec}` is for {count}.".format(
             what=what, axes=plural("{count} axis", "{count} axes", rank), spec=found[3], count=found[1]
         ),
         variable=name,
-        why=_("Each entry of a spec says how one axis of the array is split over the devices."),
+        why="Each entry of a spec says how one axis of the array is split over the devices.",
         fixes=[
             scene.advice(
-                _("Give it a spec with at most {count}.").format(count=plural("{count} entry", "{count} entries", rank))
+                "Give it a spec with at most {count}.".format(count=plural("{count} entry", "{count} entries", rank))
             )
         ],
         link=sharding_texts.PARALLEL,
@@ -196,14 +184,14 @@ def _which(scene: Scene, fits: Any) -> tuple[str | None, str | None]:
     if said is not None and said[1] == "pjit outputs":
         path = (said[2] or "").removeprefix("result")
         text = f"{scene.quote(call.func)}(...){path}"
-        return text, _("The result `{name}`").format(name=text)
+        return text, f"The result `{text}`"
     if said is not None and said[1] == "pjit arguments" and said[2]:
-        return said[2], _("The argument `{name}`").format(name=said[2])
+        return said[2], f"The argument `{said[2]}`"
     device_put = called(call) == "device_put"
     if said is None and not device_put:  # 0.10 does not say which
         if call is not scene.node:
             return None, None
-        return None, _("An argument or a result of `{function}`").format(function=scene.quote(call.func))
+        return None, f"An argument or a result of `{scene.quote(call.func)}`"
     arguments = call.args[:1] if device_put else [*call.args, *(k.value for k in call.keywords)]
     held: list[str] = []
     for node in arguments:
@@ -245,23 +233,21 @@ def _pmapped(scene: Scene, parts: int | None, size: int | None) -> Explanation |
         broken = {leaf[0] for leaf in wrong}
         index, name, shape = wrong[0]
         axes = ", ".join("None" if i in broken else "0" for i in arguments)
-        sentence = _("Hand `{name}` whole to every device.").format(name=scene.quote(place.call.args[index]))
+        sentence = f"Hand `{scene.quote(place.call.args[index])}` whole to every device."
         last = place.made.args[-1] if called(place.made) == "pmap" and place.made.args else None
         fix: Fix | None = None
         if last is not None and len(broken) < len(place.call.args):
             fix = scene.fix(sentence, place.source.insert_after(last, f", in_axes=({axes})"))
-        what = _("`{name}` has shape {shape}, and {count} devices take part.").format(
-            name=name, shape=shape, count=wanted
-        )
+        what = f"`{name}` has shape {shape}, and {wanted} devices take part."
         return scene.explanation(
             "pmap_axis",
-            title=_("`jax.pmap` maps over an axis of devices that is not there"),
+            title="`jax.pmap` maps over an axis of devices that is not there",
             what=what,
             variable=name,
-            why=_("`jax.pmap` takes one entry along the first axis of every array for each device."),
+            why="`jax.pmap` takes one entry along the first axis of every array for each device.",
             fixes=[
                 fix or scene.advice(sentence),
-                scene.advice(_("Or repeat it for each device, along a new first axis.")),
+                scene.advice("Or repeat it for each device, along a new first axis."),
             ],
             link=f"{error_texts.API}/jax.pmap.html",
         )
@@ -270,23 +256,19 @@ def _pmapped(scene: Scene, parts: int | None, size: int | None) -> Explanation |
     name = leaves[0][1]
     return scene.explanation(
         "pmap_axis",
-        title=_("`jax.pmap` has more entries than devices"),
-        what=_("`{name}` has {size} entries along its first axis, and there are {count}.").format(
+        title="`jax.pmap` has more entries than devices",
+        what="`{name}` has {size} entries along its first axis, and there are {count}.".format(
             name=name, size=size, count=plural("{count} device", "{count} devices", count)
         ),
         variable=name,
-        why=_("`jax.pmap` gives one entry to each device."),
+        why="`jax.pmap` gives one entry to each device.",
         fixes=[
             scene.advice(
-                _("Give each device several: shape ({count}, {each}, ...), and `jax.vmap` inside.").format(
-                    count=count, each=size // count
-                )
+                f"Give each device several: shape ({count}, {size // count}, ...), and `jax.vmap` inside."
                 if size % count == 0
-                else _("Pad it to a multiple of {count}, give each device several, and use `jax.vmap` inside.").format(
-                    count=count
-                )
+                else f"Pad it to a multiple of {count}, give each device several, and use `jax.vmap` inside."
             ),
-            scene.advice(_("With `jax.jit` and `jax.shard_map`, one device may hold several entries.")),
+            scene.advice("With `jax.jit` and `jax.shard_map`, one device may hold several entries."),
         ],
         link=f"{error_texts.API}/jax.pmap.html",
     )
@@ -312,21 +294,19 @@ def sharding_names_no_axis(scene: Scene, found: re.Match[str]) -> Explanation | 
     if not axes:
         return None
     constants = [n for n in ast.walk(scene.node) if isinstance(n, ast.Constant) and n.value == name]
-    sentence = _("Write the name of the mesh's axis.")
+    sentence = "Write the name of the mesh's axis."
     fix = None
     if len(axes) == 1 and len(constants) == 1:
         fix = scene.fix(sentence, scene.source.replace(constants[0], f'"{axes[0]}"'))
     return scene.explanation(
         "spec_names_no_axis",
-        title=_("A spec names an axis that the mesh does not have"),
-        what=_("The spec has the axis `{name}`; the mesh has {axes}.").format(
+        title="A spec names an axis that the mesh does not have",
+        what="The spec has the axis `{name}`; the mesh has {axes}.".format(
             name=name, axes=", ".join(f"`{axis}`" for axis in axes)
         ),
         variable=name,
-        why=_(
-            "A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them."
-        ),
-        fixes=[fix or scene.advice(_("Write one of the names of the mesh, or give the mesh this one."))],
+        why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
+        fixes=[fix or scene.advice("Write one of the names of the mesh, or give the mesh this one.")],
         link=sharding_texts.PARALLEL,
     )
 
@@ -337,15 +317,15 @@ def shardings_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
     shardings, values = int(found[1]), int(found[2])
     return scene.explanation(
         "in_shardings",
-        title=_("`in_shardings` does not fit the arguments"),
-        what=_("`in_shardings` has {entries}, and the call has {arguments}.").format(
+        title="`in_shardings` does not fit the arguments",
+        what="`in_shardings` has {entries}, and the call has {arguments}.".format(
             entries=plural("{count} entry", "{count} entries", shardings),
             arguments=plural("{count} positional argument", "{count} positional arguments", values),
         ),
         variable="in_shardings",
-        why=_("There is one entry for each positional argument; one sharding alone is for all of them."),
+        why="There is one entry for each positional argument; one sharding alone is for all of them.",
         fixes=[
-            scene.advice(_("Give one entry for each argument; None leaves an argument's sharding as it comes.")),
+            scene.advice("Give one entry for each argument; None leaves an argument's sharding as it comes."),
         ],
         link=f"{error_texts.API}/jax.jit.html",
     )
@@ -368,20 +348,16 @@ def sharding_differs(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if spec is not None and f"P({', '.join(map(repr, spec))})" == specs[1]:
             held.append(scene.quote(node))
     text = held[0] if len(held) == 1 else None
-    subject = f"`{text}`" if text is not None else _("An argument")
+    subject = f"`{text}`" if text is not None else "An argument"
     return scene.explanation(
         "sharding_differs",
-        title=_("An argument is not laid out as `in_shardings` says"),
-        what=_("{subject} is laid out by `{own}`, and `in_shardings` says `{wanted}`.").format(
-            subject=subject, own=specs[1], wanted=specs[0]
-        ),
+        title="An argument is not laid out as `in_shardings` says",
+        what=f"{subject} is laid out by `{specs[1]}`, and `in_shardings` says `{specs[0]}`.",
         variable=text,
-        why=_(
-            "`jax.jit` moves no array that was put somewhere on purpose: that would be slow, and nobody would see why."
-        ),
+        why="`jax.jit` moves no array that was put somewhere on purpose: that would be slow, and nobody would see why.",
         fixes=[
-            scene.advice(_("Move it first, with `jax.device_put` and the sharding that is asked for.")),
-            scene.advice(_("Or leave `in_shardings` out: `jax.jit` then takes the arguments as they lie.")),
+            scene.advice("Move it first, with `jax.device_put` and the sharding that is asked for."),
+            scene.advice("Or leave `in_shardings` out: `jax.jit` then takes the arguments as they lie."),
         ],
         link=sharding_texts.PARALLEL,
     )
@@ -404,23 +380,19 @@ def devices_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
         value, moved = scene.spot.value(target[1]), scene.spot.value(mover[1])
         if is_array(value) and is_array(moved) and _fits(value, moved):
             new = f"{scene.jax}.device_put({scene.quote(mover[1])}, {scene.atom(target[1])}.sharding)"
-            sentence = _("Move one to where the other is: `{name}`.").format(name=mover[0])
+            sentence = f"Move one to where the other is: `{mover[0]}`."
             fix = scene.fix(sentence, scene.source.replace(mover[1], new))
     subject = scene.quote(call) if call is not None else scene.quote(scene.node)
     return scene.explanation(
         "devices_differ",
-        title=_("Arrays on different devices"),
-        what=_("`{first}` is on the devices {one}, and `{last}` on the devices {other}.").format(
-            first=first[0], one=devices[0], last=last[0], other=devices[1]
-        ),
+        title="Arrays on different devices",
+        what=f"`{first[0]}` is on the devices {devices[0]}, and `{last[0]}` on the devices {devices[1]}.",
         variable=mover[0],
-        why=_("One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose."),
+        why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
         fixes=[
             fix
             or scene.advice(
-                _("Move `{name}` with `jax.device_put` to the devices of `{other}`, before `{call}`.").format(
-                    name=mover[0], other=target[0], call=subject
-                )
+                f"Move `{mover[0]}` with `jax.device_put` to the devices of `{target[0]}`, before `{subject}`."
             )
         ],
         link=f"{error_texts.API}/jax.device_put.html",
@@ -490,18 +462,14 @@ def meshes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "meshes_differ",
-        title=_("Arrays of different meshes"),
-        what=_("The mesh that is set has the axes {one}, and an array here lies on a mesh with {other}.").format(
-            one=meshes[0], other=meshes[1]
-        )
+        title="Arrays of different meshes",
+        what=f"The mesh that is set has the axes {meshes[0]}, and an array here lies on a mesh with {meshes[1]}."
         if context
-        else _("One array lies on a mesh with the axes {one}, another on a mesh with {other}.").format(
-            one=meshes[0], other=meshes[1]
-        ),
-        why=_("With explicit axes, the mesh is part of an array's type, and one computation works on one mesh."),
+        else f"One array lies on a mesh with the axes {meshes[0]}, another on a mesh with {meshes[1]}.",
+        why="With explicit axes, the mesh is part of an array's type, and one computation works on one mesh.",
         fixes=[
-            scene.advice(_("Make the mesh once, and use it for all arrays and in `jax.set_mesh`.")),
-            scene.advice(_("Or move the array to the other mesh with `jax.device_put`.")),
+            scene.advice("Make the mesh once, and use it for all arrays and in `jax.set_mesh`."),
+            scene.advice("Or move the array to the other mesh with `jax.device_put`."),
         ],
         link=sharding_texts.EXPLICIT,
     )
@@ -521,24 +489,24 @@ def mesh_of_another_rank(scene: Scene, found: re.Match[str]) -> Explanation | No
     made = called(call) == "make_mesh"
     fix: Fix | None = None
     if not made and rank == 0 and names == 1 and call.args:
-        sentence = _("Give a list of devices, also of a single one.")
+        sentence = "Give a list of devices, also of a single one."
         fix = scene.fix(sentence, scene.source.replace(call.args[0], f"[{scene.quote(call.args[0])}]"))
     return scene.explanation(
         "mesh_names",
-        title=_("A mesh needs a name for each of its axes"),
-        what=_("The devices have {axes}, and there are {names}.").format(
+        title="A mesh needs a name for each of its axes",
+        what="The devices have {axes}, and there are {names}.".format(
             axes=plural("{count} axis", "{count} axes", rank), names=plural("{count} name", "{count} names", names)
         ),
         variable=None,
-        why=_("A mesh is an array of devices, whose axes have names."),
+        why="A mesh is an array of devices, whose axes have names.",
         fixes=[
             fix,
             None
             if fix is not None
             else scene.advice(
-                _("Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.")
+                "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it."
                 if not made
-                else _("Give one name for each size.")
+                else "Give one name for each size."
             ),
         ],
         link=f"{error_texts.API}/jax.make_mesh.html",
@@ -550,15 +518,15 @@ def mesh_too_large(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a mesh of more devices than there are."""
     return scene.explanation(
         "mesh_too_large",
-        title=_("A mesh of more devices than there are"),
-        what=_("The mesh has shape {shape}, and JAX finds {devices}.").format(
+        title="A mesh of more devices than there are",
+        what="The mesh has shape {shape}, and JAX finds {devices}.".format(
             shape=found[2], devices=plural("{count} device", "{count} devices", int(found[1]))
         ),
-        why=_("Each place of a mesh is a device of its own."),
+        why="Each place of a mesh is a device of its own.",
         fixes=[
-            scene.advice(_("Take the sizes from `jax.device_count()`.")),
+            scene.advice("Take the sizes from `jax.device_count()`."),
             scene.advice(
-                _(
+                (
                     "To try it out on a CPU: set the environment variable `XLA_FLAGS` to "
                     "`--xla_force_host_platform_device_count={count}` before JAX starts."
                 ).format(count=int(np.prod([int(size) for size in re.findall(r"\d+", found[2])])))

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
@@ -50,11 +49,11 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(wrong[0])
     return scene.explanation(
         "shape_of_floats",
-        title=_("`{function}` was given a shape that is not of integers").format(function=scene.quote(call.func)),
-        what=_("The shape is ({shape}) here.").format(shape=said[1]),
+        title=f"`{scene.quote(call.func)}` was given a shape that is not of integers",
+        what=f"The shape is ({said[1]}) here.",
         variable=text,
-        why=_("A size is counted, so it is an integer; `/` gives a float, even of two integers."),
-        fixes=[scene.fix(_("Give an integer."), *edits)],
+        why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
+        fixes=[scene.fix("Give an integer.", *edits)],
         link=f"{error_texts.API}/jax.numpy.zeros.html",
     )
 
@@ -82,24 +81,18 @@ def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     axis = called(call) not in ("zeros", "ones") and any(k.arg == "axis" and k.value is node for k in call.keywords)
     axis = axis or (called(call) in _WITH_AXIS and any(a is node for a in call.args[-1:]))
     if axis:
-        title = _("`{function}` needs a known axis, but `{variable}` is traced").format(
-            function=function, variable=variable
-        )
-        why = _("Which axis goes decides the result's shape, and JAX must know every shape while it records.")
+        title = f"`{function}` needs a known axis, but `{variable}` is traced"
+        why = "Which axis goes decides the result's shape, and JAX must know every shape while it records."
     else:
-        title = _("`{function}` needs a known size, but `{variable}` is traced").format(
-            function=function, variable=variable
-        )
-        why = _(
-            "JAX must know every shape while it records the program, and the value of `{name}` comes later."
-        ).format(name=variable)
+        title = f"`{function}` needs a known size, but `{variable}` is traced"
+        why = f"JAX must know every shape while it records the program, and the value of `{variable}` comes later."
     fixes = [
         _shape_fix(scene, node, tracer),
         static_fix(scene, *_traced_numbers(scene, call)),
         _repeat_fix(scene, call) or (None if axis else _bound_fix(scene, call, variable)),
     ]
     if not any(fixes):
-        words = _("Give it as a Python number that does not depend on values, such as a static argument.")
+        words = "Give it as a Python number that does not depend on values, such as a static argument."
         fixes = [scene.advice(words)]
     return scene.explanation(
         "axis_of_tracer" if axis else "shape_of_tracer",
@@ -148,7 +141,7 @@ def _shape_fix(scene: Scene, node: ast.expr, tracer: Any) -> Fix | None:
     if new == text or not re.search(r"\.(shape|size|ndim)\b|\blen\(", text):
         return None
     return scene.fix(
-        _("A shape is known: compute with NumPy, which stays outside the program."),
+        "A shape is known: compute with NumPy, which stays outside the program.",
         scene.source.replace(found[0], f"int({new})"),
     )
 
@@ -157,7 +150,7 @@ def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
     if called(call) != "repeat":
         return None
     return scene.fix(
-        _("Give the length of the result, which must not depend on values."),
+        "Give the length of the result, which must not depend on values.",
         code=f"{scene.quote(call)[:-1]}, total_repeat_length=LENGTH)",
     )
 
@@ -167,7 +160,7 @@ def _bound_fix(scene: Scene, call: ast.Call, variable: str) -> Fix | None:
     if called(call) not in ("arange", "zeros", "ones", "full", "empty", "linspace"):
         return None
     return scene.fix(
-        _("Choose a largest size, compute at that, and mask what is too much."),
+        "Choose a largest size, compute at that, and mask what is too much.",
         code=f"{scene.jnp}.where({scene.jnp}.arange(LARGEST) < {variable}, values, 0)",
     )
 
@@ -184,23 +177,23 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
     fill = ", fill_value=0" if called(call) == "unique" else ""
     fixes = [
         scene.fix(
-            _("Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what)."),
+            "Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what).",
             scene.source.insert_after(call.args[-1], f", size={size}{fill}"),
         )
     ]
     if called(call) in ("where", "nonzero", "flatnonzero", "argwhere"):
         fixes.append(
             scene.fix(
-                _("Do without indices: keep the shape and choose elementwise."),
+                "Do without indices: keep the shape and choose elementwise.",
                 code=f"{scene.jnp}.where({scene.quote(first)}, value_if_true, value_if_false)",
             )
         )
     return scene.explanation(
         "size_of_result",
-        title=_("`{function}` has a result whose size is not known").format(function=function),
+        title=f"`{function}` has a result whose size is not known",
         what=scene.traced_what(variable, traced[1]),
         variable=variable,
-        why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
+        why="How long the result is depends on the values, and JAX must know every shape while it records.",
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
@@ -229,13 +222,13 @@ def _transformed_itself(scene: Scene, outer: ast.Call) -> Explanation | None:
     value = scene.spot.value(outer.args[0])
     return scene.explanation(
         "size_of_result",
-        title=_("`{function}` has a result whose size is not known").format(function=function),
+        title=f"`{function}` has a result whose size is not known",
         what=scene.what(variable, value) if is_array(value) else "",
         variable=variable,
-        why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
+        why="How long the result is depends on the values, and JAX must know every shape while it records.",
         fixes=[
             scene.fix(
-                _("Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what)."),
+                "Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what).",
                 scene.source.replace(made.args[0], f"lambda a: {function}(a, size=a.size{fill})"),
             )
         ],
@@ -250,13 +243,13 @@ def _bincount(scene: Scene, call: ast.Call) -> Explanation | None:
     variable = scene.quote(traced[0])
     return scene.explanation(
         "size_of_result",
-        title=_("`{function}` has a result whose size is not known").format(function=scene.quote(call.func)),
+        title=f"`{scene.quote(call.func)}` has a result whose size is not known",
         what=scene.traced_what(variable, traced[1]),
         variable=variable,
-        why=_("The largest value decides how long the result is, and JAX must know every shape while it records."),
+        why="The largest value decides how long the result is, and JAX must know every shape while it records.",
         fixes=[
             scene.fix(
-                _("Give the number of bins."),
+                "Give the number of bins.",
                 code=f"{scene.quote(call)[:-1]}, length=BINS)",
             )
         ],

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -21,17 +20,17 @@ def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, value = scene.quote(node.right), scene.spot.value(node.right)
     if is_tracer(value):
         fix = scene.fix(
-            _("Print the value when the program runs."),
+            "Print the value when the program runs.",
             code=f'{scene.jax}.debug.print("{{}}", {text})',
         )
     else:
-        fix = scene.fix(_("Put the value into the text."), scene.source.replace(node.right, f"str({text})"))
+        fix = scene.fix("Put the value into the text.", scene.source.replace(node.right, f"str({text})"))
     return scene.explanation(
         "text_and_array",
-        title=_("A text and an array cannot be added"),
+        title="A text and an array cannot be added",
         what=scene.what(text, value) if is_array(value) else "",
         variable=text,
-        why=_("`+` joins two texts or adds two arrays."),
+        why="`+` joins two texts or adds two arrays.",
         fixes=[fix],
         link=f"{error_texts.API}/jax.debug.print.html",
     )
@@ -46,22 +45,22 @@ def not_json(scene: Scene, found: re.Match[str]) -> Explanation | None:
     part = scene.spot.first(call.args[0], is_array)
     text, value = (scene.quote(part[0]), part[1]) if part is not None else (None, None)
     fix: Fix | None = scene.advice(
-        _("Convert every array first: `jax.tree.map(lambda x: {np}.asarray(x).tolist(), tree)`.").format(np=scene.np)
+        f"Convert every array first: `jax.tree.map(lambda x: {scene.np}.asarray(x).tolist(), tree)`."
     )
     if found[1] != "ArrayImpl":
-        fix = scene.advice(_("Return the value, and write it outside, when the program has run."))
+        fix = scene.advice("Return the value, and write it outside, when the program has run.")
     elif part is not None:
         fix = scene.fix(
-            _("Convert it to Python's numbers."), scene.source.replace(part[0], f"{scene.atom(part[0])}.tolist()")
+            "Convert it to Python's numbers.", scene.source.replace(part[0], f"{scene.atom(part[0])}.tolist()")
         )
     return scene.explanation(
         "json_of_array",
-        title=_("JSON has no arrays of JAX"),
+        title="JSON has no arrays of JAX",
         what=scene.what(text, value) if text is not None else "",
         variable=text,
-        why=_("The value of a traced array comes later, when the program runs.")
+        why="The value of a traced array comes later, when the program runs."
         if found[1] != "ArrayImpl"
-        else _("`json` writes Python's numbers, texts, lists and dicts."),
+        else "`json` writes Python's numbers, texts, lists and dicts.",
         fixes=[fix],
         link="https://docs.python.org/3/library/json.html",
     )
@@ -89,12 +88,12 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if isinstance(call, ast.Call) and called(call) == "print" and len(call.args) == 1:
             line = debug_print(scene, call)
             if line is not None:
-                fixes.append(scene.fix(_("Print it when the program runs."), scene.source.replace(call, line)))
+                fixes.append(scene.fix("Print it when the program runs.", scene.source.replace(call, line)))
         if not fixes:
             code = f'{scene.jax}.debug.print("{{}}", {text})'
-            fixes.append(scene.fix(_("Print it when the program runs."), code=code))
-        fixes.append(scene.fix(_("Format the result, outside."), code='f"{result:.2f}"'))
-        why = _("A text is made now, while JAX records the program, and the value comes later.")
+            fixes.append(scene.fix("Print it when the program runs.", code=code))
+        fixes.append(scene.fix("Format the result, outside.", code='f"{result:.2f}"'))
+        why = "A text is made now, while JAX records the program, and the value comes later."
         kind = "format_of_tracer"
     else:
         joined = scene.source.around(part[0], ast.FormattedValue)
@@ -102,17 +101,13 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
             inside = scene.quote(joined)
             spec = inside.rpartition(":")[2].rstrip("}") if ":" in inside else ".2f"
             new = f"{{{scene.np}.array2string({scene.np}.asarray({text}), precision=2)}}"
-            fixes.append(
-                scene.fix(_("Let NumPy write the whole array (`precision=` says how fine)."), code=f'f"{new}"')
-            )
-            fixes.append(scene.fix(_("One number of it."), code=f'f"{{{scene.atom(part[0])}[0]:{spec}}}"'))
-        why = _("A format such as `.2f` is for one number.")
+            fixes.append(scene.fix("Let NumPy write the whole array (`precision=` says how fine).", code=f'f"{new}"'))
+            fixes.append(scene.fix("One number of it.", code=f'f"{{{scene.atom(part[0])}[0]:{spec}}}"'))
+        why = "A format such as `.2f` is for one number."
         kind = "format_of_array"
     return scene.explanation(
         kind,
-        title=_("A text needs a known value, but `{variable}` is traced").format(variable=text)
-        if is_tracer(value)
-        else _("A format for one number"),
+        title=f"A text needs a known value, but `{text}` is traced" if is_tracer(value) else "A format for one number",
         what=scene.what(text, value),
         variable=text,
         why=why,

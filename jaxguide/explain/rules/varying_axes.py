@@ -6,7 +6,6 @@ The axes of the mesh along which a value differs are part of its type: `float32[
 import ast
 import re
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source
 from jaxguide.compat import sharding_texts
@@ -45,25 +44,23 @@ def carry_varies(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     fixes: list[Fix | None] = []
     if grows:
-        sentence = _("Start with a value that may differ along {axes}: `jax.lax.pcast`.").format(axes=_said(axes))
+        sentence = f"Start with a value that may differ along {_said(axes)}: `jax.lax.pcast`."
         edits = [_start(scene, given, path, len(leaves), _axes(new) - _axes(old)) for path, old, new in leaves]
         fixes.append(scene.fix(sentence, *edits) if all(edits) else None)
         fixes.append(scene.advice(sentence) if not any(fixes) else None)
-        what = _("`{name}` goes in the same on all devices, and comes out different along {axes}.")
+        what = "`{name}` goes in the same on all devices, and comes out different along {axes}."
     else:
-        sentence = _("Let what comes out count as differing along {axes}, as what goes in: `jax.lax.pcast`.").format(
-            axes=_said(axes)
-        )
+        sentence = f"Let what comes out count as differing along {_said(axes)}, as what goes in: `jax.lax.pcast`."
         edit = _result(scene, call, function, axes) if len(leaves) == 1 and not _inner(leaves[0][0]) else None
         fixes.append(scene.fix(sentence, edit) if edit is not None else scene.advice(sentence))
-        fixes.append(scene.advice(_("Or start with a value that is the same on all devices.")))
-        what = _("`{name}` goes in different along {axes}, and comes out the same on all devices.")
+        fixes.append(scene.advice("Or start with a value that is the same on all devices."))
+        what = "`{name}` goes in different along {axes}, and comes out the same on all devices."
     return scene.explanation(
         "carry_varies",
-        title=_("A carry that differs between devices on one side of the loop only"),
+        title="A carry that differs between devices on one side of the loop only",
         what=what.format(name=name, axes=_said(axes)),
         variable=name,
-        why=_(
+        why=(
             "Under `jax.shard_map`, the axes along which a value differs from device to device are part of "
             "its type, and "
             "a carry keeps its type."
@@ -90,18 +87,14 @@ def branch_varies(scene: Scene, found: re.Match[str]) -> Explanation | None:
     edit = None
     if place is not None and result is not None and len(leaves) == 1 and not path:
         edit = place[0].replace(result, _cast(scene, place[0].quote(result), axes))
-    sentence = _("Let the result of `{branch}` count as differing along {axes}: `jax.lax.pcast`.").format(
-        branch=same, axes=_said(axes)
-    )
+    sentence = f"Let the result of `{same}` count as differing along {_said(axes)}: `jax.lax.pcast`."
     shown = result if place is not None and place[0] is scene.source else None
     return scene.explanation(
         "branch_varies",
-        title=_("Only one branch gives a result that differs between devices"),
-        what=_(
-            "What `{other}` gives differs along {axes}, and what `{branch}` gives is the same on all devices."
-        ).format(other=differs, branch=same, axes=_said(axes)),
+        title="Only one branch gives a result that differs between devices",
+        what=f"What `{differs}` gives differs along {_said(axes)}, and what `{same}` gives is the same on all devices.",
         variable=scene.quote(shown) if shown is not None else same,
-        why=_(
+        why=(
             "Under `jax.shard_map`, the axes along which a value differs from device to device are part of "
             "its type, and "
             "all branches give one type."
@@ -119,21 +112,17 @@ def backward_rule_varies(scene: Scene, found: re.Match[str]) -> Explanation | No
     if not axes:
         return None
     index = re.fullmatch(r"\[(\d+)\]", found[1])
-    what = _("What the bwd rule gives differs along {axes}, and the argument that it belongs to does not.")
+    what = "What the bwd rule gives differs along {axes}, and the argument that it belongs to does not."
     if index is not None:
-        what = _("What the bwd rule gives for argument {number} differs along {axes}, and the argument does not.")
+        what = "What the bwd rule gives for argument {number} differs along {axes}, and the argument does not."
     return scene.explanation(
         "backward_rule_varies",
-        title=_("A backward rule that leaves out the sum over devices"),
+        title="A backward rule that leaves out the sum over devices",
         what=what.format(axes=_said(axes), number=index[1] if index is not None else ""),
-        why=_(
-            "An argument that all devices share acts on every device, so its derivative is the sum over all of them."
-        ),
+        why="An argument that all devices share acts on every device, so its derivative is the sum over all of them.",
         fixes=[
             scene.advice(
-                _("Sum it in the bwd rule: `jax.lax.psum` over {axes}, if the argument has no such axes.").format(
-                    axes=_said(axes)
-                )
+                f"Sum it in the bwd rule: `jax.lax.psum` over {_said(axes)}, if the argument has no such axes."
             )
         ],
         link=f"{sharding_texts.GUIDE}#scan-vma",
@@ -152,7 +141,7 @@ def _plain(type_text: str) -> str:
 
 
 def _said(axes: frozenset[str]) -> str:
-    return _(" and ").join(f"`{axis}`" for axis in sorted(axes))
+    return " and ".join(f"`{axis}`" for axis in sorted(axes))
 
 
 def _named(path: str, own: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -71,28 +71,24 @@ def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     whole[position] = "None" if rank == 0 else "0"
     fixes = []
     if rank == 0 and len(outer.args) > 1:
-        fixes.append(
-            axes_fix(scene, made, _("Hand `{name}` whole to every call.").format(name=text), axes_as_tuple(whole))
-        )
+        fixes.append(axes_fix(scene, made, f"Hand `{text}` whole to every call.", axes_as_tuple(whole)))
     elif rank:
-        fixes.append(axes_fix(scene, made, _("Map over an axis that it has: 0 is the first."), axes_as_tuple(whole)))
+        fixes.append(axes_fix(scene, made, "Map over an axis that it has: 0 is the first.", axes_as_tuple(whole)))
     else:
         fixes.append(
             scene.fix(
-                _("One number needs no `vmap`: call the function itself."),
+                "One number needs no `vmap`: call the function itself.",
                 scene.source.replace(made, scene.atom(made.args[0])) if made.args else None,
             )
         )
     return scene.explanation(
         "vmap_axis",
-        title=_("`jax.vmap` maps over an axis that is not there"),
+        title="`jax.vmap` maps over an axis that is not there",
         what=scene.what(text, value)
         if is_array(value)
         else plural("`{name}` has {count} axis.", "`{name}` has {count} axes.", rank, name=text),
         variable=text,
-        why=_("Axis {axis} was asked for, and it has {rank}: `jax.vmap` takes an axis away from each argument.").format(
-            axis=axis, rank=rank
-        ),
+        why=f"Axis {axis} was asked for, and it has {rank}: `jax.vmap` takes an axis away from each argument.",
         fixes=fixes,
         link=VMAP_LINK,
     )
@@ -109,7 +105,7 @@ def _stacked(scene: Scene, node: ast.expr) -> Fix | None:
     """Return the fix that makes one tree of arrays out of a list of trees."""
     text = f"{scene.jax}.tree.map(lambda *leaves: {scene.jnp}.stack(leaves), *{scene.atom(node)})"
     return scene.fix(
-        _("Stack them into one tree of arrays, whose first axis counts them."), scene.source.replace(node, text)
+        "Stack them into one tree of arrays, whose first axis counts them.", scene.source.replace(node, text)
     )
 
 
@@ -119,10 +115,10 @@ def _list_of_records(scene: Scene, node: ast.expr, spot: Spot | None = None) -> 
     value = scene.spot.value(node) if spot is None else spot.value(node)
     return scene.explanation(
         "vmap_of_records",
-        title=_("`jax.vmap` was given a list to go through"),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(value)),
+        title="`jax.vmap` was given a list to go through",
+        what=f"`{text}` is {describe(value)} here.",
         variable=text,
-        why=_("`jax.vmap` maps over an axis of every array, not over the items of a list: a list is a pytree for JAX."),
+        why="`jax.vmap` maps over an axis of every array, not over the items of a list: a list is a pytree for JAX.",
         fixes=[_stacked(scene, node)],
         link=VMAP_LINK,
         line=spot.line if spot is not None else None,
@@ -156,19 +152,17 @@ def _scalar_leaf(scene: Scene, outer: ast.Call, made: ast.Call, position: int) -
     each[position] = own or ""
     text = f"({', '.join(each)},)" if len(each) == 1 else f"({', '.join(each)})"
     name = f"{scene.quote(node)}{scalars[0]}"
-    words = _("Hand `{name}` whole to every call.").format(name=name)
+    words = f"Hand `{name}` whole to every call."
     return scene.explanation(
         "vmap_axis",
-        title=_("`jax.vmap` maps over an axis that is not there"),
-        what=_("`{name}` is one number, of shape ().").format(name=name),
+        title="`jax.vmap` maps over an axis that is not there",
+        what=f"`{name}` is one number, of shape ().",
         variable=name,
-        why=_("`jax.vmap` takes an axis away from every leaf of an argument, and this one has none."),
+        why="`jax.vmap` takes an axis away from every leaf of an argument, and this one has none.",
         fixes=[
             axes_fix(scene, made, words, text) if own is not None else None,
             scene.advice(
-                _(
-                    "Hand `{name}` whole to every call: make its entry of `in_axes` such a tree, with None there."
-                ).format(name=name)
+                f"Hand `{name}` whole to every call: make its entry of `in_axes` such a tree, with None there."
             )
             if own is None
             else None,
@@ -206,15 +200,13 @@ def _keyword_mapped(scene: Scene, outer: ast.Call) -> Explanation | None:
     name = odd[0].arg or ""
     return scene.explanation(
         "vmap_keyword",
-        title=_("`jax.vmap` maps over arguments given by keyword too"),
-        what=_("`{name}` is one number, of shape ().").format(name=name),
+        title="`jax.vmap` maps over arguments given by keyword too",
+        what=f"`{name}` is one number, of shape ().",
         variable=name,
         why=keywords_are_mapped(),
         fixes=[
             scene.advice(
-                _(
-                    "Give `{name}` by position, with None in `in_axes`; or bind it before, with `functools.partial`."
-                ).format(name=name)
+                f"Give `{name}` by position, with None in `in_axes`; or bind it before, with `functools.partial`."
             )
         ],
         link=VMAP_LINK,
@@ -226,10 +218,10 @@ def _list_given(scene: Scene, node: ast.expr) -> Explanation | None:
     text = scene.quote(node)
     return scene.explanation(
         "vmap_of_a_list",
-        title=_("`jax.vmap` was given a list of numbers"),
+        title="`jax.vmap` was given a list of numbers",
         what=scene.what(text, scene.spot.value(node)),
         variable=text,
-        why=_("A list is a pytree of numbers for JAX, and `jax.vmap` looks for an axis in each of them."),
-        fixes=[scene.fix(_("Make one array of it."), scene.source.replace(node, f"{scene.jnp}.array({text})"))],
+        why="A list is a pytree of numbers for JAX, and `jax.vmap` looks for an axis in each of them.",
+        fixes=[scene.fix("Make one array of it.", scene.source.replace(node, f"{scene.jnp}.array({text})"))],
         link=VMAP_LINK,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts
@@ -50,31 +50,31 @@ def axes_do_not_fit(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.quote(keyword.value),
         )
         fix = scene.fix(
-            _("Give it by position: `in_axes` does not count what is given by keyword."), edit if by_position else None
+            "Give it by position: `in_axes` does not count what is given by keyword.", edit if by_position else None
         )
-        fix = fix or scene.advice(_("Give by position what `in_axes` counts: it says nothing about keywords."))
+        fix = fix or scene.advice("Give by position what `in_axes` counts: it says nothing about keywords.")
     elif (isinstance(value, tuple) and len(value) == count) or (
         len(outer.args) == 1 and isinstance(outer.args[0], ast.Tuple) and len(outer.args[0].elts) == count
     ):
-        fix = axes_fix(scene, made, _("Give the entries of the one tuple in a tuple of their own."), f"({text},)")
+        fix = axes_fix(scene, made, "Give the entries of the one tuple in a tuple of their own.", f"({text},)")
     given_axes = axes_written(made, len(outer.args))[:count]
     sizes = _mapped_sizes(scene, outer, given_axes)
     rest = [_axis_of(scene, a, sizes) for a in outer.args[count:]]
     each = [*given_axes, *(axis for axis in rest if axis is not None)]
     axes = axes_as_tuple(each) if len(outer.args) > 1 else f"({each[0]},)"
-    one_each = _("Give one entry for each argument.")
+    one_each = "Give one entry for each argument."
     if len(each) < len(outer.args):
         fix = fix or scene.advice(one_each)
     return scene.explanation(
         "vmap_in_axes",
-        title=_("`in_axes` does not fit the arguments"),
-        what=_("`in_axes={axes}` has {entries}, and the call has {arguments}.").format(
+        title="`in_axes` does not fit the arguments",
+        what="`in_axes={axes}` has {entries}, and the call has {arguments}.".format(
             axes=text,
             entries=plural("{count} entry", "{count} entries", count),
             arguments=plural("{count} positional argument", "{count} positional arguments", int(found[2])),
         ),
         variable="in_axes",
-        why=_("There is one entry of `in_axes` for each positional argument: its axis, or None to hand it over whole."),
+        why="There is one entry of `in_axes` for each positional argument: its axis, or None to hand it over whole.",
         fixes=[fix or axes_fix(scene, made, one_each, axes)],
         link=VMAP_LINK,
     )
@@ -94,18 +94,16 @@ def axes_of_another_kind(scene: Scene, found: re.Match[str]) -> Explanation | No
         count = len(outer.args)
     single = isinstance(given, ast.Dict) and count == 1
     fix = (
-        axes_fix(scene, made, _("Put it into a tuple with one entry for each argument."), f"({scene.quote(given)},)")
+        axes_fix(scene, made, "Put it into a tuple with one entry for each argument.", f"({scene.quote(given)},)")
         if single
-        else scene.advice(_("Give an int, or a tuple with one entry for each positional argument."))
+        else scene.advice("Give an int, or a tuple with one entry for each positional argument.")
     )
     return scene.explanation(
         "vmap_in_axes",
-        title=_("`in_axes` is not an int or a tuple"),
-        what=_("`in_axes={axes}` is given.").format(axes=scene.quote(given)),
+        title="`in_axes` is not an int or a tuple",
+        what=f"`in_axes={scene.quote(given)}` is given.",
         variable="in_axes",
-        why=_(
-            "There is one entry of `in_axes` for each positional argument; a dict is such an entry, for one argument."
-        ),
+        why="There is one entry of `in_axes` for each positional argument; a dict is such an entry, for one argument.",
         fixes=[fix],
         link=VMAP_LINK,
     )
@@ -121,14 +119,14 @@ def out_axes_of_a_tree(scene: Scene, found: re.Match[str]) -> Explanation | None
     inside = {n.value for n in ast.walk(keyword.value) if isinstance(n, ast.Constant) and type(n.value) is int}
     return scene.explanation(
         "vmap_out_axes",
-        title=_("`out_axes` has other parts than the result"),
-        what=_("`out_axes={axes}` is given.").format(axes=scene.quote(keyword.value)),
+        title="`out_axes` has other parts than the result",
+        what=f"`out_axes={scene.quote(keyword.value)}` is given.",
         variable="out_axes",
-        why=_("`out_axes` is one axis for all of the result, or has the parts and keys that the function returns."),
+        why="`out_axes` is one axis for all of the result, or has the parts and keys that the function returns.",
         fixes=[
-            scene.fix(_("Give one axis for all of it."), scene.source.replace(keyword.value, str(*inside)))
+            scene.fix("Give one axis for all of it.", scene.source.replace(keyword.value, str(*inside)))
             if len(inside) == 1
-            else scene.advice(_("Give an axis for each part of the result, in the same containers."))
+            else scene.advice("Give an axis for each part of the result, in the same containers.")
         ],
         link=VMAP_LINK,
     )
@@ -180,19 +178,19 @@ def nothing_mapped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     outer, made = mapped
     shapes = [known_shape(scene, node) for node in outer.args]
     mappable = [number for number, shape in enumerate(shapes) if shape]
-    words = _("Give an axis, such as 0, for an argument that has a part for every call.")
+    words = "Give an axis, such as 0, for an argument that has a part for every call."
     fix: Fix | None = scene.advice(words)
     if len(mappable) == 1:
         axes = ["None"] * len(outer.args)
         axes[mappable[0]] = "0"
-        words = _("Map over the first axis of `{name}`.").format(name=scene.quote(outer.args[mappable[0]]))
+        words = f"Map over the first axis of `{scene.quote(outer.args[mappable[0]])}`."
         fix = axes_fix(scene, made, words, axes_as_tuple(axes))
     return scene.explanation(
         "vmap_nothing",
-        title=_("`jax.vmap` has nothing to map over"),
-        what=_("Every entry of `in_axes` is None."),
+        title="`jax.vmap` has nothing to map over",
+        what="Every entry of `in_axes` is None.",
         variable="in_axes",
-        why=_("None hands an argument over whole; at least one must be taken apart, to say how many calls there are."),
+        why="None hands an argument over whole; at least one must be taken apart, to say how many calls there are.",
         fixes=[fix],
         link=VMAP_LINK,
     )
@@ -208,13 +206,13 @@ def result_is_batched(scene: Scene, found: re.Match[str]) -> Explanation | None:
     keyword = next((k for k in made.keywords if k.arg == "out_axes"), None)
     return scene.explanation(
         "vmap_out_axes",
-        title=_("`out_axes=None` for a result that is mapped"),
-        what=_("The result of `{name}` differs from call to call.").format(name=scene.quote(made.args[0])),
+        title="`out_axes=None` for a result that is mapped",
+        what=f"The result of `{scene.quote(made.args[0])}` differs from call to call.",
         variable="out_axes",
-        why=_("None says that all calls give the same; this result depends on the mapped argument."),
+        why="None says that all calls give the same; this result depends on the mapped argument.",
         fixes=[
             scene.fix(
-                _("Stack the results along an axis: 0 is the first."),
+                "Stack the results along an axis: 0 is the first.",
                 scene.source.replace(keyword.value, "0") if keyword is not None else None,
             )
         ],
@@ -242,21 +240,19 @@ def axes_of_a_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     value, element = scene.spot.value(outer.args[tree]), given.elts[tree]
     completed = _completed(scene, value, element) if isinstance(element, ast.Dict) and isinstance(value, dict) else None
-    fix = axes_fix(scene, made, _("Give one axis for all of it."), axes_as_tuple(axes))
+    fix = axes_fix(scene, made, "Give one axis for all of it.", axes_as_tuple(axes))
     if completed is not None:
         axes[tree] = completed
         whole = f"({', '.join(axes)},)" if len(axes) == 1 else f"({', '.join(axes)})"
-        fix = axes_fix(scene, made, _("Give an axis, or None, for every key of the argument."), whole)
+        fix = axes_fix(scene, made, "Give an axis, or None, for every key of the argument.", whole)
     elif len(leading_sizes(value)) > 1 or _keeps_a_part(element):
-        fix = scene.advice(_("Give an axis, or None, for every part of the argument."))
+        fix = scene.advice("Give an axis, or None, for every part of the argument.")
     return scene.explanation(
         "vmap_axes_of_a_tree",
-        title=_("`in_axes` has other parts than the argument"),
-        what=_("`{axes}` is given for `{argument}`.").format(
-            axes=scene.quote(given.elts[tree]), argument=scene.quote(outer.args[tree])
-        ),
+        title="`in_axes` has other parts than the argument",
+        what=f"`{scene.quote(given.elts[tree])}` is given for `{scene.quote(outer.args[tree])}`.",
         variable="in_axes",
-        why=_("An entry of `in_axes` is one axis for the whole argument, or has the argument's own keys and parts."),
+        why="An entry of `in_axes` is one axis for the whole argument, or has the argument's own keys and parts.",
         fixes=[fix],
         link=VMAP_LINK,
     )

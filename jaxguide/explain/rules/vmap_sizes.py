@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -81,12 +80,13 @@ def sizes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(odd.node)
     return scene.explanation(
         "vmap_sizes",
-        title=_("`jax.vmap` maps over sizes that differ"),
-        what=_("`{first}` and `{last}` are mapped together, and have {one} and {other} entries there.").format(
-            first=_said(scene, first), last=_said(scene, last), one=first.size, other=last.size
+        title="`jax.vmap` maps over sizes that differ",
+        what=(
+            f"`{_said(scene, first)}` and `{_said(scene, last)}` are mapped together, and have {first.size} and "
+            f"{last.size} entries there."
         ),
         variable=text,
-        why=_("`jax.vmap` takes one entry of every mapped argument at a time, so there must be as many of each."),
+        why="`jax.vmap` takes one entry of every mapped argument at a time, so there must be as many of each.",
         fixes=[
             *_as_many(scene, odd, other, several=bool(several)),
             *_whole_or_pairs(scene, outer, made, odd, pairs=len(outer.args) == 2 and not several and odd.alone),
@@ -126,9 +126,9 @@ def _as_many(scene: Scene, odd: _MappedSize, other: _MappedSize, *, several: boo
         return []
     for keys, of in ((odd, other), (other, odd)):
         if keys.alone and _is_keys(scene, keys.node) and not _is_keys(scene, of.node):
-            words = _("If each entry of `{name}` is to get a key of its own: split {count} keys, not {now}.")
+            words = "If each entry of `{name}` is to get a key of its own: split {count} keys, not {now}."
             return [scene.advice(words.format(name=_said(scene, of), count=of.size, now=keys.size))]
-    return [scene.advice(_("If one entry of each belongs to every call: make as many of one as of the other."))]
+    return [scene.advice("If one entry of each belongs to every call: make as many of one as of the other.")]
 
 
 def _is_keys(scene: Scene, node: ast.expr | None) -> bool:
@@ -147,14 +147,14 @@ def _whole_or_pairs(
     axes = axes_written(made, len(outer.args))
     assert odd.node is not None
     index, function, name = outer.args.index(odd.node), scene.quote(made.args[0]), scene.quote(made.func)
-    words = _("If every call is to get all of `{name}`: hand it over whole.").format(name=scene.quote(odd.node))
+    words = f"If every call is to get all of `{scene.quote(odd.node)}`: hand it over whole."
     whole = [*axes]
     whole[index] = "None"
     fixes = [axes_fix(scene, made, words, axes_as_tuple(whole)) if {*whole} != {"None"} else None]
     if pairs and "None" not in axes:
         inner, around = axes_as_tuple(["None", axes[1]]), axes_as_tuple([axes[0], "None"])
         new = f"{name}({name}({function}, in_axes={inner}), in_axes={around})"
-        every = _("If every pair is meant: map over one after the other, for a result with both sizes.")
+        every = "If every pair is meant: map over one after the other, for a result with both sizes."
         fixes.append(scene.fix(every, scene.source.replace(made, new)))
     return fixes
 
@@ -162,22 +162,22 @@ def _whole_or_pairs(
 def _keyword_size(scene: Scene, odd: _MappedSize, other: _MappedSize, *, only: bool) -> Explanation | None:
     """Explain an array given by keyword, which `jax.vmap` maps too, if its size differs."""
     name = odd.keyword or ""
-    whole = _(
+    whole = (
         "If every call is to get all of `{name}`: give it by position, with None in `in_axes`; or bind it before, with "
         "`functools.partial`."
     )
-    what = _("`{name}` has {one} entries along its first axis, and `{other}` has {size} along its mapped axis.")
+    what = "`{name}` has {one} entries along its first axis, and `{other}` has {size} along its mapped axis."
     if only:  # it cannot be given by position
-        whole = _("If every call is to get all of `{name}`: bind it before, with `functools.partial`.")
+        whole = "If every call is to get all of `{name}`: bind it before, with `functools.partial`."
     return scene.explanation(
         "vmap_keyword",
-        title=_("`jax.vmap` maps over arguments given by keyword too"),
+        title="`jax.vmap` maps over arguments given by keyword too",
         what=what.format(name=name, one=odd.size, other=other.keyword or _said(scene, other), size=other.size),
         variable=name,
         why=keywords_are_mapped(),
         fixes=[
             scene.advice(whole.format(name=name)),
-            scene.advice(_("If every call is to get one entry of it: make {count} of them.").format(count=other.size)),
+            scene.advice(f"If every call is to get one entry of it: make {other.size} of them."),
         ],
         link=VMAP_LINK,
     )
@@ -190,20 +190,18 @@ def _sizes_of_arguments(scene: Scene, sizes: list[_MappedSize]) -> Explanation |
     names = [one.keyword or (_said(scene, one) if one.node is not None else one.name) for one in sizes]
     if any(name.startswith("args[") for name in names):
         return None
-    parts = _(" and ").join(f"`{name}` {one.size}" for name, one in list(zip(names, sizes, strict=True))[:3])
+    parts = " and ".join(f"`{name}` {one.size}" for name, one in list(zip(names, sizes, strict=True))[:3])
     return scene.explanation(
         "vmap_sizes",
-        title=_("`jax.vmap` maps over sizes that differ"),
-        what=_("Along the mapped axis, the arguments have these sizes: {parts}.").format(parts=parts),
+        title="`jax.vmap` maps over sizes that differ",
+        what=f"Along the mapped axis, the arguments have these sizes: {parts}.",
         variable=names[-1],
         why=keywords_are_mapped()
         if any(one.keyword is not None for one in sizes)
-        else _("`jax.vmap` takes one entry of every mapped argument at a time, so there must be as many of each."),
+        else "`jax.vmap` takes one entry of every mapped argument at a time, so there must be as many of each.",
         fixes=[
-            scene.advice(
-                _("Give None in `in_axes` for what every call is to get whole, also inside a dict or a tuple.")
-            ),
-            scene.advice(_("Of what every call is to get one entry of, make as many as of the others.")),
+            scene.advice("Give None in `in_axes` for what every call is to get whole, also inside a dict or a tuple."),
+            scene.advice("Of what every call is to get one entry of, make as many as of the others."),
         ],
         link=VMAP_LINK,
     )

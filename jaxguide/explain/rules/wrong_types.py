@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts, structure_texts
@@ -53,17 +52,17 @@ def lax_dtypes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = f"{scene.atom(node)}.astype({scene.jnp}.{other})"
         if isinstance(value, int | float):
             new = f"float({text})" if other.startswith("float") else f"{scene.jnp}.asarray({text}, {scene.jnp}.{other})"
-        convert = scene.fix(_("Convert one yourself."), scene.source.replace(node, new))
+        convert = scene.fix("Convert one yourself.", scene.source.replace(node, new))
     edit = scene.source.replace(call.func, f"{scene.jnp}.{name}")
 
     return scene.explanation(
         "lax_dtypes",
-        title=_("`lax.{name}` does not mix dtypes").format(name=function),
-        what=_("The arguments are {dtypes}.").format(dtypes=dtypes),
+        title=f"`lax.{function}` does not mix dtypes",
+        what=f"The arguments are {dtypes}.",
         variable=text,
-        why=_("`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does."),
+        why="`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does.",
         fixes=[
-            scene.fix(_("Use the function of `jax.numpy`, which promotes."), edit),
+            scene.fix("Use the function of `jax.numpy`, which promotes.", edit),
             convert,
         ],
         link="https://docs.jax.dev/en/latest/type_promotion.html",
@@ -91,29 +90,29 @@ def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None
     fixes: list[Fix | None] = []
     if value is None:
         kind = "none_for_array"
-        why = _("None is not a number. It often comes from a function that lacks its `return`.")
+        why = "None is not a number. It often comes from a function that lacks its `return`."
         fixes = _from_a_function(scene, node)
     elif isinstance(value, str):
         kind = "string_for_array"
-        why = _("JAX computes with numbers; a text has none.")
+        why = "JAX computes with numbers; a text has none."
         numeric = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", value)
         fixes = [
-            scene.fix(_("Read the number out of it."), scene.source.replace(node, f"float({text})"))
+            scene.fix("Read the number out of it.", scene.source.replace(node, f"float({text})"))
             if numeric
-            else scene.fix(_("Give each choice a number, and pass the number."), code=f"{{{value!r}: 0}}[{text}]")
+            else scene.fix("Give each choice a number, and pass the number.", code=f"{{{value!r}: 0}}[{text}]")
         ]
     elif isinstance(value, list | tuple) or (
         value is MISSING and isinstance(node, ast.List | ast.ListComp | ast.Tuple)
     ):
         kind = "list_for_array"
-        why = _("JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss.")
-        fixes = [scene.fix(_("Say that it is an array."), scene.source.replace(node, f"{scene.jnp}.array({text})"))]
+        why = "JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss."
+        fixes = [scene.fix("Say that it is an array.", scene.source.replace(node, f"{scene.jnp}.array({text})"))]
     else:
         return None
     return scene.explanation(
         kind,
-        title=_("`{function}` needs an array").format(function=scene.quote(call.func)),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(value)) if value is not MISSING else "",
+        title=f"`{scene.quote(call.func)}` needs an array",
+        what=f"`{text}` is {describe(value)} here." if value is not MISSING else "",
         variable=text,
         why=why,
         fixes=fixes,
@@ -133,17 +132,17 @@ def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     if value is None:
         kind, fixes = "none_for_array", _from_a_function(scene, wrong)
-        why = _("None is not a number. It often comes from a function that lacks its `return`.")
+        why = "None is not a number. It often comes from a function that lacks its `return`."
     elif isinstance(value, list | tuple) and not _is_tree(value):
         kind = "list_for_array"
-        why = _("JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss.")
-        fixes = [scene.fix(_("Say that it is an array."), scene.source.replace(wrong, f"{scene.jnp}.array({text})"))]
+        why = "JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss."
+        fixes = [scene.fix("Say that it is an array.", scene.source.replace(wrong, f"{scene.jnp}.array({text})"))]
     else:
         return None
     return scene.explanation(
         kind,
-        title=_("`{sign}` needs an array on both sides").format(sign=found[1]),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(value)),
+        title=f"`{found[1]}` needs an array on both sides",
+        what=f"`{text}` is {describe(value)} here.",
         variable=text,
         why=why,
         fixes=fixes,
@@ -165,17 +164,15 @@ def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
     array = scene.fix(
-        _("If every entry is to be multiplied: make an array of the list."),
+        "If every entry is to be multiplied: make an array of the list.",
         scene.source.replace(node.left, f"{scene.jnp}.array({scene.quote(node.left)})"),
     )
     return scene.explanation(
         "list_times_tracer",
-        title=_("A {kind} needs a known count, but `{variable}` is traced").format(kind=kind, variable=variable),
+        title=f"A {kind} needs a known count, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("Python repeats a {kind} now, while JAX records the program, and the count comes later.").format(
-            kind=kind
-        ),
+        why=f"Python repeats a {kind} now, while JAX records the program, and the count comes later.",
         fixes=[
             static_fix(scene, tracer) if is_traced_integer(tracer) else None,  # a float counts nothing
             array if kind != "str" else None,
@@ -203,13 +200,13 @@ def shape_without_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     source = scene.source
     return scene.explanation(
         "shape_without_tuple",
-        title=_("A shape that is not in one tuple"),
-        what=_("`{second}` stands where the dtype belongs.").format(second=scene.quote(at_dtype)),
+        title="A shape that is not in one tuple",
+        what=f"`{scene.quote(at_dtype)}` stands where the dtype belongs.",
         variable=scene.quote(at_dtype),
-        why=_("`{function}` takes the whole shape as one argument.").format(function=scene.quote(call.func)),
+        why=f"`{scene.quote(call.func)}` takes the whole shape as one argument.",
         fixes=[
             scene.fix(
-                _("Put the sizes into a tuple."),
+                "Put the sizes into a tuple.",
                 Edit(source.file, source.start(numbers[0]), source.end(numbers[-1]), f"({', '.join(texts)})"),
             )
         ],
@@ -245,11 +242,11 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         new = f"tuple({scene.atom(key)}.ravel().tolist())"
     return scene.explanation(
         "array_as_key",
-        title=_("An array used where a hash is needed"),
+        title="An array used where a hash is needed",
         what=scene.what(text, value),
         variable=text,
-        why=_("A dict finds a key by its hash, and arrays are compared entry by entry, so they have none."),
-        fixes=[scene.fix(_("Use Python numbers as the key."), scene.source.replace(key, new))],
+        why="A dict finds a key by its hash, and arrays are compared entry by entry, so they have none.",
+        fixes=[scene.fix("Use Python numbers as the key.", scene.source.replace(key, new))],
         link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
     )
 
@@ -277,34 +274,28 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
         name = scene.quote(node.value)  # type: ignore[attr-defined]
         values = list(table.values())
         if all(callable(one) for one in values):
-            words = _(
-                "Let the program choose one of the functions: `{lax}.switch({index}, list({name}.values()), ...)`."
-            )
+            words = "Let the program choose one of the functions: `{lax}.switch({index}, list({name}.values()), ...)`."
             by_number = scene.advice(words.format(lax=scene.lax, index=scene.quote(where), name=name))
         elif all(is_array(one) or isinstance(one, int | float) for one in values):
             by_number = scene.fix(
-                _("Make an array of its values: an array can be indexed by a traced number."),
+                "Make an array of its values: an array can be indexed by a traced number.",
                 scene.source.replace(node, f"{scene.jnp}.array(list({name}.values()))[{scene.quote(where)}]"),
             )
     fixes = [by_number, static_fix(scene, *(value for _part, value in scene.spot.parts(where) if is_tracer(value)))]
     if not any(fixes) and isinstance(node, ast.Subscript) and not read:
-        words = _("Keep the values in an array, which is changed with `.at[{name}].set(...)`.")
+        words = "Keep the values in an array, which is changed with `.at[{name}].set(...)`."
         fixes = [scene.advice(words.format(name=variable))]
     if not any(fixes):
-        words = _(
-            "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {name}, values, 0).sum()`."
-        )
+        words = "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {name}, values, 0).sum()`."
         fixes = [scene.advice(words.format(jnp=scene.jnp, name=variable))]
     return scene.explanation(
         "dict_key_of_tracer",
-        title=_("A dict needs a known key, but `{variable}` is traced").format(variable=variable)
+        title=f"A dict needs a known key, but `{variable}` is traced"
         if kind == "dict"
-        else _("A {kind} needs known entries, but `{variable}` is traced").format(kind=kind, variable=variable),
+        else f"A {kind} needs known entries, but `{variable}` is traced",
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("A {kind} looks up a value now, while JAX records the program, and the value comes later.").format(
-            kind=kind
-        ),
+        why=f"A {kind} looks up a value now, while JAX records the program, and the value comes later.",
         fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
@@ -323,13 +314,13 @@ def length_of_scalar(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "length_of_scalar",
-        title=_("A number has no length"),
+        title="A number has no length",
         what=scene.what(text, value) if is_array(value) else "",
         variable=text,
-        why=_("`len` counts the entries of the first axis, and an array of shape () has no axis."),
+        why="`len` counts the entries of the first axis, and an array of shape () has no axis.",
         fixes=[
-            scene.fix(_("Count all entries: 1 here."), scene.source.replace(call, f"{scene.atom(inner)}.size")),
-            scene.advice(_("Or find out why it has no axis: `jax.vmap` and indices take one away.")),
+            scene.fix("Count all entries: 1 here.", scene.source.replace(call, f"{scene.atom(inner)}.size")),
+            scene.advice("Or find out why it has no axis: `jax.vmap` and indices take one away."),
         ],
         link=f"{error_texts.API}/jax.numpy.size.html",
     )
@@ -356,21 +347,21 @@ def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     integer = jax.dtypes.issubdtype(part[1].dtype, np.integer) and not is_tracer(part[1])
     fixes = [
         scene.fix(
-            _("Give it an axis of length 1."),
+            "Give it an axis of length 1.",
             scene.source.replace(part[0], f"{scene.jnp}.atleast_1d({text})"),
         )
     ]
     if integer:
         fixes.insert(
             0,
-            scene.fix(_("Count up to it."), scene.source.replace(part[0], f"range({text})")),
+            scene.fix("Count up to it.", scene.source.replace(part[0], f"range({text})")),
         )
     return scene.explanation(
         "scalar_iteration",
-        title=_("A number has no entries to go through"),
+        title="A number has no entries to go through",
         what=scene.what(text, part[1]),
         variable=text,
-        why=_("{type} has no axis: `for` goes along the first one.").format(type=f"`{array_type(part[1])}`"),
+        why="{type} has no axis: `for` goes along the first one.".format(type=f"`{array_type(part[1])}`"),
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.atleast_1d.html",
     )
@@ -385,13 +376,13 @@ def _iteration_of_result(scene: Scene, node: ast.Call) -> Explanation | None:
     text = scene.quote(node)
     return scene.explanation(
         "scalar_iteration",
-        title=_("A number has no entries to go through"),
-        what=_("`{text}` has shape () here.").format(text=text),
+        title="A number has no entries to go through",
+        what=f"`{text}` has shape () here.",
         variable=text,
-        why=_("An array of shape () has no axis: `for` goes along the first one."),
+        why="An array of shape () has no axis: `for` goes along the first one.",
         fixes=[
-            scene.fix(_("Give it an axis of length 1."), scene.source.replace(node, f"{scene.jnp}.atleast_1d({text})")),
-            scene.advice(_("Or keep an axis where it is computed: `axis=` says which one goes.")),
+            scene.fix("Give it an axis of length 1.", scene.source.replace(node, f"{scene.jnp}.atleast_1d({text})")),
+            scene.advice("Or keep an axis where it is computed: `axis=` says which one goes."),
         ],
         link=f"{error_texts.API}/jax.numpy.atleast_1d.html",
     )
@@ -431,16 +422,16 @@ def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
     number = next((i for i in range(len(outer.args)) if i != position), None)
     return scene.explanation(
         "mapped_no_array" if called(made) == "vmap" else "differentiated_no_array",
-        title=_("`{name}` was given something that is not an array").format(name=name),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(scene.spot.value(node))),
+        title=f"`{name}` was given something that is not an array",
+        what=f"`{text}` is {describe(scene.spot.value(node))} here.",
         variable=text,
-        why=_("`jax.vmap` takes every argument apart along an axis, and only arrays have axes.")
+        why="`jax.vmap` takes every argument apart along an axis, and only arrays have axes."
         if called(made) == "vmap"
-        else _("A derivative asks what a small change of the argument does, and only numbers change by a little."),
+        else "A derivative asks what a small change of the argument does, and only numbers change by a little.",
         fixes=[
-            scene.fix(_("Pass it inside a function of the other arguments."), scene.source.replace(outer, new)),
+            scene.fix("Pass it inside a function of the other arguments.", scene.source.replace(outer, new)),
             scene.fix(
-                _("Differentiate with respect to another argument."),
+                "Differentiate with respect to another argument.",
                 scene.source.insert_after(made.args[0], f", argnums={number}"),
             )
             if called(made) != "vmap" and number is not None
@@ -464,13 +455,13 @@ def _model_given(scene: Scene, outer: ast.Call, made: ast.Call) -> Explanation |
     known = not module.startswith(f"{scene.jax}.") and not made.keywords
     return scene.explanation(
         "model_with_functions",
-        title=_("`{name}` was given a model that holds more than arrays").format(name=scene.quote(made.func)),
+        title=f"`{scene.quote(made.func)}` was given a model that holds more than arrays",
         what=scene.what(scene.quote(node), scene.spot.value(node)),
         variable=scene.quote(node),
-        why=_("An Equinox model is a pytree, and its functions, such as the activation, are leaves of it."),
+        why="An Equinox model is a pytree, and its functions, such as the activation, are leaves of it.",
         fixes=[
             scene.fix(
-                _("Use Equinox's `{name}`, which leaves alone what is not an array.").format(name=name),
+                f"Use Equinox's `{name}`, which leaves alone what is not an array.",
                 scene.source.replace(made.func, f"{module}.{name}") if known else None,
                 code="" if known else f"equinox.{name}",
             )
@@ -487,15 +478,15 @@ def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> E
     value = scene.spot.value(given)
     return scene.explanation(
         "object_no_pytree",
-        title=_("`{name}` was given something that is not an array").format(name=scene.quote(made.func)),
-        what=_("`{text}` is an object of type `{name}` here.").format(text=text, name=name)
+        title=f"`{scene.quote(made.func)}` was given something that is not an array",
+        what=f"`{text}` is an object of type `{name}` here."
         if given is not None
-        else _("An argument holds an object of type `{name}`.").format(name=name),
+        else f"An argument holds an object of type `{name}`.",
         variable=text,
-        why=_("JAX looks for arrays in an argument, and into a class only where it is registered as a pytree."),
+        why="JAX looks for arrays in an argument, and into a class only where it is registered as a pytree.",
         fixes=[
             as_pytree(scene, name, value if type(value).__name__ == name else MISSING, given)
-            or scene.advice(_("Pass its arrays in a tuple or a dict, or register its class as a pytree."))
+            or scene.advice("Pass its arrays in a tuple or a dict, or register its class as a pytree.")
         ],
         link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
     )
@@ -512,7 +503,7 @@ def _gives_an_array(scene: Scene, node: ast.expr) -> bool:
 def _from_a_function(scene: Scene, node: ast.expr) -> list[Fix | None]:
     """Return the fix for a value that a function should have returned."""
     if not isinstance(node, ast.Name):
-        return [scene.fix(_("Find where it comes from, and give an array."), code=f"print({scene.quote(node)})")]
+        return [scene.fix("Find where it comes from, and give an array.", code=f"print({scene.quote(node)})")]
     for statement in ast.walk(scene.source.tree):
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
@@ -526,11 +517,11 @@ def _from_a_function(scene: Scene, node: ast.expr) -> list[Fix | None]:
                 continue
             name = scene.quote(statement.value.func)
             if isinstance(last, ast.Expr) and not _gives_an_array(scene, last.value):
-                return [scene.advice(_("`{name}` returns nothing: let it return an array.").format(name=name))]
+                return [scene.advice(f"`{name}` returns nothing: let it return an array.")]
             if isinstance(last, ast.Expr):
                 return [
                     scene.fix(
-                        _("`{name}` returns nothing: let it return its last value.").format(name=name),
+                        f"`{name}` returns nothing: let it return its last value.",
                         scene.source.insert_before(last, "return "),
                     )
                 ]
@@ -538,8 +529,8 @@ def _from_a_function(scene: Scene, node: ast.expr) -> list[Fix | None]:
                 line = f"\n{scene.source.indent(last)}return {last.targets[0].id}"
                 return [
                     scene.fix(
-                        _("`{name}` returns nothing: let it return its last value.").format(name=name),
+                        f"`{name}` returns nothing: let it return its last value.",
                         scene.source.insert_after(last, line),
                     )
                 ]
-    return [scene.fix(_("Find where `{name}` became None.").format(name=node.id), code=f"assert {node.id} is not None")]
+    return [scene.fix(f"Find where `{node.id}` became None.", code=f"assert {node.id} is not None")]

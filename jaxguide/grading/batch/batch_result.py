@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
@@ -88,7 +87,7 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
     try:
         plain = store.last_batch()
         if plain is None:
-            raise NoBatch(_("Nothing has been graded in `{folder}` yet.").format(folder=store.folder))
+            raise NoBatch(f"Nothing has been graded in `{store.folder}` yet.")
         batch = _batch(store, plain)
         points = dict(plain["points"])
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -199,7 +198,7 @@ def _row(store: Store, row: dict[str, Any], plain: dict[str, Any], student: str)
     if found is not None:
         return dataclasses.replace(found, path=path)
     waiting = SubmissionResult(path, student, State.NOT_GRADED, course_digest=plain["course_digest"])
-    waiting.not_graded[""] = _("Not graded yet: the batch was interrupted first.")
+    waiting.not_graded[""] = "Not graded yet: the batch was interrupted first."
     return waiting
 
 

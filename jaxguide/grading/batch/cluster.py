@@ -19,7 +19,6 @@ import dask
 from distributed import Client, Future, Security, Worker, WorkerPlugin, get_worker
 from distributed.comm.core import connect
 
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.course_state import course_state_digest
@@ -54,7 +53,7 @@ class DaskPool:
         self._running: set[Future[Any]] = set()
         # Submissions are sent inside their tasks: data scattered in advance is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
-        message = _("No Dask scheduler was found at `{address}`: {error}.")
+        message = "No Dask scheduler was found at `{address}`: {error}."
         if why := _why_silent(address):
             raise GraderError(message.format(address=address, error=why))
         try:
@@ -65,7 +64,7 @@ class DaskPool:
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
         except TimeoutError:
             self._client.close()
-            message = _("The Dask scheduler at `{address}` has no workers. Start one: `dask worker {address}`.")
+            message = "The Dask scheduler at `{address}` has no workers. Start one: `dask worker {address}`."
             raise GraderError(message.format(address=address)) from None
         self.jobs = jobs or max(1, sum(self._client.nthreads().values()))
         there = dataclasses.replace(
@@ -90,15 +89,13 @@ class DaskPool:
                 told.set_exception(error if kept else GraderError(f"{type(error).__name__}: {error}"))
                 return
             if task.status != "finished":
-                raise PoolLost(_("The Dask scheduler is gone. Run the same command again to continue."))
+                raise PoolLost("The Dask scheduler is gone. Run the same command again to continue.")
             plain, source, passed = task.result()
             result = SubmissionResult.from_plain(plain)
             if result.course_digest != self.course_digest:
-                message = _(
-                    "A Dask worker has a different version of JAX or jaxguide than this process has: {versions}."
-                )
+                message = "A Dask worker has a different version of JAX or jaxguide than this process has: {versions}."
                 versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-                raise PoolLost(message.format(versions=versions or _("unknown")))
+                raise PoolLost(message.format(versions=versions or "unknown"))
             told.set_result((result, source, passed))
         except Exception as error:  # raised in this thread, it would be lost
             told.set_exception(error)
@@ -130,14 +127,14 @@ def _why_silent(address: str) -> str:
         except (OSError, ValueError, TypeError) as error:
             said.append(str(error))
         except Exception:  # such as a MemoryError, if another program's reply begins with a large number
-            said.append(_("another program answers there"))
+            said.append("another program answers there")
 
     said: list[str] = []
     # Looking up a host's name cannot be interrupted, so wait for the thread no longer than this.
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()
     asking.join(_ANSWER_S + 0.5)
-    return said[0] if said else _("it did not answer within {seconds:g} s").format(seconds=_ANSWER_S)
+    return said[0] if said else f"it did not answer within {_ANSWER_S:g} s"
 
 
 def _files_of(course: Course) -> dict[str, bytes]:

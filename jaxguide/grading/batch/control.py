@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import Verdict
@@ -137,7 +136,7 @@ class Control:
                 with self._turns.alone():
                     why = self._trouble(book)
             if why:
-                message = _(
+                message = (
                     "The key's answers to `{lesson}` do not pass here, so no one can be graded. {why} No student is at "
                     "fault. `jaxguide verify` finds a mistake of the course, and `jaxguide doctor` one of this machine."
                 )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
@@ -94,7 +93,7 @@ class ClassRun:
         with contextlib.closing(readers):
             entries = find_entries(order.paths, order.out, readers, pattern=pattern, roster=roster)
             if not entries:
-                raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
+                raise NothingToGrade("No notebook (.ipynb) or Python file (.py) was found in the given paths.")
             self.line: LineUp = line_up(
                 entries,
                 course,
@@ -106,7 +105,7 @@ class ClassRun:
                 lessons=self._lessons(),
             )
             if not self.line.files:
-                message = _("No file answers any of these lessons: {lessons}.")
+                message = "No file answers any of these lessons: {lessons}."
                 raise NothingToGrade(message.format(lessons=", ".join(sorted(self._lessons() or course.books))))
         self._readers = readers
         self.overrides = self._read_overrides()
@@ -305,7 +304,7 @@ class _Records:
 
     def _failed(self, place: int, key: RowKey, why: str) -> SubmissionResult:
         result = self._bare(self._line.files[place], key.digest, State.NOT_GRADED)
-        result.not_graded[""] = _("Not graded: {error}").format(error=why)
+        result.not_graded[""] = f"Not graded: {why}"
         return result
 
     def _record(self, place: int, key: RowKey, result: SubmissionResult) -> int:
@@ -397,7 +396,7 @@ def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
             try:
                 from jaxguide.grading.batch.cluster import DaskPool
             except ImportError:
-                message = _("Grading on a cluster needs Dask. Install `jaxguide[cluster]`.")
+                message = "Grading on a cluster needs Dask. Install `jaxguide[cluster]`."
                 raise GraderError(message) from None
             pool = DaskPool(order.scheduler, order.course, settings, order.jobs)
         stack.callback(pool.close)

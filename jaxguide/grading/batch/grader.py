@@ -11,7 +11,6 @@ from pathlib import Path
 
 import jax
 
-from jaxguide.base.text import _
 from jaxguide.course.books import digest
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
@@ -145,20 +144,20 @@ def open_grader(
 
 
 def _no_exercise(submission: ReadSubmission) -> str:
-    said = _("The file does not answer any exercise of this course.")
+    said = "The file does not answer any exercise of this course."
     if submission.elsewhere:
         return f"{said} {next(iter(submission.elsewhere.values()))}"
     alike = [[other, name] for name, other in submission.alike.items()]
     if submission.close or len(alike) == 1:
         other, name = submission.close or alike[0]
-        message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
+        message = "{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
         said = message.format(said=said, other=other, name=name)
     broken = next((cell for cell in submission.cells if cell.error is not None or cell.rejected), None)
     if broken is None:
         return said
     if broken.error is None:
-        return _("{said} At {label}: {why}").format(said=said, label=broken.label, why=broken.rejected)
-    message = _("{said} At {label}: {error} (line {line}).")
+        return f"{said} At {broken.label}: {broken.rejected}"
+    message = "{said} At {label}: {error} (line {line})."
     return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
 
 
@@ -173,7 +172,7 @@ def usable_tier(settings: GradeSettings) -> Tier:
     except IsolationError as error:
         raise GraderError(str(error)) from error
     if tier.asks_for_trust and not settings.trust_submissions:
-        message = _(
+        message = (
             "On this machine, nothing keeps a submission from reading the key, the hidden inputs and your files. "
             "Isolation is {tier}. If you trust everyone who submitted, grade with --trust-submissions."
         )
@@ -270,7 +269,7 @@ class Grader:
         result = self._grade_once(entry, attempt)
         why = self.control.confirm(result.lessons) if attempt.was_killed and self.settings.hidden else ""
         if why:
-            message = _("Not graded: the worker process was killed twice, and the key's answers do not pass: {why}")
+            message = "Not graded: the worker process was killed twice, and the key's answers do not pass: {why}"
             bare = SubmissionResult(entry.path, result.student, State.NOT_GRADED, course_digest=self.course_digest)
             return dataclasses.replace(bare, digest=result.digest, not_graded={"": message.format(why=why)})
         for one in result.results:
@@ -510,7 +509,7 @@ def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
     except Exception as error:
         # A check of the course has a bug. This must not stop the batch, and must not count as a mark.
         where = traceback.extract_tb(error.__traceback__)[-1]
-        message = _("Not graded: a check of the course raised {name}: {error} ({place}).")
+        message = "Not graded: a check of the course raised {name}: {error} ({place})."
         place = f"{Path(where.filename).name}:{where.lineno}"
         return message.format(name=type(error).__name__, error=error, place=place)
     return None

@@ -11,7 +11,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.code.slices import global_names
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
@@ -84,7 +83,7 @@ class PlantedWorkers:
             self._defined = "", ""
             cell = {"cell": 1, "source": planted.source, "exercises": [exercise.name], "starters": []}
             if worker.request("define", **cell).get("failed"):
-                raise AnswerGone(Verdict.NO_SUCH_FUNCTION, _("The planted answer cannot be defined."))
+                raise AnswerGone(Verdict.NO_SUCH_FUNCTION, "The planted answer cannot be defined.")
             self._defined = exercise.name, planted.name
         return worker
 

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.grading.batch.submission_result import SubmissionResult
 
 
@@ -21,7 +21,7 @@ class _Rate(ProgressColumn):
         passed_s = time.monotonic() - started
         if not graded or passed_s <= 0:
             return Text("")
-        return Text(_("{rate:.0f} a minute").format(rate=60 * graded / passed_s))
+        return Text(f"{60 * graded / passed_s:.0f} a minute")
 
 
 class ProgressBar:
@@ -39,7 +39,7 @@ class ProgressBar:
         self.done = 0
         self.failed = 0
         self._bar = Progress(
-            TextColumn(_("Grading")),
+            TextColumn("Grading"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[failures]}", style="red"),

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.draw import fresh_seed
 
 SECRET = "secret"
@@ -31,16 +30,16 @@ def seed_of(asked: str, folder: Path) -> int:
         try:
             return int(asked)
         except ValueError:
-            message = _("`{asked}` is not a seed. Give a whole number, or `secret` for one that no one can guess.")
+            message = "`{asked}` is not a seed. Give a whole number, or `secret` for one that no one can guess."
             raise SeedError(message.format(asked=asked)) from None
     path = folder / SEED_FILE_NAME
     try:
         return int(path.read_text("ascii")) if path.exists() else _keep(path, fresh_seed())
     except ValueError:
-        message = _("`{path}` does not contain a number. Delete it to get a new seed; everything will be regraded.")
+        message = "`{path}` does not contain a number. Delete it to get a new seed; everything will be regraded."
         raise SeedError(message.format(path=path)) from None
     except OSError as error:
-        message = _("The secret seed cannot be stored in `{path}`: {error}.")
+        message = "The secret seed cannot be stored in `{path}`: {error}."
         raise SeedError(message.format(path=path, error=error.strerror)) from error
 
 

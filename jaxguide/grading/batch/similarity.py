@@ -4,7 +4,6 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from jaxguide.base.text import _
 from jaxguide.grading.batch.submission_result import SubmissionResult
 
 ALIKE_FROM = 0.8
@@ -67,7 +66,7 @@ def _groups(exercise: str, answers: Mapping[str, frozenset[int]]) -> Iterator[Si
     for number, students in members.items():
         if 2 <= len(students) <= most:
             share = round(shares.get(number, 1.0), 2)
-            says = _("identical") if share == 1 else _("{percent} % in common").format(percent=int(100 * share))
+            says = "identical" if share == 1 else f"{int(100 * share)} % in common"
             yield SimilarGroup(exercise, sorted(students), share, says)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import filelock
 
-from jaxguide.base.text import _
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_search import STORE_NAME
@@ -100,7 +99,7 @@ class Store:
             try:
                 self._lock.acquire()
             except filelock.Timeout:
-                message = _(
+                message = (
                     "Another grader is using `{folder}`. Wait for it to finish, or name another folder with --out."
                 )
                 raise StoreError(message.format(folder=folder)) from None
@@ -123,7 +122,7 @@ class Store:
         if not is_new and application != _APPLICATION:
             raise damaged(self.folder)
         if not is_new and version != SCHEMA_VERSION:
-            message = _(
+            message = (
                 "`{file}` was written by another version of jaxguide (layout {found}; this version reads {wanted}). "
                 "Use that version, or name another folder with --out."
             )
@@ -241,7 +240,7 @@ def _explained(folder: Path) -> Iterator[None]:
 
 def damaged(folder: Path) -> DamagedStore:
     """Return the error for a results folder whose store is damaged or another program's file."""
-    message = _("`{file}` is damaged or not a store of results. Move it away, or name another folder with --out.")
+    message = "`{file}` is damaged or not a store of results. Move it away, or name another folder with --out."
     return DamagedStore(message.format(file=folder / NAME))
 
 
@@ -250,9 +249,9 @@ def _what_is_wrong(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
 
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what only some kinds of it tell
     if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        message = _("No space is left for results in `{folder}`. Free some and run the same command again to continue.")
+        message = "No space is left for results in `{folder}`. Free some and run the same command again to continue."
         return StoreError(message.format(folder=folder))
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):  # the last: a table is missing
         return damaged(folder)
-    message = _("Results cannot be stored in `{folder}`: {error}. Name another folder with --out.")
+    message = "Results cannot be stored in `{folder}`: {error}. Name another folder with --out."
     return StoreError(message.format(folder=folder, error=error))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
@@ -31,11 +30,11 @@ class State(enum.StrEnum):
     def word(self) -> str:
         """The word for this state in reports and in the terminal."""
         return {
-            State.GRADED: _("graded"),
-            State.UNREADABLE: _("not readable"),
-            State.NOT_GRADED: _("not graded"),
-            State.ABSENT: _("absent"),
-            State.SUPERSEDED: _("replaced"),
+            State.GRADED: "graded",
+            State.UNREADABLE: "not readable",
+            State.NOT_GRADED: "not graded",
+            State.ABSENT: "absent",
+            State.SUPERSEDED: "replaced",
         }[self]
 
 

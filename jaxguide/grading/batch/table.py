@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.cards import content
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.verdict import Verdict
@@ -20,8 +20,8 @@ _NARROW = 70
 # Longer paths are too wide for a terminal of 80 columns; the student's name is shown instead.
 _SHORT = 24
 _WITHOUT_CODE = {
-    State.ABSENT: lambda: _("sent nothing"),
-    State.SUPERSEDED: lambda: _("another file of this student counts"),
+    State.ABSENT: "sent nothing",
+    State.SUPERSEDED: "another file of this student counts",
 }
 _COUNTED_STATES: dict[State, Callable[[int], str]] = {
     State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
@@ -60,7 +60,7 @@ class GradeTable:
         table.add_column(overflow="fold", max_width=max(16, layout.width // 3))
         table.add_column(overflow="fold", justify="right")
         table.add_column(overflow="fold", ratio=1)
-        heads = (_("Submission"), _("Points"), _("Exercises"))
+        heads = ("Submission", "Points", "Exercises")
         table.add_row(*(layout.text(head, style="bold") for head in heads))
         for result in self.results:
             table.add_row(
@@ -70,14 +70,14 @@ class GradeTable:
 
     def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
         for one in result.above_the_points:
-            said = _("{exercise}: {score:g} of {points:g} points, given by hand")
+            said = "{exercise}: {score:g} of {points:g} points, given by hand"
             yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
         if result.unreadable is not None:
             badge = content.Badge("✗", "x", State.UNREADABLE.word, "bad")
             yield layout.badge(badge).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
             return
         if result.state in _WITHOUT_CODE:
-            why = clean(" ".join(result.repairs), 500) or _WITHOUT_CODE[result.state]()
+            why = clean(" ".join(result.repairs), 500) or _WITHOUT_CODE[result.state]
             yield layout.text(f"{result.state.word}: {why}")
             return
         for verdict in Verdict:
@@ -106,7 +106,7 @@ class GradeTable:
             yield plural("Lesson and its points: {said}.", "Lessons and their points: {said}.", len(lessons), said=said)
         tiers = sorted({result.tier for result in self.results if result.tier})
         if tiers:
-            yield _("Isolation: {names}.").format(names=", ".join(tiers))
+            yield "Isolation: {names}.".format(names=", ".join(tiers))
         for state, say in _COUNTED_STATES.items():
             count = sum(result.state is state and not result.repairs for result in self.results)
             if count:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.cards import Card
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
@@ -69,12 +69,12 @@ def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLIS
     tests: list[dict[str, Any]] = []
     for number, result in enumerate(progress.results, 1):
         if result.name in progress.not_graded:
-            said = _("Not graded yet. This is not your fault; your instructor knows.")
+            said = "Not graded yet. This is not your fault; your instructor knows."
             tests.append(_test(number, result.title, said))
         else:
             tests += _tests(number, result, visibility)
     if not progress.done:
-        tests.append(_test(len(progress.results) + 1, _("Grading has not finished"), _("More exercises follow.")))
+        tests.append(_test(len(progress.results) + 1, "Grading has not finished", "More exercises follow."))
     plain: dict[str, Any] = {"output": _output(progress), "output_format": "text", "visibility": "visible"}
     if progress.is_complete:
         plain["score"] = round(sum(result.score for result in progress.results), 2) if progress.results else 0.0
@@ -86,7 +86,7 @@ def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dic
     if not any(check.hidden for check in result.checks):
         return [_test(number, result.title, Card(result).text(_WIDTH), _status(result), **marks)]
     seen = visible_part(result)
-    name = _("{title}: marks, with hidden checks").format(title=result.title)
+    name = f"{result.title}: marks, with hidden checks"
     return [
         _test(number, result.title, _visible_text(seen), _status(seen)),
         {**_test(number, name, Card(result).text(_WIDTH), _status(result), **marks), "visibility": visibility},
@@ -108,7 +108,7 @@ def _visible_text(seen: ExerciseResult) -> str:
     if seen.verdict is not Verdict.PASSED:
         return Card(seen).text(_WIDTH)
     # Do not list the checks: one that was not reached would reveal that a hidden check failed before it.
-    return _("No visible check failed. You will get your marks later, with the hidden checks.")
+    return "No visible check failed. You will get your marks later, with the hidden checks."
 
 
 def _status(result: ExerciseResult) -> str:
@@ -123,19 +123,19 @@ def _test(number: int, name: str, output: str, status: str = "", **marks: float)
 def _output(progress: GradingProgress) -> str:
     lines = []
     if progress.trouble:
-        lines.append(_("The grader stopped: {why} This is not your fault.").format(why=progress.trouble))
+        lines.append(f"The grader stopped: {progress.trouble} This is not your fault.")
     elif not progress.done:
-        lines.append(_("Grading has not finished."))
+        lines.append("Grading has not finished.")
     elif progress.unreadable and not progress.results:
-        lines.append(_("Nothing was graded. {why}").format(why=_line(progress.unreadable)))
+        lines.append(f"Nothing was graded. {_line(progress.unreadable)}")
     elif progress.not_graded:
         count = len(progress.not_graded)
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
     if progress.unreadable and progress.results:
-        said = _("There is no total, because not every file could be read. {why}")
+        said = "There is no total, because not every file could be read. {why}"
         lines.append(said.format(why=_line(progress.unreadable)))
     if progress.notes:
-        lines += [_("While reading your file:"), *(f"  - {_line(note)}" for note in progress.notes)]
+        lines += ["While reading your file:", *(f"  - {_line(note)}" for note in progress.notes)]
     return "\n".join(lines)
 
 

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 from jaxguide.base.files import write_whole
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits
@@ -117,10 +116,10 @@ class _Run:
             self.progress.done = True
         except GraderError as error:
             print(error)  # for the instructor: standard output is hidden from students
-            self.progress.trouble = _("it does not work on this machine; your instructor can see why.")
+            self.progress.trouble = "it does not work on this machine; your instructor can see why."
         except AuthorError as error:
             print(error)
-            self.progress.trouble = _("the course cannot be read; your instructor can see why.")
+            self.progress.trouble = "the course cannot be read; your instructor can see why."
         self._write()
         return self.progress.is_complete
 
@@ -148,7 +147,7 @@ class _Run:
         if self.progress.results:
             self.progress.notes += without_answers
         elif not unreadable:
-            missing = _("The submission contains no notebook (.ipynb) and no Python file (.py).")
+            missing = "The submission contains no notebook (.ipynb) and no Python file (.py)."
             unreadable = without_answers or [missing]
         self.progress.unreadable = " ".join(unreadable)
 

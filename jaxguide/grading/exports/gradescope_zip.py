@@ -8,7 +8,6 @@ from pathlib import Path
 
 import jaxguide
 from jaxguide.base.files import zip_bytes
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.requirements import pinned
 from jaxguide.course.settings import SETTINGS_NAME
@@ -74,7 +73,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         OSError: the wheel or a file of the course cannot be read.
     """
     if not any(exercise.key for exercise in course.exercises.values()):
-        raise NoKey(_("The course has no key in {folder}.").format(folder=course.folders.solutions))
+        raise NoKey(f"The course has no key in {course.folders.solutions}.")
     files: dict[str, bytes] = {}
     if isinstance(requirement, str):
         names = [requirement]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import files_below
 from jaxguide.grading.intake.lms_names import owner_on_disk
 from jaxguide.grading.intake.student_names import NO_ONE, Key, Owner, Person, as_read
@@ -212,7 +211,7 @@ class _Listing:
 def _without_floods(found: list[ArchivedEntry]) -> list[ArchivedEntry]:
     """Replace the rows of a student who has too many files with a single row that says so."""
     counts = collections.Counter(row.owner.key for row in found if row.owner.people)
-    message = _("The archive contains {count} files of one student; at most {limit} are read.")
+    message = "The archive contains {count} files of one student; at most {limit} are read."
     kept: list[ArchivedEntry] = []
     told: set[Key] = set()
     for row in found:

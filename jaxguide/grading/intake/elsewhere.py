@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from jaxguide.base.text import _
 from jaxguide.code.sameness import HasStarter
 from jaxguide.grading.intake.submission import Submission, seen_definitions
 
@@ -30,23 +29,23 @@ def elsewhere(submission: Submission, absent: Iterable[HasStarter]) -> dict[str,
 def _places(submission: Submission) -> Iterator[tuple[str, dict[str, str], Collection[str]]]:
     """Yield a message, its fields, and the names of what is there, for each place that defines nothing."""
     for kind, source in submission.other_cells:
-        message = _("`{name}` is in a Markdown cell, which does not run. Turn it into a code cell.")
+        message = "`{name}` is in a Markdown cell, which does not run. Turn it into a code cell."
         if kind != "markdown":
-            message = _("`{name}` is in a raw cell, which does not run. Turn it into a code cell.")
+            message = "`{name}` is in a raw cell, which does not run. Turn it into a code cell."
         yield message, {}, seen_definitions(source)
     for cell in submission.cells:
         for magic, text in cell.not_python:
-            message = _("`{name}` is below `{magic}` in {label}, which is not run as Python. Delete `{magic}`.")
+            message = "`{name}` is below `{magic}` in {label}, which is not run as Python. Delete `{magic}`."
             yield message, {"magic": magic[:_NAME_LIMIT], "label": cell.label}, seen_definitions(text)
         nodes = ast.walk(cell.tree) if cell.tree is not None else ()
         for outer in nodes:
             if isinstance(outer, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 inner = [n.name for n in ast.walk(outer) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-                message = _("`{name}` is inside `{outer}` in {label}. Define it at the beginning of a line.")
+                message = "`{name}` is inside `{outer}` in {label}. Define it at the beginning of a line."
                 yield message, {"outer": outer.name[:_NAME_LIMIT], "label": cell.label}, {*inner} - {outer.name}
     for cell in submission.cells:
         comments = "\n".join(line for line in cell.source.split("\n") if _COMMENT.match(line))
-        message = _("`{name}` is in a comment in {label}, which does not run. Delete the `#` of its lines.")
+        message = "`{name}` is in a comment in {label}, which does not run. Delete the `#` of its lines."
         yield message, {"label": cell.label}, seen_definitions(_COMMENT.sub("", comments))
 
 

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.student_names import ClassList, name_key
 
@@ -40,12 +39,12 @@ class StudentPattern:
         self.text = text = unicodedata.normalize("NFC", text)
         self._is_glob = "{student}" in text
         if not self._is_glob and "(?P<student>" not in text:
-            message = _("`{text}` does not say where the student's name is. Write, for example, `{{student}}_*.ipynb`.")
+            message = "`{text}` does not say where the student's name is. Write, for example, `{{student}}_*.ipynb`."
             raise PatternError(message.format(text=text))
         try:
             self._regex = re.compile(_regex_of(text) if self._is_glob else text)
         except re.error as error:
-            raise PatternError(_("`{text}` is not a valid pattern: {error}.").format(text=text, error=error)) from None
+            raise PatternError(f"`{text}` is not a valid pattern: {error}.") from None
 
     def find(self, path: PurePath) -> str | None:
         """Return the student's name in a path, or None if the pattern does not match."""

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.grading.intake.submission import is_submission
 
@@ -32,7 +31,7 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
         elif path.exists():
             found[path] = None
         else:
-            raise FileNotFoundError(_("There is no file or folder `{path}`.").format(path=path))
+            raise FileNotFoundError(f"There is no file or folder `{path}`.")
     return list(found)
 
 
@@ -61,20 +60,20 @@ def why_not_ordinary(path: Path) -> str:
         try:
             place = path.resolve(strict=True)
         except (OSError, RuntimeError):  # RuntimeError if links lead in a circle
-            return _("It is a link to a file that is not there.")
+            return "It is a link to a file that is not there."
         # The grader may read files that the student may not: the key, or other students' answers.
         if place.parent != path.parent.resolve():
-            return _("It is a link to another place; grade the file itself.")
+            return "It is a link to another place; grade the file itself."
     mode = path.stat().st_mode
     # Opening a pipe would block forever.
     kinds = {
-        stat.S_IFIFO: _("It is a pipe, not a file."),
-        stat.S_IFSOCK: _("It is a socket, not a file."),
-        stat.S_IFCHR: _("It is a device, not a file."),
-        stat.S_IFBLK: _("It is a device, not a file."),
-        stat.S_IFDIR: _("It is a folder, not a file."),
+        stat.S_IFIFO: "It is a pipe, not a file.",
+        stat.S_IFSOCK: "It is a socket, not a file.",
+        stat.S_IFCHR: "It is a device, not a file.",
+        stat.S_IFBLK: "It is a device, not a file.",
+        stat.S_IFDIR: "It is a folder, not a file.",
     }
-    return "" if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), _("It is not an ordinary file."))
+    return "" if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), "It is not an ordinary file.")
 
 
 def holds_python(folder: Path) -> bool:

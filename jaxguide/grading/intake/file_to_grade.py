@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
-from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import why_not_ordinary
 from jaxguide.grading.intake.student_names import NO_ONE, Owner
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
@@ -53,10 +52,10 @@ class FileEntry:
             with path.open("rb") as file:
                 content = file.read(FILE_LIMIT_BYTES + 1)
         except OSError as error:
-            raise UnreadableSubmission(_("The file cannot be read: {error}.").format(error=error.strerror)) from None
+            raise UnreadableSubmission(f"The file cannot be read: {error.strerror}.") from None
         if len(content) > FILE_LIMIT_BYTES:
             size = FILE_LIMIT_BYTES // 2**20
-            raise UnreadableSubmission(_("The file is larger than {size} MB; clear its outputs.").format(size=size))
+            raise UnreadableSubmission(f"The file is larger than {size} MB; clear its outputs.")
         return content
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import UnknownName
 from jaxguide.grading.intake.student_names import ClassList, name_key
@@ -60,7 +59,7 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
     header, rows = read_table(path)
     missing = [name for name in ("student", "exercise", "points") if name not in map(str.casefold, header)]
     if missing:
-        message = _("{path}:1: there is no column {missing}; found {found}.")
+        message = "{path}:1: there is no column {missing}; found {found}."
         raise TableError(message.format(path=path, missing=listed(missing), found=listed(header)))
     overrides: dict[tuple[str, str], Override] = {}
     for line, row in rows:
@@ -72,13 +71,11 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
         except ValueError:
             points = math.nan
         if not 0 <= points <= _MOST_POINTS:
-            message = _(
-                "{path}:{line}: points must be a number from 0 to {most}, with a decimal point, not `{points}`."
-            )
+            message = "{path}:{line}: points must be a number from 0 to {most}, with a decimal point, not `{points}`."
             raise TableError(message.format(path=path, line=line, most=_MOST_POINTS, points=row["points"]))
         key = name_key(row["student"]), row["exercise"]
         if key in overrides:
-            message = _("{path}:{line}: `{student}` already has points for `{exercise}` in a line above.")
+            message = "{path}:{line}: `{student}` already has points for `{exercise}` in a line above."
             raise TableError(message.format(path=path, line=line, student=row["student"], exercise=row["exercise"]))
         overrides[key] = Override(row["student"], row["exercise"], points, row.get("comment", ""))
     return list(overrides.values())
@@ -92,7 +89,7 @@ def require_students(overrides: Iterable[Override], students: ClassList, path: P
     """
     for one in overrides:
         if students.find(one.student) is None:
-            message = _(
+            message = (
                 "{path}: Points for `{exercise}` are given to `{student}`, who handed in nothing and is not on the "
                 "roster."
             )
@@ -109,14 +106,14 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str
     try:
         content = path.read_bytes()
     except OSError as error:
-        message = _("{path}: cannot be read: {error}.")
+        message = "{path}: cannot be read: {error}."
         raise TableError(message.format(path=path, error=error.strerror)) from None
     coding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         text = content.decode(coding)  # a spreadsheet writes a byte order mark
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", "replace")
-        message = _("{place}: cannot be read as UTF-8 text. Save the table in this encoding.")
+        message = "{place}: cannot be read as UTF-8 text. Save the table in this encoding."
         raise TableError(message.format(place=_place(path, before, len(before)))) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text[:4].casefold() == "sep=":  # for spreadsheets
@@ -129,7 +126,7 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str
     except csv.Error:
         raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
     if not any(header):
-        raise TableError(_("{path}: the table is empty; its first row must name the columns.").format(path=path))
+        raise TableError(f"{path}: the table is empty; its first row must name the columns.")
     return header, _rows(path, text, reader, [name.casefold() for name in header])
 
 
@@ -145,12 +142,12 @@ def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tup
             hidden = next((char for char in "".join(cells) if char != "\n" and unicodedata.category(char) == "Cc"), "")
             if hidden:
                 offset = sum(len(line) + 1 for line in text.split("\n")[:start])
-                message = _("{place}: a cell contains the control character U+{number:04X}. Delete it.")
+                message = "{place}: a cell contains the control character U+{number:04X}. Delete it."
                 raise TableError(
                     message.format(place=_place(path, text, text.index(hidden, offset)), number=ord(hidden))
                 )
             if any(cells[len(header) :]):
-                message = _("{path}:{line}: the row has {found} cells, but the first row has {wanted}.")
+                message = "{path}:{line}: the row has {found} cells, but the first row has {wanted}."
                 fields = {"path": path, "line": reader.line_num, "found": len(row), "wanted": len(header)}
                 raise TableError(message.format(**fields))
             yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))
@@ -168,7 +165,7 @@ def _place(path: Path, text: str, offset: int) -> str:
 def _require_one_separator(path: Path, line: int, cells: list[str], header: list[str], delimiter: str) -> None:
     other = next((one for one in _DELIMITERS if one != delimiter and one in cells[0]), None)
     if len(cells) == 1 < len(header) and other is not None:
-        message = _("{place}: {found} separates the cells of this row, but {wanted} those of the first row.")
+        message = "{place}: {found} separates the cells of this row, but {wanted} those of the first row."
         place = f"{path}:{line}:{cells[0].index(other) + 1}"
         raise TableError(message.format(place=place, found=_DELIMITERS[other], wanted=_DELIMITERS[delimiter]))
 
@@ -188,11 +185,11 @@ def _bad_quote(text: str, delimiter: str) -> str:
         elif is_closed and char in ends:
             opened = None
         elif is_closed:
-            message = _("{line}:{column}: the cell goes on after its closing quotation mark. Double inner ones.")
+            message = "{line}:{column}: the cell goes on after its closing quotation mark. Double inner ones."
             return message.format(line=line, column=column)
         before = char
     line, column = opened or (line, column)
-    return _("{line}:{column}: the quotation mark that opens here is never closed.").format(line=line, column=column)
+    return f"{line}:{column}: the quotation mark that opens here is never closed."
 
 
 def listed(names: Iterable[str]) -> str:

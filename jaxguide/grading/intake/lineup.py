@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_around, expand, find_archives
 from jaxguide.grading.intake.file_owners import (
@@ -166,7 +165,7 @@ def _canvas_folders(files: Iterable[Path]) -> set[Path]:
 def _entry_in(archive: Path, path: Path, unpacker: Unpacker) -> ArchivedEntry:
     found = next((entry for entry in expand([archive], unpacker) if entry.path == path), None)
     if found is None:
-        message = _("There is no submission `{inside}` in `{archive}`.")
+        message = "There is no submission `{inside}` in `{archive}`."
         raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))
     return found
 
@@ -217,7 +216,7 @@ def line_up(
         kept = [not (found := contents.lessons(entry)) or not found.isdisjoint(lessons) for entry in entries]
         for entry, owner, is_kept in zip(entries, owners, kept, strict=True):
             for person in () if is_kept else owner.people:
-                message = _("{file} answers {lessons}, which is not graded here.")
+                message = "{file} answers {lessons}, which is not graded here."
                 answered = ", ".join(sorted(contents.lessons(entry)))
                 elsewhere.setdefault(person.name, []).append(message.format(file=entry.path.name, lessons=answered))
         entries, owners = list(itertools.compress(entries, kept)), list(itertools.compress(owners, kept))

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import TYPE_CHECKING
 
-from jaxguide.base.text import _
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
 
@@ -42,20 +41,20 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
     """Plan how to run a submission for one lesson."""
     plan = Plan("", [], {}, [], submission.may_await)
     if submission.other_course:
-        message = _("The file was started for another course, `{course}`; what it answers of this one is graded.")
+        message = "The file was started for another course, `{course}`; what it answers of this one is graded."
         plan.repairs.append(message.format(course=submission.other_course))
     reads: set[str] = set()
     for cell in submission.cells:
         for magic in cell.magics:
-            message = _("{label}: the magic or shell line `{line}` was removed, not run.")
+            message = "{label}: the magic or shell line `{line}` was removed, not run."
             plan.repairs.append(message.format(label=cell.label, line=magic[:100]))
         own = book.exercise_names.intersection(cell.defines)
         if cell.rejected:
-            message = _("{label}: rejected, not run. {why}")
+            message = "{label}: rejected, not run. {why}"
             plan.repairs.append(message.format(label=cell.label, why=cell.rejected))
             plan.broken.update(dict.fromkeys(own, AnswerGone(Verdict.REJECTED, cell.rejected)))
         elif cell.error is not None:
-            message = _("{label}: not run. Python cannot read it: {error} (line {line}).")
+            message = "{label}: not run. Python cannot read it: {error} (line {line})."
             line = cell.error.line or "?"
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
             plan.broken.update(dict.fromkeys(own, StudentError(cell.error)))
@@ -63,7 +62,7 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
             plan.cells.append(PlannedCell(cell, book.exercise_names.intersection(cell.starters)))
             reads.update(cell.reads)
             for name in cell.late_settings:
-                message = _("{label}: sets `{name}`, which has no effect here: JAX has already started.")
+                message = "{label}: sets `{name}`, which has no effect here: JAX has already started."
                 plan.repairs.append(message.format(label=cell.label, name=name))
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
@@ -84,12 +83,12 @@ def _missing(submission: ReadSubmission, book: "Book") -> dict[str, str]:
         if name in submission.elsewhere:
             missing[name] = submission.elsewhere[name]
         elif other is not None:
-            message = _("Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name.")
+            message = "Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name."
             missing[name] = message.format(name=name, other=other)
         elif is_lesson and name in submission.alike:
-            message = _("Your file has no function `{name}`, but `{other}` has its parameters. Was it renamed?")
+            message = "Your file has no function `{name}`, but `{other}` has its parameters. Was it renamed?"
             missing[name] = message.format(name=name, other=submission.alike[name])
         elif is_lesson:
-            message = _("Your file has no function `{name}`. Was its cell deleted, or the function renamed?")
+            message = "Your file has no function `{name}`. Was its cell deleted, or the function renamed?"
             missing[name] = message.format(name=name)
     return missing

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxguide.base.text import _
 from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_cells
@@ -224,7 +223,7 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
         for cell, one, found in zip(submission.cells, printed, starters, strict=True)
     ]
     if sum(len(cell.magics) for cell in cells) > _MAGICS_LIMIT:
-        raise UnreadableSubmission(_("The file contains more than {count} magics.").format(count=_MAGICS_LIMIT))
+        raise UnreadableSubmission(f"The file contains more than {_MAGICS_LIMIT} magics.")
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     others = sorted(one for one in defined - stubs.keys() if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
     asked = [stub for topic in lessons for stub in course.stubs[topic]]

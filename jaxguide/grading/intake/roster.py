@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.text import _
 from jaxguide.grading.intake.instructor_tables import TableError, listed, read_table
 from jaxguide.grading.intake.student_names import ClassList, Person, as_read, name_key, told_apart
 
@@ -68,12 +67,12 @@ def read_roster(path: Path, column: str | None = None) -> Roster:
             left_out += [person.name] if person.name else []
             continue
         if not person.name:
-            raise TableError(_("{path}:{line}: the student's name is empty.").format(path=path, line=line))
+            raise TableError(f"{path}:{line}: the student's name is empty.")
         first = seen.setdefault((name_key(person.name), person.identity), line)
         if first != line and columns.platform:
             continue
         if first != line:
-            message = _("{path}:{line}: `{student}` is already in line {first}.")
+            message = "{path}:{line}: `{student}` is already in line {first}."
             raise TableError(message.format(path=path, line=line, student=person.name, first=first))
         people.append(person)
         groups.append(as_read(row.get("group", "")))
@@ -104,7 +103,7 @@ class _Columns:
         self._identifier = self._of.get("identifier", "")
         if chosen is not None:
             if _plain(chosen) not in self._of:
-                message = _("{path}:1: there is no column `{chosen}`; found {found}.")
+                message = "{path}:1: there is no column `{chosen}`; found {found}."
                 said = message.format(path=path, chosen=chosen, found=listed(header))
                 raise TableError(said + did_you_mean(chosen, header))
             names = [self._of[_plain(chosen)]]
@@ -113,7 +112,7 @@ class _Columns:
             names = [self._first(_NAMES)] if self._first(_NAMES) else pair if all(pair) else []
         self._names = names
         if not (self._names or self.ids or self._identifier):
-            message = _("{path}:1: no column is called `student`; found {found}. Choose one with --roster-column.")
+            message = "{path}:1: no column is called `student`; found {found}. Choose one with --roster-column."
             raise TableError(message.format(path=path, found=listed(header)))
         shown = self._names or [*self.ids.values(), self._identifier][:1]
         self.said = " + ".join(f"`{name}`" for name in header if name.casefold() in shown)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.code.as_ipython import (
     LINE_LIMIT,
     MAGICS_LIMIT,
@@ -46,8 +45,8 @@ def is_submission(path: PurePath) -> bool:
 def wrong_kind(path: PurePath) -> str:
     """Return why a file cannot be a submission, judging by its suffix, or '' if it can."""
     if path.suffix.lower() in OTHER_ARCHIVES:
-        return _("Archives of this kind are not supported; hand in a zip archive, or the file itself.")
-    return "" if is_submission(path) else _("The file is neither a notebook (.ipynb) nor Python (.py).")
+        return "Archives of this kind are not supported; hand in a zip archive, or the file itself."
+    return "" if is_submission(path) else "The file is neither a notebook (.ipynb) nor Python (.py)."
 
 
 def is_notebook(path: PurePath) -> bool:
@@ -131,16 +130,16 @@ def parse_submission(path: Path, content: bytes) -> Submission:
     if is_notebook(path):
         cells = [(kind, _source(cell)) for kind, cell in _notebook_cells(text)]
         sources = [source for kind, source in cells if kind == "code"]
-        labelled = [(_("code cell {number}").format(number=n), source) for n, source in enumerate(sources, 1)]
+        labelled = [(f"code cell {n}", source) for n, source in enumerate(sources, 1)]
         others = [(kind, source) for kind, source in cells if kind != "code"]
     else:
         labelled = list(_script_cells(path.name, text))
     if not any(source.strip() for _label, source in labelled):
-        raise UnreadableSubmission(_("The file contains no code."))
+        raise UnreadableSubmission("The file contains no code.")
     if len(labelled) > CELLS_LIMIT:
-        raise UnreadableSubmission(_("The file contains {count} code cells.").format(count=len(labelled)))
+        raise UnreadableSubmission(f"The file contains {len(labelled)} code cells.")
     if any(len(source) > CELL_LIMIT for _label, source in labelled):
-        raise UnreadableSubmission(_("A cell contains more than {count} characters.").format(count=CELL_LIMIT))
+        raise UnreadableSubmission(f"A cell contains more than {CELL_LIMIT} characters.")
     return Submission(path, [_cell(number, *parts) for number, parts in enumerate(labelled, 1)], others)
 
 
@@ -148,10 +147,10 @@ def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > FILE_LIMIT_BYTES:
             size = FILE_LIMIT_BYTES // 2**20
-            raise UnreadableSubmission(_("The file is larger than {size} MB; clear its outputs.").format(size=size))
+            raise UnreadableSubmission(f"The file is larger than {size} MB; clear its outputs.")
         return path.read_bytes()
     except OSError as error:
-        raise UnreadableSubmission(_("The file cannot be read: {error}.").format(error=error.strerror)) from None
+        raise UnreadableSubmission(f"The file cannot be read: {error.strerror}.") from None
 
 
 def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
@@ -164,17 +163,15 @@ def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
         UnreadableSubmission: the file is empty or not text.
     """
     if not content.strip():
-        raise UnreadableSubmission(_("The file is empty."))
+        raise UnreadableSubmission("The file is empty.")
     encoding = _encoding(path, content)
     try:
         return _with_line_feeds(content.decode(encoding)), encoding
     except UnicodeDecodeError as error:
-        message = _("The file is not text: its byte {place} is not {encoding}. Save it as UTF-8.")
+        message = "The file is not text: its byte {place} is not {encoding}. Save it as UTF-8."
         message = message.format(place=error.start, encoding=encoding.removesuffix("-sig").upper())
     except (LookupError, UnicodeError):
-        message = _("The file's encoding, `{encoding}`, is not known. Save the file as UTF-8.").format(
-            encoding=encoding
-        )
+        message = f"The file's encoding, `{encoding}`, is not known. Save the file as UTF-8."
     raise UnreadableSubmission(message)
 
 
@@ -207,17 +204,17 @@ def _notebook_cells(text: str) -> list[tuple[str, dict[str, Any]]]:
     except json.JSONDecodeError as error:
         at_end = not text[error.pos :].strip() or "Unterminated" in error.msg
         message = (
-            _("The notebook is cut off: it ends in the middle, at line {line}.")
+            "The notebook is cut off: it ends in the middle, at line {line}."
             if at_end
-            else _("The notebook is damaged: line {line} is not JSON.")
+            else "The notebook is damaged: line {line} is not JSON."
         )
         line = text.count("\n") + 1 if at_end else error.lineno
         raise UnreadableSubmission(message.format(line=line)) from None
     except (RecursionError, ValueError):
-        raise UnreadableSubmission(_("The notebook is damaged: it cannot be read as JSON.")) from None
+        raise UnreadableSubmission("The notebook is damaged: it cannot be read as JSON.") from None
     cells = _cells(notebook)
     if cells is None:
-        raise UnreadableSubmission(_("The file is not a notebook: it has no list of cells."))
+        raise UnreadableSubmission("The file is not a notebook: it has no list of cells.")
     return [(str(cell.get("cell_type")), cell) for cell in cells if isinstance(cell, dict)]
 
 
@@ -257,7 +254,7 @@ def _script_cells(name: str, text: str) -> Iterator[tuple[str, str]]:
     if len(text) > CODE_LIMIT:
         raise UnreadableSubmission(too_much_code())
     if _MARIMO.search(text):
-        message = _(
+        message = (
             "The file is a marimo notebook, which the grader cannot run. Hand in the notebook that "
             "`marimo export ipynb {file} -o answers.ipynb` writes."
         )
@@ -278,7 +275,7 @@ def _script_cells(name: str, text: str) -> Iterator[tuple[str, str]]:
         for first, source in _runnable(start, lines[start - 1 : end - 1], [i for i in starts if start <= i < end]):
             if source.strip():
                 number = first + next(i for i, line in enumerate(source.split("\n")) if line.strip())
-                yield _("line {number}").format(number=number), "\n" * (first - 1) + source
+                yield f"line {number}", "\n" * (first - 1) + source
 
 
 def _inside(text: str) -> set[int]:
@@ -370,11 +367,11 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
     except SyntaxError as wrong:
         error = ErrorInfo("SyntaxError", wrong.msg, wrong.lineno, (wrong.text or "").strip()[:300])
     except ValueError:
-        rejected = _("It contains characters that are not allowed in Python.")
+        rejected = "It contains characters that are not allowed in Python."
     except (MemoryError, RecursionError):
-        rejected = _("It is too large or nested too deeply for Python to read.")
+        rejected = "It is too large or nested too deeply for Python to read."
     if code.is_too_much:
-        message = _("It contains {count} magics and shell lines or more, or one with more than {size} characters.")
+        message = "It contains {count} magics and shell lines or more, or one with more than {size} characters."
         error, rejected = None, message.format(count=MAGICS_LIMIT, size=LINE_LIMIT)
     if error is not None or rejected:
         tree, defines = None, seen_definitions(code.python)
@@ -383,4 +380,4 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
 
 def too_much_code() -> str:
     """Return the sentence about a file with more code than is read."""
-    return _("The file contains more than {count} characters of code.").format(count=CODE_LIMIT)
+    return f"The file contains more than {CODE_LIMIT} characters of code."

@@ -11,7 +11,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER
 from jaxguide.grading.intake.lms_names import (
     GRADESCOPE_METADATA,
@@ -81,7 +80,7 @@ class ListedFile:
 
 def nothing_inside() -> str:
     """Return the sentence about an archive without submissions."""
-    return _("The archive contains no notebook (.ipynb) and no Python file (.py).")
+    return "The archive contains no notebook (.ipynb) and no Python file (.py)."
 
 
 class Archive:
@@ -182,7 +181,7 @@ class _Listing:
                 continue
             answered.add(whose.key)
             if not problem and last[_key(member.filename)] != number:
-                problem = _("A later file of the same name in the archive counts instead.")
+                problem = "A later file of the same name in the archive counts instead."
             if not problem and suffix == ARCHIVE_SUFFIX:
                 yield from self._inside(archive, row)
                 continue
@@ -202,7 +201,7 @@ class _Listing:
         own = self if self._is_own else _Listing(True, True, self._depth)
         try:
             if self._depth + len(row.numbers) > NESTING_LIMIT:
-                message = _("Archives are nested more than {limit} deep; hand in the file itself.")
+                message = "Archives are nested more than {limit} deep; hand in the file itself."
                 raise UnreadableSubmission(message.format(limit=NESTING_LIMIT))
             content = read_member(archive, row.numbers[-1], NESTED_LIMIT_BYTES)
             with open_zip(content) as inner:
@@ -220,10 +219,10 @@ class _Listing:
         too_many = OWN_FILES_LIMIT if self._is_own and self._members <= MEMBERS_LIMIT else MEMBERS_LIMIT
         size_limit = _OWN_LIMIT_BYTES if self._is_own else _TOTAL_LIMIT_BYTES
         if self._members > MEMBERS_LIMIT or (self._is_own and self._files > OWN_FILES_LIMIT):
-            message = _("The archive and those in it contain more than {limit} files.")
+            message = "The archive and those in it contain more than {limit} files."
             raise UnreadableSubmission(message.format(limit=too_many))
         if self._bytes > size_limit:
-            message = _("The archive and those in it contain more than {size} MB.")
+            message = "The archive and those in it contain more than {size} MB."
             raise UnreadableSubmission(message.format(size=size_limit // 2**20))
 
 

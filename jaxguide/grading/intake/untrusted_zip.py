@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from jaxguide.base.text import _
 from jaxguide.grading.intake.file_search import why_not_ordinary
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
@@ -55,7 +54,7 @@ def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
             archive = stack.enter_context(zipfile.ZipFile(stream))
         count = len(archive.infolist())
         if count > MEMBERS_LIMIT:
-            message = _("The archive contains {count} files; at most {limit} are read.")
+            message = "The archive contains {count} files; at most {limit} are read."
             raise UnreadableSubmission(message.format(count=count, limit=MEMBERS_LIMIT))
         for member in archive.infolist():
             member.filename = _member_name(member)
@@ -86,7 +85,7 @@ def read_zip(path: Path) -> bytes:
 
 def too_large() -> UnreadableSubmission:
     """Describe an archive that is larger than a student's may be."""
-    message = _("The archive is larger than {size} MB; hand in the files themselves.")
+    message = "The archive is larger than {size} MB; hand in the files themselves."
     return UnreadableSubmission(message.format(size=NESTED_LIMIT_BYTES // 2**20))
 
 
@@ -101,10 +100,10 @@ def _refused_if_broken() -> Iterator[None]:
     try:
         yield
     except PermissionError as error:
-        message = _("The archive cannot be read: {error}.").format(error=error.strerror)
+        message = f"The archive cannot be read: {error.strerror}."
         raise UnreadableSubmission(message) from None
     except BROKEN_ZIP:
-        raise UnreadableSubmission(_("The archive is damaged, or not a zip archive.")) from None
+        raise UnreadableSubmission("The archive is damaged, or not a zip archive.") from None
 
 
 def _check_directory(stream: BinaryIO) -> None:
@@ -128,7 +127,7 @@ def _check_directory(stream: BinaryIO) -> None:
     if listed > size:
         raise zipfile.BadZipFile("the list is larger than the archive")
     if listed > DIRECTORY_LIMIT_BYTES:
-        message = _("The archive lists too many files; at most {limit} are read.")
+        message = "The archive lists too many files; at most {limit} are read."
         raise UnreadableSubmission(message.format(limit=MEMBERS_LIMIT))
 
 
@@ -145,11 +144,11 @@ def name_parts(name: str) -> list[str]:
     text = unicodedata.normalize("NFC", name).replace("\\", "/")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/") or ".." in parts or _DRIVE.fullmatch("".join(parts[:1])):
-        raise UnreadableSubmission(_("Its name in the archive leads out of the archive."))
+        raise UnreadableSubmission("Its name in the archive leads out of the archive.")
     if has_invisible(text):
-        raise UnreadableSubmission(_("Its name in the archive contains invisible characters."))
+        raise UnreadableSubmission("Its name in the archive contains invisible characters.")
     if not parts or len(text) > _NAME_LIMIT or any(len(part.encode()) > _PART_LIMIT for part in parts):
-        raise UnreadableSubmission(_("Its name in the archive is too long for a file name."))
+        raise UnreadableSubmission("Its name in the archive is too long for a file name.")
     return parts
 
 
@@ -167,19 +166,19 @@ def check_member(member: zipfile.ZipInfo, limit_bytes: int) -> None:
     """
     mode = member.external_attr >> 16
     if stat.S_ISLNK(mode):
-        raise UnreadableSubmission(_("It is a link in the archive; hand in the file itself."))
+        raise UnreadableSubmission("It is a link in the archive; hand in the file itself.")
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        raise UnreadableSubmission(_("It is not an ordinary file."))
+        raise UnreadableSubmission("It is not an ordinary file.")
     if member.flag_bits & 1:
-        raise UnreadableSubmission(_("It is encrypted in the archive; hand it in without a password."))
+        raise UnreadableSubmission("It is encrypted in the archive; hand it in without a password.")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # LZMA, for example, takes as much memory as the archive demands.
-        raise UnreadableSubmission(_("Its compression method is not supported; create an ordinary zip archive."))
+        raise UnreadableSubmission("Its compression method is not supported; create an ordinary zip archive.")
     if member.file_size > limit_bytes:
-        message = _("It is larger than {size} MB; clear its outputs.")
+        message = "It is larger than {size} MB; clear its outputs."
         raise UnreadableSubmission(message.format(size=limit_bytes // 2**20))
     if member.file_size > max(RATIO_COUNTS_FROM_BYTES, RATIO_LIMIT * member.compress_size):
-        message = _("It is compressed more than {ratio} to 1, like archives that are made to fill a disk.")
+        message = "It is compressed more than {ratio} to 1, like archives that are made to fill a disk."
         raise UnreadableSubmission(message.format(ratio=RATIO_LIMIT))
 
 
@@ -191,7 +190,7 @@ def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> byte
     """
     members = archive.infolist()
     if number >= len(members):
-        raise UnreadableSubmission(_("The archive has changed since its files were listed."))
+        raise UnreadableSubmission("The archive has changed since its files were listed.")
     check_member(members[number], limit_bytes)
     found, is_whole = io.BytesIO(), False
     with contextlib.suppress(*BROKEN_ZIP), archive.open(members[number]) as file:
@@ -200,7 +199,7 @@ def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> byte
             found.write(part)
         is_whole = found.tell() == members[number].file_size
     if not is_whole:
-        raise UnreadableSubmission(_("It is damaged in the archive and cannot be unpacked."))
+        raise UnreadableSubmission("It is damaged in the archive and cannot be unpacked.")
     return found.getvalue()
 
 

@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any
 
-from jaxguide.base.text import _
-
 STRONG, MEDIUM, PROCESS = "strong", "medium", "process"
 NAMES = (STRONG, MEDIUM, PROCESS)
 
@@ -96,8 +94,8 @@ class Tier:
         return cls(str(plain["name"]), layers, bool(plain["reads_as_root"]))
 
     def __str__(self) -> str:
-        used = ", ".join(layer.name for layer in self.layers if self.uses(layer.name)) or _("no layer")
+        used = ", ".join(layer.name for layer in self.layers if self.uses(layer.name)) or "no layer"
         line = f"{self.name}: {used}"
         if self.reasons:
-            line += " " + _("(not holding: {reasons})").format(reasons="; ".join(self.reasons))
+            line += " " + "(not holding: {reasons})".format(reasons="; ".join(self.reasons))
         return line

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.text import _
 from jaxguide.grading.isolation import privileges
 from jaxguide.grading.isolation.tier import (
     AUDIT_HOOK,
@@ -57,7 +56,7 @@ def find_tier(wanted: str | None = None) -> Tier:
         ValueError: there is no such tier.
     """
     if wanted is not None and wanted not in NAMES:
-        raise ValueError(_("There is no tier `{name}`; choose strong, medium or process.").format(name=wanted))
+        raise ValueError(f"There is no tier `{wanted}`; choose strong, medium or process.")
     if wanted in (None, STRONG) and (strong := _strong()) is not None:
         return strong
     found = _found()
@@ -66,7 +65,7 @@ def find_tier(wanted: str | None = None) -> Tier:
         return found[0]
     if wanted not in usable:
         missing = [x for x in found[0].layers if not x.holds and x.name in (*NEEDED[wanted], together(wanted))]
-        message = _("Isolation `{name}` does not hold on this machine. {reasons}. The best that holds is `{best}`.")
+        message = "Isolation `{name}` does not hold on this machine. {reasons}. The best that holds is `{best}`."
         reasons = "; ".join(f"{layer.name}: {layer.why}" for layer in missing)
         raise IsolationError(message.format(name=wanted, reasons=reasons, best=find_tier().name))
     return usable[wanted]
@@ -116,7 +115,7 @@ def _found() -> list[Tier]:
             found.append((name, reads_as_root))
     if privileges.is_root() and ORDINARY_USER not in held:
         why = next(layer.why for layer in layers if layer.name == ORDINARY_USER)
-        message = _(
+        message = (
             "Grading runs as root and cannot run submissions as an ordinary user ({why}), so they would run as root "
             "too. Run it as an ordinary user."
         )
@@ -129,9 +128,9 @@ def _whole(name: str, reads_as_root: bool = False) -> Tier:
 
 
 def _remarked(layers: list[Layer], name: str) -> list[Layer]:
-    remark = _("it may look into root's folders that Landlock shows, because Python is in one")
+    remark = "it may look into root's folders that Landlock shows, because Python is in one"
     if name == PROCESS:
-        remark = _("it may read every file, because Python is in one of root's folders")
+        remark = "it may read every file, because Python is in one of root's folders"
     return [dataclasses.replace(x, why=remark) if x.name == ORDINARY_USER else x for x in layers]
 
 
@@ -150,20 +149,20 @@ def _leak(reply: _Reply) -> str:
     if reply["error"]:
         return str(reply["error"])
     came_through = [name.replace("_", " ") for name, how in reply["fails"].items() if not how]
-    return _("not prevented: {names}").format(names=", ".join(came_through)) if came_through else ""
+    return "not prevented: {names}".format(names=", ".join(came_through)) if came_through else ""
 
 
 def _hindrance(reply: _Reply) -> str:
     """Return what honest code could not do, or '' if it could do everything."""
     hindered = [f"{name.replace('_', ' ')} ({how})" for name, how in reply["works"].items() if how]
-    return _("honest code cannot: {names}").format(names=", ".join(hindered)) if hindered else ""
+    return "honest code cannot: {names}".format(names=", ".join(hindered)) if hindered else ""
 
 
 def _elsewhere() -> Tier:
     """Return the tier of systems other than Linux."""
     if privileges.is_root():
-        raise IsolationError(_("Grading runs as root, so submissions would too. Run it as an ordinary user."))
-    why = _("only Linux has it")
+        raise IsolationError("Grading runs as root, so submissions would too. Run it as an ordinary user.")
+    why = "only Linux has it"
     here = (RLIMITS, AUDIT_HOOK) if os.name == "posix" else (AUDIT_HOOK,)
     layers = [Layer(name, name in here, "" if name in here else why) for name in _ALL if name != ORDINARY_USER]
     return Tier(PROCESS, (*layers, Layer(ORDINARY_USER, True)))
@@ -195,5 +194,5 @@ def _replies(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
         with contextlib.suppress(json.JSONDecodeError):
             replies: list[_Reply] = json.loads(done.stdout)
             return replies
-        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it printed nothing")
-    return [{"error": _("the self-test did not run: {said}").format(said=said)}] * len(requests)
+        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "it printed nothing"
+    return [{"error": f"the self-test did not run: {said}"}] * len(requests)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.verdict import Outcome
 from jaxguide.grading.reports.insight import BINS, Distribution
 
@@ -115,15 +115,15 @@ def histogram(distribution: Distribution) -> Histogram:
     if distribution.median is not None:
         at = round(_LEFT + distribution.median * BINS * _WIDE, 1)
         side, shift = ("end", -8) if distribution.median > 0.5 else ("start", 8)
-        median = Words(at + shift, 18, _("median {share:.0f} %").format(share=100 * distribution.median), side)
+        median = Words(at + shift, 18, f"median {100 * distribution.median:.0f} %", side)
     bins = (
-        _("{low} to {high} %: {count}").format(low=100 * n // BINS, high=100 * (n + 1) // BINS, count=count)
+        f"{100 * n // BINS} to {100 * (n + 1) // BINS} %: {count}"
         for n, count in enumerate(distribution.counts)
         if count
     )
     return Histogram(
         title=plural("Marks of {count} student", "Marks of {count} students", distribution.total),
-        description="; ".join([_("Students by share of the points"), *bins]) + ".",
+        description="; ".join(["Students by share of the points", *bins]) + ".",
         box=f"0 0 {width} {bottom + 26}",
         left=_LEFT,
         right=width - _LEFT,
@@ -150,7 +150,7 @@ def stacked_bar(title: str, counts: dict[Outcome, int]) -> StackedBar:
 
 def share_bar(title: str, share: float) -> ShareBar:
     """Return the bar for a share."""
-    said = _("{share:.0f} % of the class.").format(share=100 * share)
+    said = f"{100 * share:.0f} % of the class."
     return ShareBar(title, said, f"0 0 {_BAR} 10", (_BAR - 1) * share)
 
 
@@ -170,10 +170,10 @@ def _count(group: Outcome, count: int) -> str:
 
 def _name(group: Outcome) -> str:
     return {
-        Outcome.PASSED: _("passed"),
-        Outcome.PARTLY: _("partly right"),
-        Outcome.FAILED: _("not right"),
-        Outcome.STOPPED: _("ended early"),
-        Outcome.NOT_ATTEMPTED: _("not attempted"),
-        Outcome.NOT_GRADED: _("not graded"),
+        Outcome.PASSED: "passed",
+        Outcome.PARTLY: "partly right",
+        Outcome.FAILED: "not right",
+        Outcome.STOPPED: "ended early",
+        Outcome.NOT_ATTEMPTED: "not attempted",
+        Outcome.NOT_GRADED: "not graded",
     }[group]

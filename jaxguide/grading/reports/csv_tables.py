@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.intake.student_names import ID_KINDS
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of, totals_of
@@ -52,7 +51,7 @@ def grades_csv(batch: BatchResult) -> str:
     kinds = [kind for kind in ID_KINDS if any(kind in row.ids for row in students)]
     head = ["student", *(ID_KINDS[kind] for kind in kinds), "state", "score", "points"]
     lessons = batch.lessons if len(batch.lessons) > 1 else []
-    head += [_("{lesson}: score").format(lesson=lesson) for lesson in lessons]
+    head += [f"{lesson}: score" for lesson in lessons]
     head += [column.name for column in columns]
     head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
     rows = []
@@ -91,7 +90,7 @@ def moodle_csv(batch: BatchResult, item: str = "Grade", identifier: str | None =
     kinds = [kind for kind in MOODLE_IDS if any(kind in row.ids for row in rows)]
     named = identifier or ("" if kinds else MOODLE_IDS["login"])
     kinds = [kind for kind in kinds if MOODLE_IDS[kind] != named]
-    head = [*(MOODLE_IDS[kind] for kind in kinds), named or "Full name", item, _("State (do not import)")]
+    head = [*(MOODLE_IDS[kind] for kind in kinds), named or "Full name", item, "State (do not import)"]
     lines = [
         [*(_moodle_id(row, kind) for kind in kinds), cell(row.student), points_cell(row.score), row.state.value]
         for row in rows
@@ -118,7 +117,7 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> 
     """
     known = list(CANVAS_IDS.values())
     if identifier is not None and identifier not in known:
-        message = _("Canvas does not identify students by `{name}`. Use one of these: {known}.")
+        message = "Canvas does not identify students by `{name}`. Use one of these: {known}."
         raise ValueError(message.format(name=identifier, known=", ".join(known)))
     rows = rows_of(batch)
     if identifier is None and not any(row.ids.keys() & CANVAS_IDS.keys() for row in rows):

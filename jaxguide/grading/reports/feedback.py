@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _
 from jaxguide.course.cards import Card, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.batch_result import BatchResult
@@ -26,7 +25,7 @@ def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
 def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
     """Return the values and cards for the template `feedback.html`."""
     return {
-        "title": _("Feedback for {student}").format(student=clean(row.student, 100)),
+        "title": f"Feedback for {clean(row.student, 100)}",
         "student": row.student,
         "files": _files(row),
         "summary": list(_summary(row, batch)),
@@ -47,7 +46,7 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row, batch)]
     notes = list(_notes(row, batch))
     if notes:
-        lines += ["", _("While reading your file") + ":", *(f"  - {note}" for note in notes)]
+        lines += ["", "While reading your file" + ":", *(f"  - {note}" for note in notes)]
     for mark, result in _shown(row):
         said = _not_graded(mark) if mark.is_missing else _card_text(result, reveal)
         lines += ["", "-" * 40, "", said, "", *_points(mark)]
@@ -73,34 +72,34 @@ def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     given = any(mark.override is not None for mark in row.marks.values())
     for one in row.submissions:
         if one.members:
-            yield _("Handed in by {students}.").format(students=_line(", ".join(one.members)))
+            yield "Handed in by {students}.".format(students=_line(", ".join(one.members)))
     if row.state is State.ABSENT:
-        nothing = _("Nothing was handed in") if batch.only is None else _("Nothing was handed in for {lessons}")
+        nothing = "Nothing was handed in" if batch.only is None else "Nothing was handed in for {lessons}"
         nothing = nothing.format(lessons=_line(", ".join(batch.lessons)))
-        yield nothing + (_("; the points were given by hand.") if given else ".")
+        yield nothing + ("; the points were given by hand." if given else ".")
         yield from (_line(note) for one in row.submissions for note in one.repairs)
     for one in row.submissions:
         if one.unreadable is not None:
             yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
     if row.state is State.UNREADABLE and row.score is None and _shown(row):
-        yield _("There is no total, since not every answer could be read.")
+        yield "There is no total, since not every answer could be read."
     if row.state is State.NOT_GRADED:
-        yield _("Not everything is graded yet. This is not your fault; your instructor knows.")
+        yield "Not everything is graded yet. This is not your fault; your instructor knows."
 
 
 def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
     if not alone:
-        message = _("{file}: not graded. {why}")
+        message = "{file}: not graded. {why}"
     elif given:
-        message = _("Nothing was graded; the points were given by hand. {why}")
+        message = "Nothing was graded; the points were given by hand. {why}"
     else:
-        message = _("Nothing was graded. {why}")
+        message = "Nothing was graded. {why}"
     return message.format(file=_line(one.path.name), why=_line(one.unreadable or ""))
 
 
 def points_of(row: Row) -> str:
     """Return a student's points in words: '7.5 of 10 points'."""
-    return _("{score:g} of {points:g} points").format(score=row.score, points=row.points)
+    return f"{row.score:g} of {row.points:g} points"
 
 
 def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
@@ -108,7 +107,7 @@ def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
         yield from (_line(repair) for repair in one.repairs)
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
-            yield _("{file} does not count, since another file of yours does.").format(file=_line(one.path.name))
+            yield f"{_line(one.path.name)} does not count, since another file of yours does."
 
 
 def _shown(row: Row) -> list[tuple[Mark, ExerciseResult]]:
@@ -117,15 +116,15 @@ def _shown(row: Row) -> list[tuple[Mark, ExerciseResult]]:
 
 def _points(mark: Mark) -> Iterator[str]:
     if mark.score is not None:
-        yield _("{score:g} of {points:g} points").format(score=mark.score, points=mark.column.points)
+        yield f"{mark.score:g} of {mark.column.points:g} points"
     if mark.override is not None:
         said = _line(mark.override.comment)
-        yield _("Your instructor gave these points.") + (f" {said}" if said else "")
+        yield "Your instructor gave these points." + (f" {said}" if said else "")
 
 
 def _not_graded(mark: Mark) -> str:
     # The grader's error may reveal a hidden check's inputs, so only the instructor sees it.
-    message = _("{title}: not graded yet. This is not your fault; your instructor knows.")
+    message = "{title}: not graded yet. This is not your fault; your instructor knows."
     return message.format(title=_line(mark.column.title))
 
 

@@ -4,7 +4,6 @@ import re
 import xml.etree.ElementTree as ET
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
@@ -64,7 +63,7 @@ def _case(row: Row, mark: Mark) -> ET.Element:
     elif mark.score < column.points:
         failure = result.first_failure
         said = failure.message or failure.fact if failure else result.note
-        points = _("{score:g} of {points:g} points").format(score=mark.score, points=column.points)
+        points = f"{mark.score:g} of {column.points:g} points"
         _mark_case(case, "failure", mark.said, f"{points}\n{said}")
     return case
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -100,8 +100,8 @@ class LessonTotal:
     def said(self) -> str:
         """The total in words: 'rows: 8 of 10 points'."""
         if self.score is None:
-            return _("{lesson}: no mark, of {points:g} points").format(lesson=self.lesson, points=self.points)
-        message = _("{lesson}: {score:g} of {points:g} points")
+            return f"{self.lesson}: no mark, of {self.points:g} points"
+        message = "{lesson}: {score:g} of {points:g} points"
         return message.format(lesson=self.lesson, score=self.score, points=self.points)
 
 
@@ -124,8 +124,8 @@ def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
         for name, mark in row.marks.items():
             was = old.marks.get(name)
             if was is not None and was.score is not None and was.score != mark.score:
-                score = _("no mark") if mark.score is None else f"{mark.score:g}"
-                message = _("{student}: {exercise} {was:g} → {score}")
+                score = "no mark" if mark.score is None else f"{mark.score:g}"
+                message = "{student}: {exercise} {was:g} → {score}"
                 lines.append(message.format(student=student, exercise=name, was=was.score, score=score))
     gone = [student for student, row in earlier.items() if student not in now and row.score is not None]
     if gone:

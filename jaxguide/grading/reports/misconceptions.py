@@ -4,7 +4,6 @@ import collections
 import dataclasses
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 
@@ -82,7 +81,7 @@ def _names(failure: CheckResult) -> tuple[str, ...]:
     if failure.says:
         return tuple(clean(sentence, 200) for sentence in failure.says)
     if failure.verdict is Verdict.ERROR and failure.error is not None:
-        return (_("raised {name}").format(name=clean(failure.error.type_name, 60)),)
+        return (f"raised {clean(failure.error.type_name, 60)}",)
     if failure.verdict is not Verdict.FAILED:
         return (failure.verdict.value,)
-    return (_("fails: {fact}").format(fact=clean(failure.fact or failure.name, 200)),)
+    return (f"fails: {clean(failure.fact or failure.name, 200)}",)

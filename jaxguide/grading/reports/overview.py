@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
@@ -37,12 +37,10 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     causes = misconceptions_of(batch)
     named = [one for one in causes if one.is_named]
     return {
-        "title": _("Grading of {course}").format(course=batch.course_name)
-        if batch.course_name
-        else _("Grading of a class"),
-        "count": " · ".join([_count_line(rows), *(_("lesson {name}").format(name=one) for one in batch.lessons)]),
+        "title": f"Grading of {batch.course_name}" if batch.course_name else "Grading of a class",
+        "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons)]),
         "warnings": _warnings(batch),
-        "weak_isolation": _("Weak isolation.") + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
+        "weak_isolation": "Weak isolation." + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
         "tiles": _tiles(rows),
         "marks": _marks(distribution_of(rows)),
         "exercises": _exercises(batch),
@@ -91,7 +89,7 @@ def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
     tiles = [
         (str(len(rows)), plural("student", "students", len(rows))),
         (str(marked), plural("has marks", "have marks", marked)),
-        (_percent(median), _("median of the points")),
+        (_percent(median), "median of the points"),
     ]
     tiles += [
         (str(states.count(state)), state.word)
@@ -105,7 +103,7 @@ def _marks(found: Distribution) -> dict[str, Any] | None:
     """Return the distribution of the marks, or None if there are none."""
     if found.low is None or found.median is None or found.high is None:
         return None
-    said = _(
+    said = (
         "Half of the class has {median:.0f} % of the points or more; "
         "the middle half is between {low:.0f} and {high:.0f} %."
     )
@@ -125,7 +123,7 @@ def _exercises(batch: BatchResult) -> dict[str, Any] | None:
     rows = []
     for rate in rates:
         title, share = clean(rate.column.title, 200), _percent(rate.share)
-        said = _("{title}: {share} passed").format(title=title, share=share)
+        said = f"{title}: {share} passed"
         rows.append(
             {
                 "title": title,
@@ -165,7 +163,7 @@ def _misconception(one: Misconception, judged: Mapping[str, int], names: bool) -
         "count": plural("{count} answer", "{count} answers", one.answers) + f", {_percent(share)}",
         "bar": share_bar(title, share),
         "idea": one.idea if one.idea not in one.names else "",
-        "met_in": _("Exercises: {exercises}").format(exercises=_exercises_of(one)),
+        "met_in": f"Exercises: {_exercises_of(one)}",
         "met_by": _met_by(clean(student, 100) for student in one.students) if names else "",
         "example": _example(one.example, names),
     }
@@ -173,7 +171,7 @@ def _misconception(one: Misconception, judged: Mapping[str, int], names: bool) -
 
 def _title(one: Misconception) -> str:
     first, *others = one.names
-    return first[:1].upper() + first[1:] + "".join(_(", or {name}").format(name=name) for name in others)
+    return first[:1].upper() + first[1:] + "".join(f", or {name}" for name in others)
 
 
 def _exercises_of(one: Misconception) -> str:
@@ -181,15 +179,15 @@ def _exercises_of(one: Misconception) -> str:
 
 
 def _met_by(students: Iterable[str]) -> str:
-    return _("Students: {students}").format(students=", ".join(students))
+    return "Students: {students}".format(students=", ".join(students))
 
 
 def _example(example: Example, names: bool) -> dict[str, Any]:
     """Return one failure; the page folds those that students must not see, since it may be shown to the class."""
     check = example.check
-    title = _("An example, from a hidden check") if check.hidden else _("An example")
+    title = "An example, from a hidden check" if check.hidden else "An example"
     if example.is_private and not check.hidden:
-        title = _("An example that students do not see")
+        title = "An example that students do not see"
     return {
         "is_private": example.is_private,
         "title": title,
@@ -197,7 +195,7 @@ def _example(example: Example, names: bool) -> dict[str, Any]:
         "message": check.message,
         "call": check.call,
         "got": check.got,
-        "label": (clean(check.label, 60) or _("Compared")) if check.compared else "",
+        "label": (clean(check.label, 60) or "Compared") if check.compared else "",
         "compared": check.compared,
         "expected": check.expected,
         "line": check.error.source if check.error is not None else "",

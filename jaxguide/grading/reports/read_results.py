@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from jaxguide.base.text import _, plural
+from jaxguide.base.text import plural
 from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.intake.instructor_tables import Override
@@ -56,10 +56,10 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
         except store.StoreError as error:
             raise NoResults(with_marks_elsewhere(error, path)) from None
     if not document.is_file():
-        message = _("There are no results in {path}: it has neither {store} nor {document}. Grade first.")
+        message = "There are no results in {path}: it has neither {store} nor {document}. Grade first."
         raise NoResults(message.format(path=path, store=store.NAME, document=RESULTS_FILE_NAME))
     if overrides:
-        raise NoResults(_("Points given by hand need the store, {name}, which is missing.").format(name=store.NAME))
+        raise NoResults(f"Points given by hand need the store, {store.NAME}, which is missing.")
     return read_document(document)
 
 
@@ -96,7 +96,7 @@ def marks_without_store(folder: Path) -> str:
     document = folder / RESULTS_FILE_NAME
     if (folder / store.NAME).exists() or not document.is_file() or _count_marks(document) == 0:
         return ""
-    message = _(
+    message = (
         "`{document}` has marks, but the store `{store}` beside it is missing. `jaxguide report {folder}` writes the "
         "reports from these marks. To grade again, name another folder with --out, or move `{document}` away."
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _
 from jaxguide.course.limits import write_limits
 from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch.batch_result import BatchResult
@@ -40,17 +39,17 @@ def _how(batch: BatchResult) -> dict[str, Any]:
     """Return the facts under "How this was graded"."""
     # The work of a group ran once.
     ran = list({one.path: one for one in batch.submissions if one.cpu_s or one.wall_s}.values())
-    used = _("{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission")
-    limits = _("{cpu:g} s of processor time and {memory:g} MB per exercise")
+    used = "{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission"
+    limits = "{cpu:g} s of processor time and {memory:g} MB per exercise"
     return {
-        "tier": batch.tier or _("none"),
+        "tier": batch.tier or "none",
         "tier_sentence": tier_sentence(batch.tier),
         "seed": batch.seed,
         "course": batch.course_name,
         "digest": batch.course_digest[:12],
         "versions": ", ".join(f"{name} {version}" for name, version in batch.versions.items()),
         "limits": limits.format(cpu=batch.limits.cpu_s, memory=batch.limits.memory_bytes / 2**20),
-        "marks": _("all or nothing") if batch.all_or_nothing else _("partial marks are given"),
+        "marks": "all or nothing" if batch.all_or_nothing else "partial marks are given",
         "only": batch.only,
         "used": used.format(cpu=sum(one.cpu_s for one in ran), memory=max(one.memory_bytes for one in ran) / 2**20)
         if ran
@@ -61,23 +60,23 @@ def _how(batch: BatchResult) -> dict[str, Any]:
 def tier_sentence(tier: str) -> str:
     """Return a sentence about what an isolation tier means for the results."""
     return {
-        STRONG: _("Each submission ran alone in its own namespaces, without access to the key, disk or network."),
-        MEDIUM: _(
+        STRONG: "Each submission ran alone in its own namespaces, without access to the key, disk or network.",
+        MEDIUM: (
             "Each submission ran without access to the key, disk or network, but not in its own namespaces, "
             "which this machine does not allow."
         ),
-        PROCESS: _(
+        PROCESS: (
             "Nothing kept a submission from reading the key or the disk. So even checks of values are not protected: "
             "a submission that read the key could return the expected values."
         ),
-        "": _("No submission's code ran."),
+        "": "No submission's code ran.",
     }.get(tier, "")
 
 
 def _layer(plain: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": plain.get("name", ""),
-        "holds": _("holds") if plain.get("holds") else _("does not hold"),
+        "holds": "holds" if plain.get("holds") else "does not hold",
         "why": plain.get("why") or "",
     }
 
@@ -86,16 +85,16 @@ def _checks(batch: BatchResult) -> list[dict[str, Any]]:
     """Return each check with its kind and its counts of passes and failures."""
     protected = batch.tier != PROCESS
     kinds = {
-        Kind.VALUE: _("value, cannot be forged") if protected else _("value, not protected"),
-        Kind.RELATION: _("relation"),
-        Kind.OBSERVED: _("observed"),
+        Kind.VALUE: "value, cannot be forged" if protected else "value, not protected",
+        Kind.RELATION: "relation",
+        Kind.OBSERVED: "observed",
     }
     return [
         {
             "exercise": check.exercise,
             "fact": check.fact or check.name,
             "kind": kinds[check.kind],
-            "seen_by": _("hidden") if check.hidden else _("visible"),
+            "seen_by": "hidden" if check.hidden else "visible",
             "passed": check.passed,
             "failed": check.failed,
             "not_checked": check.not_checked,
@@ -119,26 +118,26 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
     given = [
         (
             one.student,
-            _("{exercise}: {points:g} instead of {was}. {comment}").format(
+            "{exercise}: {points:g} instead of {was}. {comment}".format(
                 exercise=one.exercise,
                 points=one.points,
-                was=_("no mark") if one.was is None else f"{one.was:g}",
+                was="no mark" if one.was is None else f"{one.was:g}",
                 comment=one.comment,
             )
-            + (_(" (older than the student's file)") if outdated(batch, one) else ""),
+            + (" (older than the student's file)" if outdated(batch, one) else ""),
         )
         for one in batch.overrides
     ]
     lists = [
-        (_("Not graded, through no fault of theirs"), not_graded),
-        (_("Not readable"), unreadable),
-        (_("Absent"), absent),
-        (_("Not on the roster"), [(student, "") for student in batch.unknown]),
-        (_("Files that do not count, since another one does"), replaced),
-        (_("Points given by hand"), given),
-        (_("Passed over, since they answer no exercise"), [(path, "") for path in batch.passed_over]),
-        (_("Repaired while reading"), repairs),
-        (_("Cells that failed or did not run"), list(_cells(batch))),
+        ("Not graded, through no fault of theirs", not_graded),
+        ("Not readable", unreadable),
+        ("Absent", absent),
+        ("Not on the roster", [(student, "") for student in batch.unknown]),
+        ("Files that do not count, since another one does", replaced),
+        ("Points given by hand", given),
+        ("Passed over, since they answer no exercise", [(path, "") for path in batch.passed_over]),
+        ("Repaired while reading", repairs),
+        ("Cells that failed or did not run", list(_cells(batch))),
     ]
     return [(title, entries) for title, entries in lists if entries]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import jaxguide
 from jaxguide.base.clean import clean, cleaned
-from jaxguide.base.text import _
 from jaxguide.course.cards.shown import Shown, written
 from jaxguide.course.limits import Limits
 from jaxguide.grading.batch.batch_result import BatchResult
@@ -137,7 +136,7 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
     """
     found = plain.get("format") if isinstance(plain, dict) else None
     if found not in (RESULTS_FORMAT, _OLD_FORMAT):
-        message = _("The results are in the format {found}; this jaxguide reads {format}. Grade again.")
+        message = "The results are in the format {found}; this jaxguide reads {format}. Grade again."
         raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{RESULTS_FORMAT}'"))
     try:
         head = {name: plain[name] for name in _BATCH if name in plain or name not in _OPTIONAL}
@@ -156,7 +155,7 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
         _require([Layer(**one) for one in batch.layers], list[Layer])
         _require([SimilarGroup(**one) for one in batch.similar], list[SimilarGroup])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = _("The results are damaged ({error}). Grade again.")
+        message = "The results are damaged ({error}). Grade again."
         raise NoResults(message.format(error=clean(repr(error), 100))) from None
     return batch
 
@@ -200,10 +199,10 @@ def read_plain(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
-        message = _("{path} cannot be read: {error}.")
+        message = "{path} cannot be read: {error}."
         raise NoResults(message.format(path=path, error=error.strerror)) from None
     except (ValueError, RecursionError):
-        raise NoResults(_("{path} is not valid JSON.").format(path=path)) from None
+        raise NoResults(f"{path} is not valid JSON.") from None
 
 
 def _no_number(text: str) -> None:

@@ -2,7 +2,6 @@
 
 import signal
 
-from jaxguide.base.text import _
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 
@@ -18,54 +17,54 @@ _OWN_SIGNALS = (
 
 def out_of_time(limits: Limits) -> AnswerGone:
     """Describe the end of code that computed too long."""
-    message = _("Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?")
+    message = "Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?"
     return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.cpu_s))
 
 
 def only_waited(limits: Limits) -> AnswerGone:
     """Describe the end of code that waited too long without computing."""
-    message = _("Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?")
+    message = "Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?"
     return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.idle_s))
 
 
 def all_spent(limits: Limits) -> AnswerGone:
     """Describe the end of a submission that computed too long in total."""
-    message = _("Your submission was stopped after {limit:g} seconds of computing in total.")
+    message = "Your submission was stopped after {limit:g} seconds of computing in total."
     return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.total_cpu_s))
 
 
 def too_much_output(limits: Limits) -> AnswerGone:
     """Describe the end of code that printed too much."""
-    message = _("Your code was stopped after printing more than {size:g} MB. Is there a `print` in a long loop?")
+    message = "Your code was stopped after printing more than {size:g} MB. Is there a `print` in a long loop?"
     return AnswerGone(Verdict.TOO_MUCH_OUTPUT, message.format(size=round(limits.output_bytes / 2**20, 2)))
 
 
 def scratch_full(limits: Limits) -> AnswerGone:
     """Describe the end of code that wrote too much to its folder."""
-    message = _("Your code was stopped: its files take more than {size:g} MB, or are too many or nested too deeply.")
+    message = "Your code was stopped: its files take more than {size:g} MB, or are too many or nested too deeply."
     return AnswerGone(Verdict.TOO_MUCH_OUTPUT, message.format(size=round(limits.scratch_bytes / 2**20, 2)))
 
 
 def out_of_memory(limits: Limits) -> AnswerGone:
     """Describe the end of code that needed too much memory."""
-    message = _("Your code needed more than {size:g} GB of memory. Is a shape larger than you meant?")
+    message = "Your code needed more than {size:g} GB of memory. Is a shape larger than you meant?"
     return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=float(f"{limits.memory_bytes / 2**30:.2g}")))
 
 
 def broken_reply() -> AnswerGone:
     """Describe the end of code that corrupted its reply to the grader."""
-    message = _("Your code wrote to the grader's connection, so the reply could not be read.")
+    message = "Your code wrote to the grader's connection, so the reply could not be read."
     return AnswerGone(Verdict.BROKEN_REPLY, message)
 
 
 def too_much_text() -> AnswerGone:
     """Describe a result that contains too much text to be compared."""
-    return AnswerGone(Verdict.TOO_MUCH_OUTPUT, _("Your function returned too much text to be compared."))
+    return AnswerGone(Verdict.TOO_MUCH_OUTPUT, "Your function returned too much text to be compared.")
 
 
 def closed_line() -> AnswerGone:
     """Describe the end of code that closed its connection to the grader and kept running."""
-    return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the connection to the grader."))
+    return AnswerGone(Verdict.BROKEN_REPLY, "Your code closed the connection to the grader.")
 
 
 def may_be_killed(code: int) -> bool:
@@ -92,9 +91,9 @@ def ended_by_itself(code: int, said: str, limits: Limits) -> AnswerGone:
     if code != 0 and any(words in said.lower() for words in _MEMORY_WORDS):
         return out_of_memory(limits)
     if code < 0:
-        message = _("Your code made the Python process crash (signal {name}).")
+        message = "Your code made the Python process crash (signal {name})."
         if may_be_killed(code):
-            message = _("Your code's Python process was killed (signal {name}).")
+            message = "Your code's Python process was killed (signal {name})."
         return AnswerGone(Verdict.DIED, message.format(name=_signal_name(code)))
-    message = _("Your code ended the Python process (exit code {code}), so no result came back.")
+    message = "Your code ended the Python process (exit code {code}), so no result came back."
     return AnswerGone(Verdict.EXITED, message.format(code=code))

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
@@ -112,7 +111,7 @@ class Readers:
             try:
                 return question(unpacked_here(packed))
             except MemoryError:
-                raise UnreadableSubmission(_("There is not enough memory to unpack the archive.")) from None
+                raise UnreadableSubmission("There is not enough memory to unpack the archive.") from None
         with self._lock:
             is_held = any(process.holds == packed for process in self._idle)
         # This may ask the process that holds the archive around this one, which is therefore not the next to be used.
@@ -134,7 +133,7 @@ class Readers:
         except AnswerGone as gone:
             raise UnreadableSubmission(_why_not_unpacked(gone, self._limits)) from None
         except (NotGraded, WorkerKilled) as error:  # the archive may be why, so others must get their turn
-            message = _("The archive could not be unpacked, so grade it again: {error}")
+            message = "The archive could not be unpacked, so grade it again: {error}"
             raise UnreadableSubmission(message.format(error=error)) from None
 
     def close(self) -> None:
@@ -217,7 +216,7 @@ def found_in(reply: dict[str, Any], course: CourseText) -> ReadSubmission:
         AnswerGone: the file takes too much memory to read, or the reply is broken.
     """
     if "error" in reply:  # more than a reply can hold
-        raise UnreadableSubmission(_("The file contains too many definitions."))
+        raise UnreadableSubmission("The file contains too many definitions.")
     raise_problem(reply)
     found = checked(ReadSubmission, lambda: ReadSubmission.from_plain(reply["submission"]))
     if not _is_about(found, course):
@@ -258,17 +257,17 @@ def _with_short_error(cell: ReadCell) -> ReadCell:
 
 def _why_not(gone: AnswerGone, limits: Limits) -> str:
     if gone.verdict is Verdict.OUT_OF_TIME:
-        return _("The file takes more than {limit:g} seconds of computing to read.").format(limit=limits.cpu_s)
+        return f"The file takes more than {limits.cpu_s:g} seconds of computing to read."
     if gone.verdict is Verdict.OUT_OF_MEMORY:
-        message = _("The file takes more than {size} MB of memory to read; clear its outputs.")
+        message = "The file takes more than {size} MB of memory to read; clear its outputs."
         return message.format(size=limits.memory_bytes // 2**20)
-    return _("The file ends the process that reads it.")
+    return "The file ends the process that reads it."
 
 
 def _why_not_unpacked(gone: AnswerGone, limits: Limits) -> str:
     if gone.verdict is Verdict.OUT_OF_TIME:
-        return _("The archive takes more than {limit:g} seconds of computing to unpack.").format(limit=limits.cpu_s)
+        return f"The archive takes more than {limits.cpu_s:g} seconds of computing to unpack."
     if gone.verdict is Verdict.OUT_OF_MEMORY:
-        message = _("The archive takes more than {size} MB of memory to unpack.")
+        message = "The archive takes more than {size} MB of memory to unpack."
         return message.format(size=limits.memory_bytes // 2**20)
-    return _("The archive ends the process that unpacks it.")
+    return "The archive ends the process that unpacks it."

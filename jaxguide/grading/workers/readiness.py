@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from jaxguide.base.text import _
 from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.settings import CourseSettings
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
@@ -20,9 +19,9 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     try:
         tier = find_tier()
     except IsolationError as error:
-        remedy = _("Grade as an unprivileged user, or on a machine where you are one.")
+        remedy = "Grade as an unprivileged user, or on a machine where you are one."
         trouble = Trouble("grading_refused", False, str(error), remedy)
-        facts = {**diagnosis.facts, "isolation": _("none")}
+        facts = {**diagnosis.facts, "isolation": "none"}
         return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, trouble])
     layers = ", ".join(layer.name for layer in tier.layers if tier.uses(layer.name))
     remarks = "".join(f"; {remark}" for remark in tier.remarks)
@@ -40,34 +39,34 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
 def how_workers_start() -> tuple[str, list[Trouble]]:
     """Try to start workers; return how grading starts them on this machine, and why it cannot fork them if so."""
     if not can_fork():
-        return _("a new Python for each submission, as on every system except Linux"), []
+        return "a new Python for each submission, as on every system except Linux", []
     try:
         Zygote().close()
     except UnfitError as error:
-        what = _("{said} Grading starts a new Python for each submission instead, which takes several times as long.")
-        remedy = _(
+        what = "{said} Grading starts a new Python for each submission instead, which takes several times as long."
+        remedy = (
             "Something starts threads or JAX in every Python process. Look for it in sitecustomize.py and in the .pth "
             "files of site-packages, or grade from an environment that contains only jaxguide."
         )
         trouble = Trouble("workers_are_not_forked", False, what.format(said=error), remedy)
-        return _("a new Python for each submission"), [trouble]
+        return "a new Python for each submission", [trouble]
     except ZygoteError as error:
-        what = _("Grading does not work on this machine because workers do not start: {said}")
-        remedy = _("Try again when the machine is less busy. If the error remains, fix the cause that it names.")
-        return _("do not start"), [Trouble("workers_do_not_start", False, what.format(said=error), remedy)]
-    return _("forked from one process that has imported JAX"), []
+        what = "Grading does not work on this machine because workers do not start: {said}"
+        remedy = "Try again when the machine is less busy. If the error remains, fix the cause that it names."
+        return "do not start", [Trouble("workers_do_not_start", False, what.format(said=error), remedy)]
+    return "forked from one process that has imported JAX", []
 
 
 def _why_not_strong(tier: Tier) -> Trouble:
-    what = _("Grading isolates submissions in tier {name} on this machine. Layers that do not hold: {reasons}.")
+    what = "Grading isolates submissions in tier {name} on this machine. Layers that do not hold: {reasons}."
     if tier.name == MEDIUM:
-        remedy = _(
+        remedy = (
             "Submissions cannot see the key, the disk or the network. To run them in separate namespaces too, allow "
             "user namespaces: with options of the container, or on Ubuntu with "
             "kernel.apparmor_restrict_unprivileged_userns=0."
         )
     else:
-        remedy = _(
+        remedy = (
             "A submission could read the key and the disk. Grade on Linux 5.13 or newer with Landlock, or grade only "
             "submissions that you trust, with --trust-submissions."
         )

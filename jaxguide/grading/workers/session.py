@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from jaxguide.base.text import _
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
@@ -58,7 +57,7 @@ class WorkerRegistry:
                 return worker
         if worker is not None:
             worker.kill()
-        raise Stopped(_("Grading was stopped."))
+        raise Stopped("Grading was stopped.")
 
     def stop(self) -> None:
         """Kill all workers, and refuse to start new ones."""
@@ -158,15 +157,15 @@ class Session:
             cell = planned.cell
             gone, error = self.lost.get(cell.number), self.raised.get(cell.number)
             if gone is not None:
-                self.repairs.append(_("{label}: left out. {note}").format(label=cell.label, note=gone.note))
+                self.repairs.append(f"{cell.label}: left out. {gone.note}")
             elif error is not None:
-                message = _("{label}: raised {name}: {message} (line {line}).")
+                message = "{label}: raised {name}: {message} (line {line})."
                 fields = {"name": error.type_name, "message": error.message, "line": error.line or "?"}
                 self.repairs.append(message.format(label=cell.label, **fields))
         for name, cells in self.definitions.items():
             if len(cells) > 1:
                 labels = ", ".join(planned.cell.label for planned in cells)
-                message = _("`{name}` is defined {count} times ({labels}); the last counts.")
+                message = "`{name}` is defined {count} times ({labels}); the last counts."
                 self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
 
     def rest(self) -> None:
@@ -230,7 +229,7 @@ class Session:
         self.lost[planned.cell.number] = gone
         if len(self.lost) < _LOST_CELLS_LIMIT:
             return
-        note = _("Not run, because {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
+        note = f"Not run, because {_LOST_CELLS_LIMIT} cells before it ended the process."
         self._lose_after(planned, AnswerGone(Verdict.DIED, note))
 
     def _lose_after(self, planned: PlannedCell, gone: AnswerGone) -> None:
@@ -251,16 +250,16 @@ class Session:
             reply = worker.request("setup", source=self.plan.setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
-            raise NotGraded(_("The lesson's setup ended a worker: {note}").format(note=gone.note)) from gone
+            raise NotGraded(f"The lesson's setup ended a worker: {gone.note}") from gone
         except WorkerKilled as killed:
             if not around.is_rerun:
                 raise
             # None of the submission's code had run.
-            raise NotGraded(_("Not graded: the worker process was killed twice.")) from killed
+            raise NotGraded("Not graded: the worker process was killed twice.") from killed
         if failed is not None:
             worker.kill()
             what = f"{failed.type_name}: {failed.message}"
-            raise NotGraded(_("The lesson's setup failed in a worker: {what}").format(what=what))
+            raise NotGraded(f"The lesson's setup failed in a worker: {what}")
         worker.start_submission(spent_s)
         return worker
 
@@ -278,9 +277,9 @@ class Session:
                 self.definitions.setdefault(name, []).append(planned)
         for name in found.values:
             self._values[name] = cell.label
-            message = _("{label}: sets `{name}` to a value, not a function.")
+            message = "{label}: sets `{name}` to a value, not a function."
             if name in self.definitions:
-                message = _("{label}: sets `{name}` to a value, not a function; the earlier function counts.")
+                message = "{label}: sets `{name}` to a value, not a function; the earlier function counts."
             self._note(message.format(label=cell.label, name=name))
 
     def _request(self, worker: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
@@ -298,7 +297,7 @@ class Session:
 
     def _ask(self, name: str, request: Request) -> dict[str, Any]:
         if self._gone is not None or self._worker is None:
-            raise self._gone or AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
+            raise self._gone or AnswerGone(Verdict.DIED, "The process that ran your code has ended.")
         try:
             reply = self._request(self._worker, "ask", name=name, request=request)
         except AnswerGone as gone:
@@ -317,7 +316,7 @@ class Session:
 
 
 def _no_function(name: str, label: str) -> AnswerGone:
-    message = _("`{name}` is not a function: {label} sets it to a value. Define it with `def {name}(...)`.")
+    message = "`{name}` is not a function: {label} sets it to a value. Define it with `def {name}(...)`."
     return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
 
 

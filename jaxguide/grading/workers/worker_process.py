@@ -13,7 +13,6 @@ from typing import IO, Any
 
 import psutil
 
-from jaxguide.base.text import _
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
@@ -66,7 +65,7 @@ class WorkerKilled(GraderError):
     """
 
     def __init__(self, gone: AnswerGone):
-        super().__init__(_("A worker process was killed."))
+        super().__init__("A worker process was killed.")
         self.gone = gone
 
 
@@ -120,7 +119,7 @@ class WorkerProcess:
             self._tree = ProcessTree(self._process.pid, token, can_fork=not self.tier.uses(SECCOMP))
         except (OSError, psutil.Error) as error:
             self._clean()
-            raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
+            raise GraderError(f"A worker process did not start: {error}") from error
         self._count = 0
         # Send the configuration through the pipe: an argument is limited to 128 KiB on Linux and readable by all users.
         self._line = WorkerPipe(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
@@ -136,7 +135,7 @@ class WorkerProcess:
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
-            raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
+            raise GraderError(f"A worker process did not start: {said or problem}") from problem
 
     def _count_from_here(self) -> None:
         """Treat the memory in use now as the memory that JAX needs, which is the same for all forks of one zygote."""
@@ -205,7 +204,7 @@ class WorkerProcess:
             WorkerKilled: the worker was killed, and not by this grader.
         """
         if not self.is_alive:
-            raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
+            raise AnswerGone(Verdict.DIED, "The process that ran your code has ended.")
         self._count += 1
         # What the grader does between requests, such as asking planted answers, is not this submission's time.
         self._tree.leave_out_since(self._replied_at)
@@ -256,7 +255,7 @@ class WorkerProcess:
         limits = self.limits
         if start_limit_s is not None:
             if used.wall_s > start_limit_s:
-                raise GraderError(_("A worker process did not start within {limit:.0f} s.").format(limit=start_limit_s))
+                raise GraderError(f"A worker process did not start within {start_limit_s:.0f} s.")
             return
         if used.cpu_s > limits.cpu_s:
             raise out_of_time(limits)
@@ -268,7 +267,7 @@ class WorkerProcess:
             raise out_of_memory(limits)
         self._check_written()
         if used.wall_s > limits.wall_s:
-            message = _("Not graded: the machine is too busy; the code was not finished after {wall:.0f} s.")
+            message = "Not graded: the machine is too busy; the code was not finished after {wall:.0f} s."
             raise NotGraded(message.format(wall=used.wall_s))
 
     def _check_written(self, at_once: bool = False) -> None:
@@ -290,7 +289,7 @@ class WorkerProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=_END_LIMIT_S)
         if isinstance(self._process, Forked) and self._process.ended_with_zygote:
-            raise NotGraded(_("Not graded: the process that starts workers has ended."))
+            raise NotGraded("Not graded: the process that starts workers has ended.")
         if code is None:
             return closed_line()
         gone = ended_by_itself(code, self._last_output(), self.limits)

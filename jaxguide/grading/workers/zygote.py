@@ -17,7 +17,6 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from jaxguide.base.text import _
 from jaxguide.grading.workers.processes import MESSAGE_BYTES, Process, command, environment
 
 _START_LIMIT_S = 300.0
@@ -123,11 +122,11 @@ class Zygote:
         except OSError as error:
             self._socket.close()
             self._output.close()
-            raise ZygoteError(_("The process that starts workers did not start: {said}").format(said=error)) from error
+            raise ZygoteError(f"The process that starts workers did not start: {error}") from error
         try:
             ready = self._receive(_START_LIMIT_S)
             if ready.get("unfit"):
-                message = _("The process that starts workers cannot be forked: {said}.")
+                message = "The process that starts workers cannot be forked: {said}."
                 raise UnfitError(message.format(said=ready["unfit"]))
         except BaseException:
             self.close()
@@ -164,7 +163,7 @@ class Zygote:
             request: dict[str, object] = {"scratch": str(scratch), "environment": environment(scratch, token)}
             reply = self._ask(request, [*theirs, output.fileno()])
             if "error" in reply:
-                raise ZygoteError(_("No worker could be forked: {said}").format(said=reply["error"]))
+                raise ZygoteError("No worker could be forked: {said}".format(said=reply["error"]))
             writing, *others = ours
             ours.clear()
             stdout, status = (io.FileIO(descriptor, "rb") for descriptor in others)
@@ -184,10 +183,10 @@ class Zygote:
                     if reply["id"] == self._requests:  # skip late replies to requests that timed out
                         return reply
             except TimeoutError as error:
-                limit = _("The process that starts workers did not fork a worker within {limit:.0f} s.")
+                limit = "The process that starts workers did not fork a worker within {limit:.0f} s."
                 raise ZygoteError(limit.format(limit=_FORK_LIMIT_S)) from error
             except OSError as error:
-                raise ZygoteError(_("The process that starts workers has ended: {said}").format(said=error)) from error
+                raise ZygoteError(f"The process that starts workers has ended: {error}") from error
 
     def _receive(self, limit_s: float) -> dict[str, object]:
         self._socket.settimeout(limit_s)
@@ -197,9 +196,7 @@ class Zygote:
                 self._process.wait(timeout=2)
             self._output.seek(0)
             said = self._output.read().decode("utf-8", "replace").strip().splitlines()
-            raise ZygoteError(
-                said[-1] if said else _("it printed nothing (exit code {code})").format(code=self._process.poll())
-            )
+            raise ZygoteError(said[-1] if said else f"it printed nothing (exit code {self._process.poll()})")
         reply: dict[str, object] = json.loads(data)
         return reply
 
