@@ -1,4 +1,4 @@
-"""Names: no two modules share one, nor do two public classes, functions or constants."""
+"""Names: no two modules share one, nor do two public classes, functions or constants of a room."""
 
 import ast
 from collections import defaultdict
@@ -16,9 +16,9 @@ def test_no_two_modules_share_a_name() -> None:
     assert _twice((path.parent.name if path.stem == "__init__" else path.stem, _module(path)) for path in paths) == {}
 
 
-def test_no_two_classes_functions_or_constants_share_a_name() -> None:
-    named = ((name, _module(path)) for path in PACKAGE.rglob("*.py") for name in _defined(path))
-    assert _twice((name, module) for name, module in named if name not in SHARED) == {}
+def test_no_two_classes_functions_or_constants_of_a_room_share_a_name() -> None:
+    named = ((f"{_room(path)}: {name}", _module(path)) for path in PACKAGE.rglob("*.py") for name in _defined(path))
+    assert _twice((name, module) for name, module in named if name.partition(": ")[2] not in SHARED) == {}
 
 
 def _twice(named: Iterator[tuple[str, str]]) -> dict[str, set[str]]:
@@ -26,6 +26,10 @@ def _twice(named: Iterator[tuple[str, str]]) -> dict[str, set[str]]:
     for name, module in named:
         homes[name].add(module)
     return {name: modules for name, modules in homes.items() if len(modules) > 1}
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
 
 
 def _module(path: Path) -> str:

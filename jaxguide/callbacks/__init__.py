@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from jaxguide.callbacks.finite_differences import DerivativeError, Verification
     from jaxguide.callbacks.host import HostFunction, host_function
     from jaxguide.callbacks.io import io_function, watch_value
-    from jaxguide.callbacks.timeline import HostRun, Site, Timeline, callback_timeline
+    from jaxguide.callbacks.timeline import Callback, HostRun, Timeline, callback_timeline
 
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
@@ -17,7 +17,7 @@ _HOMES = {
     "HostFunction": "host",
     "HostFunctionError": "errors",
     "HostRun": "timeline",
-    "Site": "timeline",
+    "Callback": "timeline",
     "Timeline": "timeline",
     "Verification": "finite_differences",
     "callback_timeline": "timeline",
@@ -29,11 +29,11 @@ _HOMES = {
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES)
 
 __all__ = [
+    "Callback",
     "DerivativeError",
     "HostFunction",
     "HostFunctionError",
     "HostRun",
-    "Site",
     "Timeline",
     "Verification",
     "callback_timeline",

@@ -30,7 +30,7 @@ _KINDS = {PURE_CALLBACK: "pure_callback", IO_CALLBACK: "io_callback", DEBUG_CALL
 
 
 @dataclass(frozen=True)
-class Site:
+class Callback:
     """A callback in the program.
 
     Args:
@@ -55,7 +55,7 @@ class HostRun:
         thread: the name of the thread that ran it.
     """
 
-    site: Site
+    site: Callback
     given: str
     start_s: float
     end_s: float
@@ -76,7 +76,7 @@ class Timeline:
     """
 
     name: str
-    sites: tuple[Site, ...]
+    sites: tuple[Callback, ...]
     runs: tuple[HostRun, ...]
     returned_s: float
     ready_s: float
@@ -142,7 +142,7 @@ class _Clock:
     """The callbacks of a program, and the calls of each."""
 
     def __init__(self) -> None:
-        self.sites: list[Site] = []
+        self.sites: list[Callback] = []
         self.runs: list[HostRun] = []
         self._zero = 0.0
 
@@ -152,7 +152,7 @@ class _Clock:
     def now(self) -> float:
         return time.perf_counter() - self._zero
 
-    def watched(self, site: Site, host: Callable[..., Any]) -> Callable[..., Any]:
+    def watched(self, site: Callback, host: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a host function so that its calls are recorded."""
         self.sites.append(site)
 
@@ -181,10 +181,10 @@ def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
         host = eqn.params["callback"]
         function = compat.host_function_of(host)
         function = function.fn if isinstance(function, Checked) else function
-        site = Site(function_name(function), _KINDS[kind], _is_ordered(eqn))
+        site = Callback(function_name(function), _KINDS[kind], _is_ordered(eqn))
         return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
     if kind == DEBUG_PRINT:  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
-        site = Site(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
+        site = Callback(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
         return _as_callback(eqn, clock.watched(site, functools.partial(_print, eqn.params)))
     params = {name: _instrumented_value(value, clock) for name, value in eqn.params.items()}
     return eqn.replace(params=params)
@@ -255,7 +255,7 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.2f} ms"
 
 
-def _label(site: "Site") -> str:
+def _label(site: "Callback") -> str:
     name = repr(site.name) if site.kind == "debug.print" else site.name
     return f"{name} · {site.kind}" + (f" · {'ordered'}" if site.ordered else "")
 

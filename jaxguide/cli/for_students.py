@@ -26,7 +26,7 @@ from jaxguide.cli.common import (
 if TYPE_CHECKING:
     from jaxguide.course.books.outline import Outline
     from jaxguide.student.answers_in_files import FileAnswers
-    from jaxguide.student.place import Place
+    from jaxguide.student.position import Position
 
 
 @click.command(short_help="Run the visible checks on a file.")
@@ -235,15 +235,15 @@ def progress(folder: Path | None) -> None:
     console().print(ProgressText(place, list(place.course.books.values()), said))
 
 
-def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
+def _open(course: "Outline") -> "tuple[Position, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
     from jaxguide.course.progress import progress_file_name
     from jaxguide.student.answers_in_files import read_all
-    from jaxguide.student.place import Place, topics_of
+    from jaxguide.student.position import Position, topics_of
 
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
     if not files and not (workspace / progress_file_name(course.identity)).is_file():
         said = "{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it."
         click.echo(said.format(folder=workspace.resolve()), err=True)
-    return Place(course, progress_of(course), topics_of(files, course)), files
+    return Position(course, progress_of(course), topics_of(files, course)), files

@@ -117,7 +117,7 @@ def _id(answer: Iterable[Statement]) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Placed:
+class _CellStatement:
     statement: Statement
     cell: int
     whole: str
@@ -142,7 +142,7 @@ class StatementPool:
 
     def __init__(self, parts: Iterable[tuple[str, str]]):
         self._placed = [
-            _Placed(statement, number, whole)
+            _CellStatement(statement, number, whole)
             for number, (source, whole) in enumerate(parts)
             for statement in cell_statements(source)
         ]

@@ -19,7 +19,7 @@ MISSING = object()
 
 
 @dataclass
-class Spot:
+class UserFrame:
     """One of the student's frames in a traceback, with the expression that was running."""
 
     frame: FrameType
@@ -129,7 +129,7 @@ def _last_line(node: ast.stmt | ast.expr) -> int:
     return node.end_lineno or node.lineno
 
 
-def spots_of(traceback: TracebackType | None) -> tuple[list[Spot], bool]:
+def traceback_frames(traceback: TracebackType | None) -> tuple[list[UserFrame], bool]:
     """Return the user's frames of a traceback, and whether the last of them raised the error itself."""
     spots, last_is_user = [], False
     while traceback is not None:
@@ -138,7 +138,7 @@ def spots_of(traceback: TracebackType | None) -> tuple[list[Spot], bool]:
         last_is_user = not is_library(file) and not file.endswith(".pyx")  # Cython reports its files without a folder
         if last_is_user:
             line = Line(frame.f_code.co_filename, traceback.tb_lineno)
-            spots.append(Spot(frame, line, traceback.tb_lasti))
+            spots.append(UserFrame(frame, line, traceback.tb_lasti))
         traceback = traceback.tb_next
     raised = last_is_user and isinstance(spots[-1].statement, ast.Raise)
     return spots, raised

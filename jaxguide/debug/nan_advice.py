@@ -8,7 +8,7 @@ import numpy as np
 from jaxguide.debug.nan_case import NanCase, all_masked, minus_infinity_row, operand_text
 from jaxguide.debug.nan_divisions import division_advice
 from jaxguide.debug.nan_exponentials import log_of_zero_advice, overflow_advice, zero_times_infinity
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source, uses
+from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ProgramValue, ancestors, made_by, source, uses
 from jaxguide.debug.nan_matrices import matrix_advice
 from jaxguide.debug.nan_slopes import safe_input, slope_advice
 
@@ -207,7 +207,7 @@ def _rounded_below_zero(case: NanCase) -> str:
     return ""
 
 
-def _sums(place: ValuePlace) -> Iterator[Operation]:
+def _sums(place: ProgramValue) -> Iterator[Operation]:
     """Yield the differences behind a value, through additions."""
     for maker in ancestors(place, 8):
         if maker.name in ("sub", "one_minus_square"):

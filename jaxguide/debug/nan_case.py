@@ -14,7 +14,7 @@ from jaxguide import compat
 from jaxguide.code.lines import user_frames
 from jaxguide.code.source import dotted, source_of
 from jaxguide.compat.primitives import ELEMENTWISE, SELECT
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValueFlow, ValuePlace, ancestors, made_by, source, uses
+from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ProgramValue, ValueFlow, ancestors, made_by, source, uses
 from jaxguide.debug.nan_report import BadValue
 
 # Operations behind which an element is at the same place as before.
@@ -61,16 +61,16 @@ class NanCase:
             return None
         return value.real if value.imag == 0 else None
 
-    def place(self, i: int) -> ValuePlace | None:
+    def place(self, i: int) -> ProgramValue | None:
         """Return operand `i` in the flow; None if there is no flow."""
         return None if self.operation is None else self.operation.inputs[i]
 
-    def divisor(self) -> ValuePlace | None:
+    def divisor(self) -> ProgramValue | None:
         """Return what the operation divides by; None if it does not divide."""
         which = {"div": 1, "integer_pow": 0}.get(self.bad.primitive)
         return None if which is None else self.place(which)
 
-    def at_index(self, place: ValuePlace) -> float | None:
+    def at_index(self, place: ProgramValue) -> float | None:
         """Return the element of another value at the place of the bad one; None if it is not known."""
         value = None if self.flow is None else self.flow.value(place)
         return element(value, self.bad.index, self.shape)
@@ -103,14 +103,14 @@ class NanCase:
                 return user
         return None
 
-    def reaches(self, place: ValuePlace, through: Collection[str], *names: str) -> tuple[Operation, int] | None:
+    def reaches(self, place: ProgramValue, through: Collection[str], *names: str) -> tuple[Operation, int] | None:
         """Return the first operation of these names that uses a value, and as which input; look behind `through`."""
         for user, arrives in uses(place, TRANSPARENT | set(through)):
             if user.name in names:
                 return user, user.inputs.index(arrives)
         return None
 
-    def row_of(self, place: ValuePlace, axes: tuple[int, ...]) -> str | None:
+    def row_of(self, place: ProgramValue, axes: tuple[int, ...]) -> str | None:
         """Return words for the row of the bad element in another value, if all of that row is minus infinity.
 
         Args:
@@ -207,7 +207,7 @@ def first_argument(node: ast.AST | None, functions: Collection[str]) -> str | No
     return short_text(node.args[0])
 
 
-def exponential_in(place: ValuePlace) -> Operation | None:
+def exponential_in(place: ProgramValue) -> Operation | None:
     """Return the exponential that a value is, perhaps times weights; None if it is none."""
     maker = made_by(place)
     if maker is None or maker.name == "exp":
@@ -223,7 +223,7 @@ def is_square(operation: Operation) -> bool:
     return operation.name == "square" or (operation.name == "integer_pow" and operation.eqn.params["y"] == 2)
 
 
-def is_spread(place: ValuePlace) -> bool:
+def is_spread(place: ProgramValue) -> bool:
     """Return whether a value is a variance or its root: a mean of squared differences from the mean."""
     for maker in ancestors(place, 14):
         if maker.name in ("square", "integer_pow", "mul"):

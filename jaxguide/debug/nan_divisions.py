@@ -19,7 +19,7 @@ from jaxguide.debug.nan_case import (
     plain_name,
 )
 from jaxguide.debug.nan_exponentials import relative_entropy
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source
+from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ProgramValue, ancestors, made_by, source
 
 
 def division_advice(case: NanCase) -> str:
@@ -64,7 +64,7 @@ def _root_in_library(case: NanCase) -> str:
     )
 
 
-def _is_number(place: ValuePlace) -> bool:
+def _is_number(place: ProgramValue) -> bool:
     """Return whether a value is a number of the program, and not computed."""
     return source(place).literal is not None
 
@@ -113,7 +113,7 @@ def _empty_mask(case: NanCase, maker: Operation | None, text: str) -> str:
         ones = case.flow.value(maker.inputs[2])
         if ones is not None and bool((ones == 1).all()):
             return f"Nothing was counted here, so the count is 0: divide the sum by `jnp.maximum({text}, 1)`."
-    top = made_by(case.place(0) or ValuePlace(), "reduce_sum")
+    top = made_by(case.place(0) or ProgramValue(), "reduce_sum")
     if top is not None and 0 in top.eqn.invars[0].aval.shape:
         return "The array is empty, so its mean is 0 / 0: leave empty arrays out."
     if maker is None or maker.name != "reduce_sum":

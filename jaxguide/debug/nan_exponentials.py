@@ -14,7 +14,7 @@ from jaxguide.debug.nan_case import (
     mask_number,
     minus_infinity_row,
 )
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source
+from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ProgramValue, ancestors, made_by, source
 from jaxguide.debug.nan_growth import growth_sentence, shrinking_sentence
 
 _EXPONENTIALS = ("exp", "exp2", "expm1", "sinh", "cosh")
@@ -52,7 +52,7 @@ def _exponential(case: NanCase) -> str:
         if one:
             return one
         if _is_normalized(case, place):
-            if any(maker.name == "reduce_max" for maker in ancestors(case.place(0) or ValuePlace(), 8)):
+            if any(maker.name == "reduce_max" for maker in ancestors(case.place(0) or ProgramValue(), 8)):
                 return ""
             return "Subtract the largest value first, as `jax.nn.softmax` and `jax.nn.logsumexp` do."
     if case.dtype == np.float16:
@@ -83,7 +83,7 @@ def _bound(limit: float) -> str:
     return f"{np.floor(limit / 10) * 10:.1f}"
 
 
-def _log_of_one_plus(case: NanCase, place: ValuePlace) -> str:
+def _log_of_one_plus(case: NanCase, place: ProgramValue) -> str:
     """Advise on log(1 + exp(x)), log(exp(x) + exp(y)) and 1 / (1 + exp(-x))."""
     ratio = case.reaches(place, (), "div")
     if ratio is not None and ratio[1] == 0 and _is_one_plus_exponential(ratio[0].inputs[1]):
@@ -115,13 +115,13 @@ def _softplus(x: str) -> str:
     return f"log(1 + exp({x})) does not overflow as `jnp.logaddexp({x}, 0.0)`, or `jax.nn.softplus({x})`."
 
 
-def _constant(case: NanCase, place: ValuePlace) -> float | None:
+def _constant(case: NanCase, place: ProgramValue) -> float | None:
     value = source(place)
     found = value.literal
     return float(found) if found is not None and np.ndim(found) == 0 else None
 
 
-def _is_normalized(case: NanCase, place: ValuePlace) -> bool:
+def _is_normalized(case: NanCase, place: ProgramValue) -> bool:
     """Return whether a sum of these exponentials divides them, or its logarithm is taken."""
     whole = case.reaches(place, ("mul", "select_n"), "div")
     if whole is not None and whole[1] == 0 and _sum_of_exponentials(whole[0].inputs[1]):
@@ -177,7 +177,7 @@ def log_of_zero_advice(case: NanCase) -> str:
     return _plain_log(case)
 
 
-def _weight(case: NanCase, step: object) -> ValuePlace | None:
+def _weight(case: NanCase, step: object) -> ProgramValue | None:
     """Return the factor that the logarithm, or a sum of it, is multiplied by."""
     assert case.operation is not None
     found = case.reaches(case.operation.outputs[0], ("sub", "add", "neg"), "mul")
@@ -243,7 +243,7 @@ def _stable_log(case: NanCase) -> str:
     return shrinking_sentence(case)
 
 
-def _is_finite(case: NanCase, exponent: ValuePlace) -> bool:
+def _is_finite(case: NanCase, exponent: ProgramValue) -> bool:
     """Return whether an exponential is 0 because its exponent is too small, and not because it is minus infinity."""
     value = None if case.flow is None else case.flow.value(exponent)
     if value is None or value.shape != case.shape:
@@ -286,7 +286,7 @@ def _tail(erfc: Operation) -> str:
     )
 
 
-def _is_one_plus_exponential(place: ValuePlace) -> bool:
+def _is_one_plus_exponential(place: ProgramValue) -> bool:
     added = made_by(place, "add")
     if added is None:
         return False
@@ -322,7 +322,7 @@ def _log_of_tanh() -> str:
     )
 
 
-def _sum_of_exponentials(place: ValuePlace) -> bool:
+def _sum_of_exponentials(place: ProgramValue) -> bool:
     total = made_by(place, "reduce_sum", through=TRANSPARENT | collectives.SUMS | {"add", "max"})
     return total is not None and exponential_in(total.inputs[0]) is not None
 
@@ -332,7 +332,7 @@ def relative_entropy() -> str:
     return "p * log(p / q) is NaN where p is 0: write it as `jax.scipy.special.rel_entr(p, q)`, which is 0 there."
 
 
-def _xlogy(case: NanCase, log: Operation, weight: ValuePlace) -> str:
+def _xlogy(case: NanCase, log: Operation, weight: ProgramValue) -> str:
     ratio = made_by(log.inputs[0], "div")
     if ratio is not None and source(ratio.inputs[0]) is source(weight):
         return relative_entropy()

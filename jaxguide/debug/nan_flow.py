@@ -23,7 +23,7 @@ _MOST_USES = 300
 Path = tuple[int, ...]
 
 
-class ValuePlace:
+class ProgramValue:
     """A value of the program: the operation that makes it, those that use it, and its variables."""
 
     def __init__(self, literal: Any = None) -> None:
@@ -42,8 +42,8 @@ class Operation:
         eqn: Any,
         path: Path,
         around: tuple[Any, ...],
-        inputs: list[ValuePlace],
-        outputs: list[ValuePlace],
+        inputs: list[ProgramValue],
+        outputs: list[ProgramValue],
     ) -> None:
         self.name, self.eqn, self.path, self.around = name, eqn, path, around
         self.inputs, self.outputs = inputs, outputs
@@ -88,7 +88,7 @@ class ValueFlow:
         self._operations: dict[tuple[Path, int], Operation] = {}
         self._scopes = {_path(chain[i + 1 :]): one.scope for i, one in enumerate(chain)}
         top = chain[-1].scope.jaxpr
-        self._add(top, {variable: ValuePlace() for variable in (*top.constvars, *top.invars)}, (), ())
+        self._add(top, {variable: ProgramValue() for variable in (*top.constvars, *top.invars)}, (), ())
         self.operation = self._operations.get((_path(chain[1:]), id(step.eqn)))
 
     @property
@@ -101,7 +101,7 @@ class ValueFlow:
         """Return whether the program has the backward pass of a gradient."""
         return any(operation.transposed for operation in self._operations.values())
 
-    def value(self, place: ValuePlace) -> Any:
+    def value(self, place: ProgramValue) -> Any:
         """Return the value at the time of the step as an array; None if it is not known any more."""
         if place.literal is not None:
             return np.asarray(place.literal)
@@ -122,22 +122,22 @@ class ValueFlow:
                 return np.broadcast_to(spread, params["shape"])
         return None
 
-    def _add(self, jaxpr: Any, env: dict[Any, ValuePlace], path: Path, around: tuple[Any, ...]) -> list[ValuePlace]:
+    def _add(self, jaxpr: Any, env: dict[Any, ProgramValue], path: Path, around: tuple[Any, ...]) -> list[ProgramValue]:
         for variable, place in env.items():
             place.homes.append((path, variable))
         if len(self._operations) > _MOST_OPERATIONS:
-            return [ValuePlace() for _ in jaxpr.outvars]
+            return [ProgramValue() for _ in jaxpr.outvars]
 
-        def read(atom: Any) -> ValuePlace:
+        def read(atom: Any) -> ProgramValue:
             if interpret.is_literal(atom):
-                return ValuePlace(atom.val)
-            return env.setdefault(atom, ValuePlace())
+                return ProgramValue(atom.val)
+            return env.setdefault(atom, ProgramValue())
 
         for eqn in jaxpr.eqns:
             inputs = [read(atom) for atom in eqn.invars]
             outputs = self._open(eqn, inputs, path, around)
             if outputs is None:
-                outputs = [ValuePlace() for _ in eqn.outvars]
+                outputs = [ProgramValue() for _ in eqn.outvars]
                 operation = Operation(eqn.primitive.name, eqn, path, around, inputs, outputs)
                 self._operations[path, id(eqn)] = operation
             for variable, place in zip(eqn.outvars, outputs, strict=True):
@@ -145,14 +145,16 @@ class ValueFlow:
                 place.homes.append((path, variable))
         return [read(atom) for atom in jaxpr.outvars]
 
-    def _open(self, eqn: Any, inputs: list[ValuePlace], path: Path, around: tuple[Any, ...]) -> list[ValuePlace] | None:
-        def inner(closed: Any, places: list[ValuePlace]) -> list[ValuePlace]:
+    def _open(
+        self, eqn: Any, inputs: list[ProgramValue], path: Path, around: tuple[Any, ...]
+    ) -> list[ProgramValue] | None:
+        def inner(closed: Any, places: list[ProgramValue]) -> list[ProgramValue]:
             body, consts = compat.jaxpr_parts(closed)
-            env = dict(zip([*body.constvars, *body.invars], [*map(ValuePlace, consts), *places], strict=True))
+            env = dict(zip([*body.constvars, *body.invars], [*map(ProgramValue, consts), *places], strict=True))
             return self._add(body, env, (*path, id(eqn)), (*around, eqn))
 
-        def joined(name: str, places: list[ValuePlace]) -> ValuePlace:
-            found = ValuePlace()
+        def joined(name: str, places: list[ProgramValue]) -> ProgramValue:
+            found = ProgramValue()
             Operation(name, eqn, path, around, places, [found])
             return found
 
@@ -180,7 +182,7 @@ class ValueFlow:
         return None
 
     @staticmethod
-    def _carry(carried: list[ValuePlace], outputs: list[ValuePlace]) -> list[ValuePlace]:
+    def _carry(carried: list[ProgramValue], outputs: list[ProgramValue]) -> list[ProgramValue]:
         for place, output in zip(carried, outputs, strict=True):
             assert place.maker is not None
             place.maker.inputs.append(output)
@@ -192,7 +194,7 @@ def _path(chain: list[interpret.BoundEquation]) -> Path:
     return tuple(id(step.eqn) for step in reversed(chain))
 
 
-def source(place: ValuePlace, through: Collection[str] = TRANSPARENT) -> ValuePlace:
+def source(place: ProgramValue, through: Collection[str] = TRANSPARENT) -> ProgramValue:
     """Return where a value comes from before operations that only pass it on."""
     for _ in range(100):
         if place.maker is None or place.maker.name not in through or not place.maker.inputs:
@@ -201,13 +203,13 @@ def source(place: ValuePlace, through: Collection[str] = TRANSPARENT) -> ValuePl
     return place
 
 
-def made_by(place: ValuePlace, *names: str, through: Collection[str] = TRANSPARENT) -> Operation | None:
+def made_by(place: ProgramValue, *names: str, through: Collection[str] = TRANSPARENT) -> Operation | None:
     """Return the operation that makes a value, before those that only pass it on, if it has one of these names."""
     maker = source(place, through).maker
     return maker if maker is not None and (not names or maker.name in names) else None
 
 
-def ancestors(place: ValuePlace, most: int = 300) -> Iterator[Operation]:
+def ancestors(place: ProgramValue, most: int = 300) -> Iterator[Operation]:
     """Yield the operations that a value comes from, nearest first."""
     waiting = [place]
     seen: set[int] = set()
@@ -220,7 +222,7 @@ def ancestors(place: ValuePlace, most: int = 300) -> Iterator[Operation]:
         waiting += maker.inputs
 
 
-def uses(place: ValuePlace, through: Collection[str] = TRANSPARENT) -> Iterator[tuple[Operation, ValuePlace]]:
+def uses(place: ProgramValue, through: Collection[str] = TRANSPARENT) -> Iterator[tuple[Operation, ProgramValue]]:
     """Yield the operations that use a value, each with the input at which it arrives, looking behind `through`."""
     waiting = [place]
     seen: set[tuple[int, int]] = set()

@@ -16,7 +16,7 @@ from jaxguide.debug.nan_case import (
     is_spread,
     is_square,
 )
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, uses
+from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ProgramValue, ancestors, made_by, uses
 from jaxguide.debug.nan_report import safe_before
 
 _NEAR = frozenset({"add", "sub", "mul", "neg", "div", "square", "integer_pow", "one_minus_square", "rsqrt", "add_any"})
@@ -44,7 +44,7 @@ def slope_advice(case: NanCase) -> str:
     return _SLOPES.get(forward.name, _no_advice)(case, forward)
 
 
-def safe_input(case: NanCase, primitive: str, divisor: ValuePlace | None) -> str:
+def safe_input(case: NanCase, primitive: str, divisor: ProgramValue | None) -> str:
     """Return advice to make the input of an operation safe, whose result `jnp.where` drops.
 
     Args:
@@ -113,7 +113,7 @@ def _before_checkpoint(case: NanCase, again: Operation | None) -> Operation | No
     return twins[0] if len(twins) == 1 else again
 
 
-def _around(operation: Operation) -> list[ValuePlace]:
+def _around(operation: Operation) -> list[ProgramValue]:
     """Return the inputs of an operation and what they are computed from nearby, nearest first."""
     found, waiting = [], list(operation.inputs)
     for _i in range(24):

@@ -6,7 +6,7 @@ import pkgutil
 import sys
 
 from jaxguide.code.lines import Line
-from jaxguide.code.user_frame import Spot
+from jaxguide.code.user_frame import UserFrame
 from jaxguide.compat import error_texts
 from jaxguide.explain import rules
 from jaxguide.explain.explanation import Explanation
@@ -78,7 +78,7 @@ def _is_raised_in_handler(error: BaseException) -> bool:
         traceback = traceback.tb_next
     if traceback is None or error.__context__ is None:
         return False
-    spot = Spot(
+    spot = UserFrame(
         traceback.tb_frame, Line(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno), traceback.tb_lasti
     )
     if spot.source is None or not isinstance(spot.statement, ast.Raise):

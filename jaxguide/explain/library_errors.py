@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from jaxguide.code.frames import is_library
-from jaxguide.code.user_frame import Spot
+from jaxguide.code.user_frame import UserFrame
 from jaxguide.compat.error_texts import Phrase
 from jaxguide.explain.scene import Scene, called
 
@@ -55,7 +55,7 @@ def _packages(error: BaseException) -> set[str]:
     return found
 
 
-def call_of(scene: Scene, *names: str) -> tuple[Spot, ast.Call] | None:
+def call_of(scene: Scene, *names: str) -> tuple[UserFrame, ast.Call] | None:
     """Return the innermost running call of one of these functions or methods, and the student's frame it is in."""
     for spot in reversed(scene.spots):
         node: ast.AST | None = spot.node if spot.source is not None else None

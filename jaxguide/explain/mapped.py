@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from jaxguide.code.source import FunctionNode, Source, dotted
-from jaxguide.code.user_frame import MISSING, Spot
+from jaxguide.code.user_frame import MISSING, UserFrame
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import function_behind
 
@@ -26,7 +26,7 @@ class Mapped:
         function: the function that is mapped; None if it is not known.
     """
 
-    spot: Spot
+    spot: UserFrame
     call: ast.Call | None
     made: ast.Call
     function: tuple[Source, FunctionNode] | None
@@ -53,7 +53,7 @@ class Mapped:
         return value if isinstance(value, jax.sharding.Mesh | jax.sharding.AbstractMesh) else MISSING
 
 
-def mapped(spot: Spot, *kinds: str) -> Mapped | None:
+def mapped(spot: UserFrame, *kinds: str) -> Mapped | None:
     """Return the call of a mapped function that a frame is making, or None.
 
     Args:

@@ -14,7 +14,7 @@ from jaxguide.code.edits import Edit, apply_edits, changed_lines
 from jaxguide.code.frames import is_own, package_of
 from jaxguide.code.lines import Line
 from jaxguide.code.source import Source, dotted, source_of
-from jaxguide.code.user_frame import MISSING, Spot, is_tracer, spots_of
+from jaxguide.code.user_frame import MISSING, UserFrame, is_tracer, traceback_frames
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.jaxpr.value_words import array_type, describe
@@ -44,18 +44,18 @@ class Scene:
     def __init__(self, error: BaseException):
         self.error = error
         self.message = str(error)
-        self.spots, self.raised_by_user = spots_of(error.__traceback__)
+        self.spots, self.raised_by_user = traceback_frames(error.__traceback__)
         while len(self.spots) > 1 and _is_generated(self.spots[-1]):
             self.spots.pop()
 
-    def at(self, spot: Spot) -> "Scene":
+    def at(self, spot: UserFrame) -> "Scene":
         """Return the scene as one of the outer frames sees it."""
         outer = Scene(self.error)
         outer.spots = self.spots[: self.spots.index(spot) + 1]
         return outer
 
     @property
-    def spot(self) -> Spot:
+    def spot(self) -> UserFrame:
         """The innermost of the student's frames."""
         return self.spots[-1]
 
@@ -258,7 +258,7 @@ def import_line(source: Source, line: str) -> Edit:
     return Edit(source.file, (after + 1, 0), (after + 1, 0), f"{line}\n")
 
 
-def _is_generated(spot: Spot) -> bool:
+def _is_generated(spot: UserFrame) -> bool:
     """Return whether a frame runs a method that `dataclasses` wrote, such as `__init__`."""
     code = spot.frame.f_code
     return code.co_filename == "<string>" and re.fullmatch(r"__\w+__", code.co_name) is not None

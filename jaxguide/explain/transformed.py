@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
-from jaxguide.code.user_frame import MISSING, Spot
+from jaxguide.code.user_frame import MISSING, UserFrame
 from jaxguide.explain.scene import Scene, argument_of, called
 
 TRANSFORMS = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian")
 
 
-def function_behind(spot: Spot, node: ast.expr | None) -> tuple[Source, FunctionNode] | None:
+def function_behind(spot: UserFrame, node: ast.expr | None) -> tuple[Source, FunctionNode] | None:
     """Return the definition of a student's function, given by name or as a lambda, and its source."""
     if isinstance(node, ast.Lambda) and spot.source is not None:
         return spot.source, node
@@ -77,7 +77,7 @@ def makers(scene: Scene, outer: ast.Call) -> Iterator[ast.Call]:
         made = made.args[0] if made.args else None
 
 
-def set_to(spot: Spot, name: str) -> ast.expr | None:
+def set_to(spot: UserFrame, name: str) -> ast.expr | None:
     """Return the expression that a name was set to, in the innermost scope around a frame's place that sets it.
 
     None if the name is a parameter, or if it is not certain which of several assignments counts.

@@ -12,7 +12,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.code.lines import Line
 from jaxguide.keys.key_record import Use
-from jaxguide.keys.origins import CallSite, Origin
+from jaxguide.keys.origins import CallSite, EquationOrigin
 
 Bits = tuple[int, ...]
 
@@ -106,7 +106,7 @@ class KeyLog:
         self._moment = moment
         return self._operation
 
-    def sampler_call(self, scope: Any, origin: Origin, equation: Any) -> SamplerCall:
+    def sampler_call(self, scope: Any, origin: EquationOrigin, equation: Any) -> SamplerCall:
         """Return the sampler call that an equation belongs to; a site that is reached again starts a new call.
 
         So does the same equation on the same key, because a checkpointed function that is called twice is traced once.

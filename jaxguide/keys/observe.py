@@ -29,7 +29,7 @@ from jaxguide.keys.events import (
 from jaxguide.keys.generators import require_finished
 from jaxguide.keys.ignoring import read_ignored
 from jaxguide.keys.key_record import KeyUse, Use
-from jaxguide.keys.origins import CallSite, Origin, origin
+from jaxguide.keys.origins import CallSite, EquationOrigin, origin
 from jaxguide.keys.problems import find_problems
 
 # How many iterations of a loop are followed; inside another loop an eighth as many, and so on.
@@ -110,7 +110,7 @@ class KeyObserver(interpret.Observer):
     plans: ClassVar[MutableMapping[Any, interpret.KeptPlans]] = WeakKeyDictionary()
     _finder: ClassVar = BranchFinder()
     _consuming: ClassVar[MutableMapping[Any, bool]] = WeakKeyDictionary()
-    _origins: ClassVar[MutableMapping[Any, dict[int, tuple[Any, Origin]]]] = WeakKeyDictionary()
+    _origins: ClassVar[MutableMapping[Any, dict[int, tuple[Any, EquationOrigin]]]] = WeakKeyDictionary()
 
     def __init__(self, log: KeyLog) -> None:
         self.log = log
@@ -303,10 +303,10 @@ class KeyObserver(interpret.Observer):
             self._nearest = scope, found
         return self._nearest[1]
 
-    def _origin(self, step: interpret.BoundEquation) -> Origin:
+    def _origin(self, step: interpret.BoundEquation) -> EquationOrigin:
         return self._origin_of(step.eqn, step.scope.jaxpr)
 
-    def _origin_of(self, eqn: Any, jaxpr: Any) -> Origin:
+    def _origin_of(self, eqn: Any, jaxpr: Any) -> EquationOrigin:
         origins = self._origins.setdefault(jaxpr, {})
         if id(eqn) not in origins:
             # The equation is kept alive so that its id stays unique.

@@ -31,7 +31,7 @@ class CallSite:
 
 
 @dataclass(frozen=True)
-class Origin:
+class EquationOrigin:
     """Where an equation comes from.
 
     Args:
@@ -63,7 +63,7 @@ def _sampler_codes() -> dict[tuple[str, str], str]:
     return found
 
 
-def origin(source_info: Any, jaxpr: Any = None) -> Origin:
+def origin(source_info: Any, jaxpr: Any = None) -> EquationOrigin:
     """Return where an equation of `jaxpr` comes from, according to its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
@@ -81,7 +81,7 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
         for code, instruction in user_frames(frames)
     )
     vmaps = _user_vmaps(source_info, frames[below:], inner - below, jaxpr)
-    return Origin(places, sampler, tuple(frames[caller:]), tuple(frames), source_info.traceback, vmaps)
+    return EquationOrigin(places, sampler, tuple(frames[caller:]), tuple(frames), source_info.traceback, vmaps)
 
 
 def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int, jaxpr: Any) -> int:

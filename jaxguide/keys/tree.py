@@ -25,7 +25,7 @@ from jaxguide.keys.key_cards import marked_lines
 from jaxguide.keys.key_record import KeyProblems
 from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_clashes, find_problems
-from jaxguide.keys.tree_rows import Twig, fold
+from jaxguide.keys.tree_rows import TreeRow, fold
 
 _MOST_GIVEN = 100_000
 
@@ -119,17 +119,17 @@ _TONES = {"spent": "good", "reused": "bad", "unused": "quiet", "left": "quiet", 
 
 @dataclass(frozen=True)
 class _Row:
-    """A line of the picture: a twig, and for it and each twig above, whether it is the last of its siblings."""
+    """A line of the picture: an entry, and for it and each entry above, whether it is the last of its siblings."""
 
-    twig: Twig
+    entry: TreeRow
     last: tuple[bool, ...]
 
 
-def _rows(twigs: Sequence[Twig], last: tuple[bool, ...] = ()) -> list[_Row]:
+def _rows(children: Sequence[TreeRow], last: tuple[bool, ...] = ()) -> list[_Row]:
     found = []
-    for i, twig in enumerate(twigs):
-        here = (*last, i == len(twigs) - 1)
-        found += [_Row(twig, here), *_rows(twig.twigs, here)]
+    for i, entry in enumerate(children):
+        here = (*last, i == len(children) - 1)
+        found += [_Row(entry, here), *_rows(entry.children, here)]
     return found
 
 
@@ -160,21 +160,21 @@ def _summary(roots: Sequence[KeyNode]) -> str:
     return f"{', '.join(filter(None, parts))}."
 
 
-def _state(twig: Twig) -> str:
-    return f"{_GLYPHS[twig.state]} {twig.words}".strip()
+def _state(entry: TreeRow) -> str:
+    return f"{_GLYPHS[entry.state]} {entry.words}".strip()
 
 
 def _places(rows: Sequence[_Row]) -> list[str]:
     """Return the line of code for each row, with the file if there are several."""
-    files = {row.twig.place.line.file for row in rows if row.twig.place is not None}
+    files = {row.entry.place.line.file for row in rows if row.entry.place is not None}
     found = []
-    for twig in (row.twig for row in rows):
-        if twig.place is None:
+    for entry in (row.entry for row in rows):
+        if entry.place is None:
             found.append("")
             continue
-        line = twig.place.line
+        line = entry.place.line
         number = f"line {line.number}" if len(files) == 1 else str(line)
-        found.append(f"{number}: {twig.source}" if twig.source else number)
+        found.append(f"{number}: {entry.source}" if entry.source else number)
     return found
 
 
@@ -184,8 +184,8 @@ def _text(rows: Sequence[_Row]) -> list[str]:
     for row in rows:
         bars = "".join("   " if last else "│  " for last in row.last[1:-1])
         fork = ("└─ " if row.last[-1] else "├─ ") if len(row.last) > 1 else ""
-        names.append(f"{bars}{fork}{row.twig.name}")
-    columns = [names, [row.twig.action for row in rows], [_state(row.twig) for row in rows], _places(rows)]
+        names.append(f"{bars}{fork}{row.entry.name}")
+    columns = [names, [row.entry.action for row in rows], [_state(row.entry) for row in rows], _places(rows)]
     widths = [max(map(len, column), default=0) for column in columns]
     lines = []
     for cells in zip(*columns, strict=True):
@@ -198,10 +198,10 @@ _STEP, _HEIGHT, _BOX, _MARGIN, _GAP = 26, 30, 22, 8, 16
 
 
 def _draw(title: str, description: str, rows: Sequence[_Row]) -> Drawing:
-    states, places = [_state(row.twig) for row in rows], _places(rows)
+    states, places = [_state(row.entry) for row in rows], _places(rows)
     lefts = [_MARGIN + _STEP * (len(row.last) - 1) for row in rows]
-    boxes = [text_width(row.twig.name) + 12 if row.twig.name else 0 for row in rows]
-    actions = [text_width(row.twig.action) + 12 if row.twig.action else 0 for row in rows]
+    boxes = [text_width(row.entry.name) + 12 if row.entry.name else 0 for row in rows]
+    actions = [text_width(row.entry.action) + 12 if row.entry.action else 0 for row in rows]
     ends = [
         left + box + (_GAP if box and action else 0) + action
         for left, box, action in zip(lefts, boxes, actions, strict=True)
@@ -211,25 +211,25 @@ def _draw(title: str, description: str, rows: Sequence[_Row]) -> Drawing:
     width = place_at + max((text_width(place, 12) for place in places), default=0) + _MARGIN
     drawing = Drawing(title, description, width, _HEIGHT * len(rows) + 2 * _MARGIN)
     stems: dict[int, float] = {}  # depth -> the lower end of the box above the children
-    above: dict[int, Twig] = {}
+    above: dict[int, TreeRow] = {}
     for i, row in enumerate(rows):
-        twig, left, middle = row.twig, lefts[i], _MARGIN + _HEIGHT * i + _HEIGHT / 2
-        depth, tone = len(row.last), _TONES[twig.state]
+        entry, left, middle = row.entry, lefts[i], _MARGIN + _HEIGHT * i + _HEIGHT / 2
+        depth, tone = len(row.last), _TONES[entry.state]
         if depth > 1:
-            wrong = above[depth - 1].state == "reused" and not twig.name
+            wrong = above[depth - 1].state == "reused" and not entry.name
             stem = f"M{left - _STEP + 10:g} {stems[depth - 1]:g} V{middle:g} H{left:g}"
             drawing.path(stem, tone="bad" if wrong else "quiet")
-        stems[depth], above[depth] = middle + _BOX / 2, twig
-        if twig.state == "folded" or (twig.name and not twig.state):
-            drawing.words(left + 6, middle + 4.5, twig.name)
-        elif twig.name:
-            drawing.box(left, middle - _BOX / 2, boxes[i], _BOX, twig.name, tone=tone, note=_state(twig))
-        if twig.action:
+        stems[depth], above[depth] = middle + _BOX / 2, entry
+        if entry.state == "folded" or (entry.name and not entry.state):
+            drawing.words(left + 6, middle + 4.5, entry.name)
+        elif entry.name:
+            drawing.box(left, middle - _BOX / 2, boxes[i], _BOX, entry.name, tone=tone, note=_state(entry))
+        if entry.action:
             start = left + boxes[i] + (_GAP if boxes[i] else 0)
             if boxes[i]:
                 drawing.path(f"M{left + boxes[i]:g} {middle:g} H{start:g}")
-            drawing.words(start + 6, middle + 4.5, twig.action)
-        drawing.words(state_at, middle + 4.5, states[i], bold=twig.state == "reused")
+            drawing.words(start + 6, middle + 4.5, entry.action)
+        drawing.words(state_at, middle + 4.5, states[i], bold=entry.state == "reused")
         drawing.words(place_at, middle + 4.5, places[i], size=12)
     return drawing
 

@@ -19,7 +19,7 @@ _MOST_CHILDREN = 14
 
 
 @dataclass(frozen=True)
-class Twig:
+class TreeRow:
     """A line of the picture and the lines below it.
 
     Args:
@@ -29,7 +29,7 @@ class Twig:
         words: the state in words.
         place: the call that did it.
         source: the text of its line.
-        twigs: its children.
+        children: the rows below it.
         name_told: the name is from the source.
         kind: for an operation, its kind.
     """
@@ -40,62 +40,67 @@ class Twig:
     words: str = ""
     place: CallSite | None = None
     source: str = ""
-    twigs: tuple["Twig", ...] = ()
+    children: tuple["TreeRow", ...] = ()
     name_told: bool = False
     kind: str = ""
 
 
-def fold(roots: Sequence[KeyNode]) -> tuple[Twig, ...]:
+def fold(roots: Sequence[KeyNode]) -> tuple[TreeRow, ...]:
     """Return the lines that show these trees."""
-    twigs: tuple[Twig, ...] = ()
+    children: tuple[TreeRow, ...] = ()
     for deepest in range(_DEEPEST, 0, -1):
-        twigs = _siblings([_key(root, deepest) for root in roots])
-        if _count(twigs) <= MOST_ROWS:
+        children = _siblings([_key(root, deepest) for root in roots])
+        if _count(children) <= MOST_ROWS:
             break
-    return twigs
+    return children
 
 
-def _count(twigs: Sequence[Twig]) -> int:
-    return sum(1 + _count(twig.twigs) for twig in twigs)
+def _count(children: Sequence[TreeRow]) -> int:
+    return sum(1 + _count(entry.children) for entry in children)
 
 
-def _key(key: KeyNode, depth: int) -> Twig:
+def _key(key: KeyNode, depth: int) -> TreeRow:
     links = chain(key)
     if links:
         return _loop(links, depth)
     operations = [
         _operation(operation, depth - 1, _telling_place(operation, key.operations)) for operation in key.operations
     ]
-    twig = Twig(_name(key), name_told=key.name is not None, **_state(key))
+    entry = TreeRow(_name(key), name_told=key.name is not None, **_state(key))
     if key.seeds:
-        seed = replace(twig, **_seed(key))
+        seed = replace(entry, **_seed(key))
         here = seed.place.line if seed.place else None
         if len(operations) != 1 or operations[0].place is None or operations[0].place.line != here:
-            return replace(seed, twigs=_siblings(operations))
-        return replace(seed, action=f"{seed.action} → {operations[0].action}", twigs=operations[0].twigs)
+            return replace(seed, children=_siblings(operations))
+        return replace(seed, action=f"{seed.action} → {operations[0].action}", children=operations[0].children)
     if len(operations) != 1:
-        return replace(twig, twigs=_siblings([_shortened(operation) for operation in operations]))
+        return replace(entry, children=_siblings([_shortened(operation) for operation in operations]))
     only = operations[0]
-    twig = replace(twig, action=only.action, place=only.place, source=only.source, twigs=only.twigs)
-    if _is_fold(only) and not only.twigs[0].name_told and only.twigs[0].state == "spent" and only.twigs[0].action:
-        made = only.twigs[0]
+    entry = replace(entry, action=only.action, place=only.place, source=only.source, children=only.children)
+    if (
+        _is_fold(only)
+        and not only.children[0].name_told
+        and only.children[0].state == "spent"
+        and only.children[0].action
+    ):
+        made = only.children[0]
         action = f"{only.action} → {made.action}"
-        twig = replace(twig, action=action, place=made.place, source=made.source, twigs=made.twigs)
-    return twig
+        entry = replace(entry, action=action, place=made.place, source=made.source, children=made.children)
+    return entry
 
 
-def _is_fold(twig: Twig) -> bool:
-    return twig.kind == "fold_in" and len(twig.twigs) == 1 and bool(twig.twigs[0].state)
+def _is_fold(entry: TreeRow) -> bool:
+    return entry.kind == "fold_in" and len(entry.children) == 1 and bool(entry.children[0].state)
 
 
-def _shortened(twig: Twig) -> Twig:
+def _shortened(entry: TreeRow) -> TreeRow:
     """Merge a fold and the one key that it made into one line."""
-    if not _is_fold(twig):
-        return twig
-    made = twig.twigs[0]
-    name = f"{made.name}, {twig.action}" if made.name_told else twig.action
+    if not _is_fold(entry):
+        return entry
+    made = entry.children[0]
+    name = f"{made.name}, {entry.action}" if made.name_told else entry.action
     if made.place is None:
-        made = replace(made, place=twig.place, source=twig.source)
+        made = replace(made, place=entry.place, source=entry.source)
     return replace(made, name=name)
 
 
@@ -108,20 +113,20 @@ def _telling_place(operation: KeyOperation, others: Sequence[KeyOperation]) -> C
     return operation.places[0] if operation.places else None
 
 
-def _operation(operation: KeyOperation, depth: int, place: CallSite | None) -> Twig:
-    twig = Twig("", _action(operation), place=place, source=_source(place), kind=operation.kind)
+def _operation(operation: KeyOperation, depth: int, place: CallSite | None) -> TreeRow:
+    entry = TreeRow("", _action(operation), place=place, source=_source(place), kind=operation.kind)
     if depth < 0 and operation.made:
         below = descendants(operation.made)
-        return replace(twig, twigs=(_folded(len(below), sum(bool(key.problems) for key in below), below=True),))
+        return replace(entry, children=(_folded(len(below), sum(bool(key.problems) for key in below), below=True),))
     children = [_key(child, depth) for child in operation.made]
     again = [
-        Twig("{name}: the same key as {other}".format(name=name or "a key", other=_name(other)))
+        TreeRow("{name}: the same key as {other}".format(name=name or "a key", other=_name(other)))
         for name, other in operation.again
     ]
-    return replace(twig, twigs=_siblings([*children, *again]))
+    return replace(entry, children=_siblings([*children, *again]))
 
 
-def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> Twig:
+def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> TreeRow:
     """Return the line of a loop that carries its key, with a line for each round."""
     first, operation = links[0]
     carried = operation.made.index(links[1][0])
@@ -138,7 +143,7 @@ def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> Twig:
         if len(others) == 1 and others[0].name and not state:
             rounds.append(replace(others[0], name=f"{label}: {others[0].name}"))
         else:
-            rounds.append(Twig(label, **state, twigs=_siblings(others)))
+            rounds.append(TreeRow(label, **state, children=_siblings(others)))
     if carried < len(links[-1][1].made):
         last = _key(links[-1][1].made[carried], depth - 2)
         name = f"{last.name} after round {len(links)}"
@@ -149,62 +154,62 @@ def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> Twig:
     else:
         state = _state(first)
     seed = f"{_seed(first)['action']}, " if first.seeds else ""
-    return Twig(
+    return TreeRow(
         _name(first),
         seed + action,
         **state,
         place=operation.places[0] if operation.places else None,
         source=_source(operation.places[0] if operation.places else None),
-        twigs=_siblings(rounds),
+        children=_siblings(rounds),
     )
 
 
-def _siblings(twigs: Sequence[Twig]) -> tuple[Twig, ...]:
+def _siblings(children: Sequence[TreeRow]) -> tuple[TreeRow, ...]:
     """Return the lines; of many similar ones, the first and last ones and a line that counts the others."""
-    kinds = [_kind(twig) for twig in twigs]
+    kinds = [_kind(entry) for entry in children]
     shown: set[int] = set()
     start = 0
-    for i in range(1, len(twigs) + 1):
-        if i == len(twigs) or kinds[i] != kinds[start]:
+    for i in range(1, len(children) + 1):
+        if i == len(children) or kinds[i] != kinds[start]:
             run = range(start, i)
             shown.update(run if len(run) <= _SHOWN + 2 else (*run[:_SHOWN], run[-1]))
             start = i
     if len(shown) > _MOST_CHILDREN:
         ordered = sorted(shown)
-        bad = [i for i in ordered if twigs[i].state == "reused"][:4]
+        bad = [i for i in ordered if children[i].state == "reused"][:4]
         shown = {*ordered[: _MOST_CHILDREN - 5], *bad, ordered[-1]}
-    found: list[Twig] = []
-    hidden: list[Twig] = []
-    for i, twig in enumerate(twigs):
+    found: list[TreeRow] = []
+    hidden: list[TreeRow] = []
+    for i, entry in enumerate(children):
         if i not in shown:
-            hidden.append(twig)
+            hidden.append(entry)
             continue
         if hidden:
             found.append(_folded(len(hidden), sum(map(_reused, hidden))))
             hidden = []
-        found.append(twig)
+        found.append(entry)
     return tuple(found)
 
 
-def _reused(twig: Twig) -> int:
-    return (twig.state == "reused") + sum(map(_reused, twig.twigs))
+def _reused(entry: TreeRow) -> int:
+    return (entry.state == "reused") + sum(map(_reused, entry.children))
 
 
-def _kind(twig: Twig) -> tuple[object, ...]:
+def _kind(entry: TreeRow) -> tuple[object, ...]:
     """Return a value that is equal for similar lines, which may differ in names and numbers."""
-    return twig.action, twig.state, twig.words, twig.place, tuple(map(_kind, twig.twigs))
+    return entry.action, entry.state, entry.words, entry.place, tuple(map(_kind, entry.children))
 
 
-def _folded(count: int, reused: int, *, below: bool = False) -> Twig:
+def _folded(count: int, reused: int, *, below: bool = False) -> TreeRow:
     text = (
         plural("… {count} key below", "… {count} keys below", count)
         if below
         else plural("… {count} more", "… {count} more", count)
     )
     if not reused:
-        return Twig(text, state="folded")
+        return TreeRow(text, state="folded")
     words = plural("{count} of them reused", "{count} of them reused", reused)
-    return Twig(text, state="reused", words=words)
+    return TreeRow(text, state="reused", words=words)
 
 
 def _name(key: KeyNode) -> str:

@@ -19,7 +19,7 @@ from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
-from jaxguide.student.place import Place
+from jaxguide.student.position import Position
 from jaxguide.student.session_texts import ExerciseList, ExerciseText, bar, console
 
 _STATUS_BAR_CELLS = 10
@@ -54,12 +54,12 @@ class Screen:
         self._print(rule)
         console().print(layout.text(words))
 
-    def exercise(self, exercise: Task, homes: list[FileAnswers], place: Place) -> None:
+    def exercise(self, exercise: Task, homes: list[FileAnswers], place: Position) -> None:
         """Print an exercise and where to answer it."""
         book = place.course.book_of(exercise)
         self._print(ExerciseText(exercise, book, where(exercise, homes, self.folder)))
 
-    def lessons(self, place: Place, current: Task | None) -> None:
+    def lessons(self, place: Position, current: Task | None) -> None:
         """Print the lessons, and the exercises of the current one."""
         opened = [place.course.book_of(current)] if current is not None else []
         self._print(ExerciseList(place, opened, place.books))
@@ -70,7 +70,7 @@ class Screen:
         # Keep the line breaks: the last hints are Python.
         console().print(Padding(self._layout().text(text), (0, 0, 0, 2), expand=False))
 
-    def lesson_done(self, book: Lesson, place: Place) -> None:
+    def lesson_done(self, book: Lesson, place: Position) -> None:
         """Print that a lesson is done, if all of its exercises are."""
         counts = place.counts([book])
         if counts.done == counts.exercises:
@@ -79,7 +79,7 @@ class Screen:
             )
             self.say(words.format(lesson=book.title), style="bold")
 
-    def status(self, place: Place) -> None:
+    def status(self, place: Position) -> None:
         """Print how much is done, and which keys do what."""
         layout = self._layout()
         counts = place.counts(place.books)
@@ -92,7 +92,7 @@ class Screen:
             line.append_text(layout.text(f"  {keys}"))
         self._print(line)
 
-    def passed(self, result: ExerciseResult, place: Place) -> None:
+    def passed(self, result: ExerciseResult, place: Position) -> None:
         """Print that an exercise has passed, or for a prediction, what JAX gives."""
         if result.reveal is not None:
             self._print(Card(result))

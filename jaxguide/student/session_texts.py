@@ -13,7 +13,7 @@ from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
-from jaxguide.student.place import Counts, Place
+from jaxguide.student.position import Counts, Position
 from jaxguide.student.standing import badge_of
 
 # Lines that begin an entry: of a list, of a table, or, if they are indented, names followed by a colon.
@@ -136,7 +136,7 @@ class ExerciseList:
         closed: the lessons shown without.
     """
 
-    def __init__(self, place: Place, opened: Sequence[Lesson], closed: Sequence[Lesson] = ()):
+    def __init__(self, place: Position, opened: Sequence[Lesson], closed: Sequence[Lesson] = ()):
         self.place, self.opened, self.closed = place, opened, closed
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -173,7 +173,7 @@ class ExerciseList:
 class ProgressText:
     """A student's progress: a bar for each lesson, the points earned, and what to do next."""
 
-    def __init__(self, place: Place, books: Sequence[Lesson], next_step: str):
+    def __init__(self, place: Position, books: Sequence[Lesson], next_step: str):
         self.place, self.books, self.next_step = place, books, next_step
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:

@@ -26,7 +26,7 @@ from jaxguide.student.answers_in_files import FileAnswers, find_files, home_of, 
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import next_hint, solution_text, stuck, why_closed
 from jaxguide.student.keyboard import END, ENTER, Keyboard
-from jaxguide.student.place import Place, topics_of
+from jaxguide.student.position import Position, topics_of
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
 from jaxguide.student.screen import Screen, news, reset_sentence
 from jaxguide.student.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
@@ -85,9 +85,9 @@ class Watching:
         self._asked: tuple[str, Callable[[], None]] | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Position:
         """The student's place in the lessons that their files contain now."""
-        return Place(self.course, self.progress, topics_of(self.files.values(), self.course))
+        return Position(self.course, self.progress, topics_of(self.files.values(), self.course))
 
     def tell(self, event: SessionEvent) -> None:
         """Queue an event; any thread may call this."""

@@ -115,7 +115,7 @@ def traced_frame(frame: FrameType | None) -> JitTrace | None:
     return JitTrace(values[place.function], args, kwargs, options, argnums, argnames, direct, TraceProgress())
 
 
-def _is_direct(frame: FrameType, place: "_Place") -> bool:
+def _is_direct(frame: FrameType, place: "_TracingFunction") -> bool:
     caller: FrameType | None = frame
     while caller is not None and caller.f_code in place.chain:
         caller = caller.f_back
@@ -237,7 +237,7 @@ def _listen_to_compiles() -> None:
     jax.monitoring.register_event_duration_secs_listener(on_event)
 
 
-class _Place(NamedTuple):
+class _TracingFunction(NamedTuple):
     """The JAX function that performs `jax.jit` tracing: its code, it and its callers in JAX, its parameters' names.
 
     JAX has a second cache below it: `body` is the code that only runs if that has no trace either.
@@ -253,7 +253,7 @@ class _Place(NamedTuple):
 
 
 @functools.cache
-def _place() -> _Place:
+def _place() -> _TracingFunction:
     """Find the JAX function that `jax.jit` calls for each trace, with the function to trace.
 
     Found by experiment rather than by name, because JAX's internals move: of the functions between a traced body and
@@ -270,7 +270,7 @@ def _place() -> _Place:
     theirs.update(code for other in others for code in _between(lambda probe, x, other=other: other(probe)(x)))
     code = next(code for code in ours if code not in theirs)
     number = ours.index(code)
-    return _Place(code, ours[max(number - 1, 0)], frozenset(ours[number:]), *_parameters(code))
+    return _TracingFunction(code, ours[max(number - 1, 0)], frozenset(ours[number:]), *_parameters(code))
 
 
 def _between(use: Callable[..., Any]) -> list[CodeType]:

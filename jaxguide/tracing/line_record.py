@@ -14,7 +14,7 @@ from jaxguide.code.frames import is_own, is_users_code
 from jaxguide.tracing.code_events import code_events
 from jaxguide.tracing.function_source import FunctionSource, StatementLines, read_code
 from jaxguide.tracing.functions import codes_within
-from jaxguide.tracing.value_description import Seen, describe_value
+from jaxguide.tracing.value_description import ValueDescription, describe_value
 
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size"})
 _MISSING = object()
@@ -26,7 +26,7 @@ class Visits:
     """How often a statement ran, and what each of its names was, first to last."""
 
     times: int = 0
-    seen: dict[_Sight, list[Seen]] = field(default_factory=dict)
+    seen: dict[_Sight, list[ValueDescription]] = field(default_factory=dict)
 
     def note(self, sight: _Sight, value: Any) -> None:
         """Note a value, unless it equals the previous one."""

@@ -11,7 +11,7 @@ from jaxguide.code.lines import Line
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.tracing.function_source import FunctionSource, StatementLines
 from jaxguide.tracing.line_record import Visits
-from jaxguide.tracing.value_description import Seen
+from jaxguide.tracing.value_description import ValueDescription
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _row(
     return LineRow(number, lines, state, times, names, dict(primitives), error)
 
 
-def _name(scope: str, name: str, seen: list[Seen]) -> Name:
+def _name(scope: str, name: str, seen: list[ValueDescription]) -> Name:
     first, last = seen[0], seen[-1]
     text = last.text
     if len(seen) == 2:
@@ -134,7 +134,7 @@ def _name(scope: str, name: str, seen: list[Seen]) -> Name:
     return Name(shown, last.kind, text, last.shape, last.dtype, last.weak_type)
 
 
-def _marked(seen: Seen, other: Seen) -> str:
+def _marked(seen: ValueDescription, other: ValueDescription) -> str:
     words = {"traced": "traced", "static": "static", "mixed": "mixed"}
     return seen.text if seen.kind == other.kind else f"{words[seen.kind]} {seen.text}"
 

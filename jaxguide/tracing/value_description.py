@@ -17,7 +17,7 @@ _FEW = 8
 
 
 @dataclass(frozen=True)
-class Seen:
+class ValueDescription:
     """A value's description, as plain data so that it keeps no tracer alive.
 
     Args:
@@ -33,20 +33,20 @@ class Seen:
     weak_type: bool | None = None
 
 
-def describe_value(value: Any) -> Seen:
+def describe_value(value: Any) -> ValueDescription:
     """Describe any value.
 
     >>> describe_value(3).text, describe_value(np.arange(3)).text, describe_value({"w": np.ones((2, 3))}).text
     ('3', 'int64[3] [0 1 2]', "{'w': float64[2,3]}")
     >>> closed = jax.make_jaxpr(lambda x: print(describe_value([x, 2])))(1.0)
-    Seen(kind='mixed', text='[float32[] weak, 2]', shape=None, dtype=None, weak_type=None)
+    ValueDescription(kind='mixed', text='[float32[] weak, 2]', shape=None, dtype=None, weak_type=None)
     """
     if isinstance(value, jax.Array | np.ndarray | np.generic | jax.core.Tracer):
         return _array(value)
     leaves = _leaves(value)
     traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
     kind = "static" if not any(traced) else "traced" if all(traced) else "mixed"
-    return Seen(kind, _cut(_words(value)))
+    return ValueDescription(kind, _cut(_words(value)))
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -56,17 +56,17 @@ def _leaves(value: Any) -> list[Any]:
         return [value]
 
 
-def _array(value: Any) -> Seen:
+def _array(value: Any) -> ValueDescription:
     kind = "traced" if isinstance(value, jax.core.Tracer) else "static"
     try:
         shape, dtype = tuple(value.shape), str(value.dtype)
     except Exception:  # a `jax.Ref`, or anything else without a shape and dtype
-        return Seen(kind, _cut(str(jax.typeof(value))))
+        return ValueDescription(kind, _cut(str(jax.typeof(value))))
     weak = isinstance(value, jax.Array) and bool(getattr(jax.typeof(value), "weak_type", False))
     text = _type(value)
     if kind == "static":
         text = repr(value) if isinstance(value, np.generic) else f"{text} {_numbers(value)}".rstrip()
-    return Seen(kind, _cut(text), shape, dtype, weak)
+    return ValueDescription(kind, _cut(text), shape, dtype, weak)
 
 
 def _type(value: Any) -> str:

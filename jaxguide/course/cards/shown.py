@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.judging.values import Data
 
 
-class Shown(str):
+class DisplayText(str):
     """The text of a revealed value, which `result_from_plain` uses in place of the value."""
 
 
@@ -18,7 +18,7 @@ def written(data: "Data") -> str:
     """Format the answer to a prediction for students."""
     from jaxguide.course.judging.literals import show
 
-    return clean(data) if isinstance(data, Shown) else clean(show(data))
+    return clean(data) if isinstance(data, DisplayText) else clean(show(data))
 
 
 def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
@@ -35,4 +35,4 @@ def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
 
 def result_from_plain(plain: dict[str, Any]) -> ExerciseResult:
     """Rebuild a result from the data of `result_to_plain`."""
-    return plain_result.from_plain(plain, Shown)
+    return plain_result.from_plain(plain, DisplayText)

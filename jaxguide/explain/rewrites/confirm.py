@@ -18,7 +18,7 @@ import jax
 from jaxguide.code.edits import Edit, apply_edits
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import Source, names_in, source_of
-from jaxguide.code.user_frame import MISSING, Spot, is_tracer
+from jaxguide.code.user_frame import MISSING, UserFrame, is_tracer
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.harmless import is_harmless
 from jaxguide.explain.scene import Scene
@@ -86,7 +86,7 @@ def _expressions(tree: ast.AST, changed: list[tuple[int, int]]) -> Iterator[ast.
             yield node
 
 
-def _is_known(new: Source, node: ast.Name | ast.Attribute, spots: list[Spot]) -> bool:
+def _is_known(new: Source, node: ast.Name | ast.Attribute, spots: list[UserFrame]) -> bool:
     """Return whether a name is bound where it is read, and whether a module has an attribute that is read from it."""
     if isinstance(node, ast.Attribute):
         base = _module(new, node.value, spots)
@@ -97,7 +97,7 @@ def _is_known(new: Source, node: ast.Name | ast.Attribute, spots: list[Spot]) ->
     return any(node.id in _bound(scope) for scope in _scopes(new, node))
 
 
-def _module(new: Source, node: ast.expr, spots: list[Spot]) -> ModuleType | None:
+def _module(new: Source, node: ast.expr, spots: list[UserFrame]) -> ModuleType | None:
     """Return the module that an expression names, also if the fix itself imports it."""
     if isinstance(node, ast.Attribute):
         base = _module(new, node.value, spots)
@@ -145,7 +145,7 @@ def _bound(scope: ast.AST) -> set[str]:
     return names
 
 
-def _fails_traced(source: Source, new: Source, edits: list[Edit], spot: Spot) -> bool:
+def _fails_traced(source: Source, new: Source, edits: list[Edit], spot: UserFrame) -> bool:
     """Return whether the changed statement of a frame fails when it is traced; False if that cannot be tried.
 
     The whole function is tried if its arguments still are what they were at the call, or else the statement.
@@ -189,7 +189,7 @@ def _imported(imports: list[Edit]) -> dict[str, Any]:
     return names
 
 
-def _changes(source: Source, edits: list[Edit], spot: Spot) -> bool:
+def _changes(source: Source, edits: list[Edit], spot: UserFrame) -> bool:
     """Return whether an edit is in the statement that a frame was running."""
     statement = spot.statement
     if statement is None:
@@ -198,7 +198,7 @@ def _changes(source: Source, edits: list[Edit], spot: Spot) -> bool:
     return any(start <= edit.first and edit.last <= end for edit in edits if not _is_import(edit))
 
 
-def _fails_with_definitions(source: Source, new: Source, edits: list[Edit], spot: Spot) -> bool:
+def _fails_with_definitions(source: Source, new: Source, edits: list[Edit], spot: UserFrame) -> bool:
     """Return whether a frame's statement fails when it is traced with the changed definitions that it can see.
 
     These are functions and assignments in its own block or function, or in the file; if anything else is changed, it

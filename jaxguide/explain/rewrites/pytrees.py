@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source, dotted
-from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene
 
@@ -190,7 +190,7 @@ def are_meant_as_trees(trees: list[Any]) -> bool:
     return any(len({np.shape(leaf) for leaf in jax.tree.leaves(tree)}) > 1 for tree in trees)
 
 
-def tree_map_around(scene: Scene) -> tuple[Spot, ast.Call] | None:
+def tree_map_around(scene: Scene) -> tuple[UserFrame, ast.Call] | None:
     """Return the call of `jax.tree.map` whose function was running, and its frame."""
     if len(scene.spots) < 2:
         return None

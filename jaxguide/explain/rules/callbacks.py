@@ -9,7 +9,7 @@ import numpy as np
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import source_of
-from jaxguide.code.user_frame import Spot
+from jaxguide.code.user_frame import UserFrame
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
@@ -19,7 +19,7 @@ _PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 _CALLBACKS = ("pure_callback", "io_callback")
 
 
-def _callback(scene: Scene) -> tuple[Spot, ast.Call] | None:
+def _callback(scene: Scene) -> tuple[UserFrame, ast.Call] | None:
     """Return the call of the callback, and the student's frame that it is in."""
     for spot in reversed(scene.spots):
         call = spot.source.around(spot.node, ast.Call) if spot.source else None

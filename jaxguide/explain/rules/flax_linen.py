@@ -8,7 +8,7 @@ import jax
 
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source, dotted
-from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array
 from jaxguide.compat.error_texts import Phrase
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.library_errors import call_of, is_instance, is_mapping, of_library
@@ -52,7 +52,7 @@ _ARRAY_AS_DICT = Phrase.of(TypeError, r"^Array\.__contains__: unsupported operan
 _NO_ATTRIBUTE = of_library("builtins", r"Tracer(?:' object)? has no attribute '?(apply|init)\b")
 
 
-def _variables(scene: Scene) -> tuple[Spot, ast.Call, ast.expr, Any] | None:
+def _variables(scene: Scene) -> tuple[UserFrame, ast.Call, ast.expr, Any] | None:
     """Return the call of `apply` that failed, its frame, and its variables with their value."""
     place = call_of(scene, "apply", "apply_fn")
     node = argument_of(place[1], 0, "variables") if place is not None else None
@@ -167,7 +167,7 @@ def _keys(node: ast.expr, value: Any) -> list[str] | None:
     return None
 
 
-def _whole(spot: Spot, node: ast.expr, collection: str) -> str | None:
+def _whole(spot: UserFrame, node: ast.expr, collection: str) -> str | None:
     """Return `variables` for `{"params": variables["params"]}`, if it has the collection."""
     if not isinstance(node, ast.Dict) or len(node.values) != 1:
         return None
@@ -355,7 +355,7 @@ def no_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-def _stream_not_split(scene: Scene, spot: Spot, call: ast.Call, stream: str) -> Explanation | None:
+def _stream_not_split(scene: Scene, spot: UserFrame, call: ast.Call, stream: str) -> Explanation | None:
     """Explain a key that is given, and that a lifted transformation such as `nn.vmap` does not hand on."""
     sources = dict.fromkeys(one.source for one in scene.spots if one.source is not None)
     if not any(keyword.arg == "split_rngs" for source in sources for c in source.calls() for keyword in c.keywords):

@@ -4,7 +4,7 @@ import ast
 import re
 
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import MISSING, Spot
+from jaxguide.code.user_frame import MISSING, UserFrame
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.library_errors import is_instance, of_library
 from jaxguide.explain.rules import explains
@@ -128,7 +128,7 @@ def changed_from_outside(scene: Scene, found: re.Match[str]) -> Explanation | No
     return None
 
 
-def _closed_over(spot: Spot) -> str | None:
+def _closed_over(spot: UserFrame) -> str | None:
     """Return the name of the module that a frame's running code reads from outside its function, if there is one."""
     code = spot.frame.f_code
     if spot.node is None or code.co_name == "<module>":

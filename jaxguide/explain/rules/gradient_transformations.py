@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxguide.base.text import plural
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import MISSING, Spot
+from jaxguide.code.user_frame import MISSING, UserFrame
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.library_errors import call_of, is_instance, of_library
@@ -97,7 +97,7 @@ def needs_params(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-def _parameters(spot: Spot, call: ast.Call) -> str | None:
+def _parameters(spot: UserFrame, call: ast.Call) -> str | None:
     """Return the name of what the same optimizer's `init` was given, if it has the structure of the gradients."""
     assert spot.source is not None
     optimizer = dotted(call.func).rpartition(".")[0]
@@ -189,7 +189,7 @@ def _of_state(state: Any) -> Any:
     return MISSING
 
 
-def _gradients(scene: Scene, spot: Spot, node: ast.expr | None, params: Any) -> Explanation | None:
+def _gradients(scene: Scene, spot: UserFrame, node: ast.expr | None, params: Any) -> Explanation | None:
     value: Any = spot.value(node) if node is not None else MISSING
     if node is None or value is MISSING or params is MISSING or spot.source is None:
         return None
@@ -232,14 +232,14 @@ def _paths(value: Any) -> list[str]:
     return [jax.tree_util.keystr(path) for path, _leaf in jax.tree_util.tree_leaves_with_path(value)]
 
 
-def _unlike(scene: Scene, spot: Spot, node: ast.expr) -> Explanation | None:
+def _unlike(scene: Scene, spot: UserFrame, node: ast.expr) -> Explanation | None:
     shapes = re.findall(r"\([\d, ]*\)", scene.message)
     if len(shapes) != 2:
         return None
     return _other_shape(scene, spot, spot.quote(node), *shapes)
 
 
-def _shapes(scene: Scene, spot: Spot, text: str, value: Any, params: Any) -> Explanation | None:
+def _shapes(scene: Scene, spot: UserFrame, text: str, value: Any, params: Any) -> Explanation | None:
     """Explain gradients whose shapes are not those of the parameters that an optimizer was made for."""
     leaves, wanted = jax.tree_util.tree_leaves_with_path(value), jax.tree.leaves(params)
     wrong = [
@@ -252,7 +252,7 @@ def _shapes(scene: Scene, spot: Spot, text: str, value: Any, params: Any) -> Exp
     return _other_shape(scene, spot, *wrong[0])
 
 
-def _other_shape(scene: Scene, spot: Spot, name: str, shape: Any, own: Any) -> Explanation | None:
+def _other_shape(scene: Scene, spot: UserFrame, name: str, shape: Any, own: Any) -> Explanation | None:
     return scene.explanation(
         "optax_gradients_differ",
         title="The gradients are not those of the parameters",
@@ -295,7 +295,7 @@ def optimizer_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     )
 
 
-def _pair(scene: Scene, spot: Spot, node: ast.expr, text: str) -> Explanation | None:
+def _pair(scene: Scene, spot: UserFrame, node: ast.expr, text: str) -> Explanation | None:
     assert spot.source is not None
     found = [
         one
@@ -320,7 +320,7 @@ def _pair(scene: Scene, spot: Spot, node: ast.expr, text: str) -> Explanation | 
     )
 
 
-def _updates(scene: Scene, spot: Spot, call: ast.Call) -> Explanation | None:
+def _updates(scene: Scene, spot: UserFrame, call: ast.Call) -> Explanation | None:
     if len(call.args) != 2 or spot.source is None:
         return None
     params, updates = (spot.value(node) for node in call.args)

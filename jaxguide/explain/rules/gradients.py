@@ -9,7 +9,7 @@ from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import Source
-from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.static_arguments import static_edits
@@ -390,7 +390,7 @@ def _unknown_bound(call: ast.Call) -> ast.expr | None:
     return traced[0] if len(traced) == 1 else None
 
 
-def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | None:
+def _static_count(scene: Scene, spot: UserFrame, stop: ast.expr, name: str) -> Fix | None:
     """Return the fix that makes a loop's count static, in the source of a function that has already returned."""
     if spot.source is None or not isinstance(stop, ast.Name):
         return None
@@ -402,7 +402,7 @@ def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | 
     return scene.fix(sentence, *edits) if edits else None
 
 
-def _loop_before(scene: Scene) -> tuple[Spot, ast.Call] | None:
+def _loop_before(scene: Scene) -> tuple[UserFrame, ast.Call] | None:
     """Return the loop that was traced before it was transformed: JAX keeps that traceback as the cause."""
     cause = scene.error.__cause__
     while cause is not None:
@@ -418,7 +418,7 @@ def _loop_before(scene: Scene) -> tuple[Spot, ast.Call] | None:
     return None
 
 
-def _named_at(spot: Spot) -> ast.Call | None:
+def _named_at(spot: UserFrame) -> ast.Call | None:
     """Return the loop on a line, for tracebacks that know the line but not the column."""
     if spot.source is None:
         return None

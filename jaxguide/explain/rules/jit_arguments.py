@@ -17,7 +17,7 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
 from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, source_of
-from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.objects import object_fixes
@@ -593,7 +593,7 @@ def _jits(decorator: ast.expr) -> bool:
     return any(is_jit(node) for node in ast.walk(decorator))
 
 
-def _is_users(spot: Spot, file: str) -> bool:
+def _is_users(spot: UserFrame, file: str) -> bool:
     """Return whether a file is the student's: the current one, or one outside libraries."""
     return file == spot.line.file or not is_library(file)
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxguide.code.lines import Line, frames_of_traceback
 from jaxguide.code.source import FunctionNode, Source, dotted
-from jaxguide.code.user_frame import MISSING, Spot
+from jaxguide.code.user_frame import MISSING, UserFrame
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
@@ -48,11 +48,11 @@ def used_twice(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(scene, text, what, fix or advice, spot.line)
 
 
-def _place(scene: Scene) -> tuple[Spot, ast.Call | None, Line | None]:
+def _place(scene: Scene) -> tuple[UserFrame, ast.Call | None, Line | None]:
     """Return the frame in which both uses are, its running call, and the line of the first use."""
     cause = scene.error.__cause__ or scene.error.__context__
     first = list(frames_of_traceback(cause.__traceback__)) if cause is not None else []
-    same: tuple[Spot, ast.Call, Line] | None = None
+    same: tuple[UserFrame, ast.Call, Line] | None = None
     for spot in reversed(scene.spots):
         code = spot.frame.f_code
         home = (code.co_filename, code.co_name)
@@ -129,7 +129,7 @@ def _explained(scene: Scene, variable: str | None, what: str, fix: Fix, line: Li
     )
 
 
-def _key_argument(spot: Spot, call: ast.Call) -> ast.expr | None:
+def _key_argument(spot: UserFrame, call: ast.Call) -> ast.expr | None:
     """Return the argument of a call that is a key, or a part of an array of keys."""
     for node in [*call.args, *(k.value for k in call.keywords)]:
         if _is_key(spot.value(node)):
@@ -140,7 +140,7 @@ def _key_argument(spot: Spot, call: ast.Call) -> ast.expr | None:
     return None
 
 
-def _split_before(scene: Scene, spot: Spot, node: ast.Name, first: Line) -> Fix | None:
+def _split_before(scene: Scene, spot: UserFrame, node: ast.Name, first: Line) -> Fix | None:
     """Return the fix that splits a key before its first use, and gives the second use the other half."""
     source, second = spot.source, spot.statement
     if source is None or first.file != source.file or second is None:

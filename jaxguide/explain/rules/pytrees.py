@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from jaxguide.code.source import names_in
-from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.masks import ENTRY_BY_ENTRY
@@ -144,7 +144,7 @@ def _mapped(scene: Scene, whole: ast.expr, parts: list[ast.expr], values: list[A
     return scene.fix(sentence, code=new)
 
 
-def _leaf_of_another_kind(scene: Scene, node: ast.BinOp, spot: Spot, call: ast.Call) -> Explanation | None:
+def _leaf_of_another_kind(scene: Scene, node: ast.BinOp, spot: UserFrame, call: ast.Call) -> Explanation | None:
     """Explain a None or a container where `jax.tree.map` meets an array in the first tree."""
     function = scene.spot.function
     names = [a.arg for a in function.args.args] if function is not None else []

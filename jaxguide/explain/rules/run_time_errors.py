@@ -11,7 +11,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array, is_tracer
 from jaxguide.compat import error_texts, sharding_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.static_arguments import jit_call_of
@@ -107,7 +107,7 @@ def _with_deleted_part(scene: Scene) -> Explanation | None:
     return None
 
 
-def _with_result(scene: Scene, spot: Spot, call: ast.Call, node: ast.expr, value: Any) -> Fix | None:
+def _with_result(scene: Scene, spot: UserFrame, call: ast.Call, node: ast.expr, value: Any) -> Fix | None:
     """Return the fix that reads what the call returned in place of what it was given, if both are of one kind."""
     source, statement = spot.source, spot.statement
     made = source.parents.get(call) if source is not None else None
@@ -149,7 +149,7 @@ def _kinds(value: Any) -> tuple[Any, ...]:
     return structure, *((getattr(leaf, "shape", None), getattr(leaf, "dtype", None)) for leaf in leaves)
 
 
-def _wholes(spot: Spot) -> Iterator[tuple[ast.expr, Any]]:
+def _wholes(spot: UserFrame) -> Iterator[tuple[ast.expr, Any]]:
     """Yield the names and attributes that a statement reads, also those of which it takes an item."""
     for node, value in spot.parts(spot.statement) if spot.statement is not None else ():
         while isinstance(node, ast.Subscript):
@@ -352,7 +352,7 @@ def _is_negated(scene: Scene, node: ast.expr) -> bool:
     return called(inner) in ("abs", "exp", "sqrt", "square") and home.split(".")[0] in ("jax", "builtins")
 
 
-def _line_of_derivative(scene: Scene) -> Spot | None:
+def _line_of_derivative(scene: Scene) -> UserFrame | None:
     """Return the frame whose line was differentiated, if a gradient failed: JAX keeps that traceback as the cause."""
     call, cause = scene.call(), scene.error.__cause__
     if call is None or cause is None or not any(called(made) in TRANSFORMS for made in makers(scene, call)):
@@ -376,7 +376,7 @@ def _operands_of_nan(error: BaseException, primitive: str) -> tuple[float, float
     return one, other
 
 
-def _safe_root(scene: Scene, spot: Spot) -> Fix | None:
+def _safe_root(scene: Scene, spot: UserFrame) -> Fix | None:
     """Return advice on a line with a square root or a norm, whose slope at 0 is not finite."""
     calls = spot.source.calls() if spot.source is not None else []
     on_line = [call for call in calls if call.lineno <= spot.line.number <= (call.end_lineno or 0)]
@@ -501,7 +501,7 @@ def _donation(scene: Scene, name: str) -> tuple[ast.Call, ast.expr] | None:
     return best
 
 
-def _donates(spot: Spot, scene: Scene, call: ast.Call) -> bool:
+def _donates(spot: UserFrame, scene: Scene, call: ast.Call) -> bool:
     for function in scene.source.functions(called(call)):
         declared = jit_call_of(scene.source, function)
         if declared is not None and any((k.arg or "").startswith("donate") for k in declared.keywords):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.written_shapes import computed_shape, made_with
@@ -19,7 +19,7 @@ from jaxguide.explain.scene import Scene, argument_of, called
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
 
 
-def _two(spot: Spot, node: ast.AST) -> list[ast.expr]:
+def _two(spot: UserFrame, node: ast.AST) -> list[ast.expr]:
     """Return the two operands of an operator or a function."""
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
+from jaxguide.code.user_frame import MISSING, UserFrame, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.mapped_axes import (
@@ -109,7 +109,7 @@ def _stacked(scene: Scene, node: ast.expr) -> Fix | None:
     )
 
 
-def _list_of_records(scene: Scene, node: ast.expr, spot: Spot | None = None) -> Explanation | None:
+def _list_of_records(scene: Scene, node: ast.expr, spot: UserFrame | None = None) -> Explanation | None:
     """Explain `jax.vmap(f)([{"a": 1.0}, {"a": 2.0}])`."""
     text = scene.quote(node) if spot is None else spot.quote(node)
     value = scene.spot.value(node) if spot is None else spot.value(node)

@@ -20,7 +20,7 @@ from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.batch.cell_fates import cell_facts
+from jaxguide.grading.batch.cell_states import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
 from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.planted_answers import PlantedWorkers

@@ -24,7 +24,7 @@ _BAR = 300
 
 
 @dataclasses.dataclass(frozen=True)
-class Words:
+class ChartText:
     """One line of text with its baseline at (x, y); its 'start', 'middle' or 'end' (`anchor`) is at x."""
 
     x: float
@@ -41,8 +41,8 @@ class Bar:
     y: float
     width: int
     height: float
-    count: Words | None
-    tick: Words | None
+    count: ChartText | None
+    tick: ChartText | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Histogram:
     right: int
     bottom: int
     bars: list[Bar]
-    end: Words
+    end: ChartText
     median_x: float
-    median: Words | None
+    median: ChartText | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,15 +107,15 @@ def histogram(distribution: Distribution) -> Histogram:
     bars = []
     for number, count in enumerate(distribution.counts):
         left, high = _LEFT + number * _WIDE, round(_HIGH * count / most, 1)
-        label = Words(left + _WIDE / 2, bottom - high - 6, str(count)) if count else None
+        label = ChartText(left + _WIDE / 2, bottom - high - 6, str(count)) if count else None
         anchor = "middle" if number else "start"
-        tick = Words(left, bottom + 20, str(100 * number // BINS), anchor) if number % 2 == 0 else None
+        tick = ChartText(left, bottom + 20, str(100 * number // BINS), anchor) if number % 2 == 0 else None
         bars.append(Bar(left + 3, bottom - high, _WIDE - 6, high, label, tick))
     median, at = None, 0.0
     if distribution.median is not None:
         at = round(_LEFT + distribution.median * BINS * _WIDE, 1)
         side, shift = ("end", -8) if distribution.median > 0.5 else ("start", 8)
-        median = Words(at + shift, 18, f"median {100 * distribution.median:.0f} %", side)
+        median = ChartText(at + shift, 18, f"median {100 * distribution.median:.0f} %", side)
     bins = (
         f"{100 * n // BINS} to {100 * (n + 1) // BINS} %: {count}"
         for n, count in enumerate(distribution.counts)
@@ -129,7 +129,7 @@ def histogram(distribution: Distribution) -> Histogram:
         right=width - _LEFT,
         bottom=bottom,
         bars=bars,
-        end=Words(width - _LEFT, bottom + 20, "100 %", "end"),
+        end=ChartText(width - _LEFT, bottom + 20, "100 %", "end"),
         median_x=at,
         median=median,
     )

@@ -9,10 +9,10 @@ from typing import Any
 
 import jaxguide
 from jaxguide.base.clean import clean, cleaned
-from jaxguide.course.cards.shown import Shown, written
+from jaxguide.course.cards.shown import DisplayText, written
 from jaxguide.course.limits import Limits
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.cell_fates import CellFact, Fate
+from jaxguide.grading.batch.cell_states import CellFact, CellState
 from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
@@ -165,8 +165,8 @@ def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
     kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _OPTIONAL}
     score = round(sum(one["score"] for one in results), 2)
     runs = {name: _runs(text) for name, text in plain["fingerprints"].items()}
-    found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, Shown)
-    _require([CellFact(**{**one, "fate": Fate(one["fate"])}) for one in found.cells], list[CellFact])
+    found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, DisplayText)
+    _require([CellFact(**{**one, "fate": CellState(one["fate"])}) for one in found.cells], list[CellFact])
     return found
 
 

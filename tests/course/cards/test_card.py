@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
-from jaxguide.course.cards.shown import Shown
+from jaxguide.course.cards.shown import DisplayText
 from jaxguide.course.verdict import ErrorInfo, ExerciseResult, Verdict
 
 NASTY = "<script>alert(1)</script><b onclick=x>&\x1b[31mred\x1b[0m\x07\u202e\ud800\x00 \" ' `"
@@ -180,7 +180,7 @@ def nasty_results() -> list[ExerciseResult]:
     return [
         exercise(NASTY, NASTY, Verdict.ERROR, checks[:1], note=NASTY, printed=NASTY, hint=NASTY),
         exercise(NASTY, NASTY, Verdict.FAILED, checks, note=NASTY, printed=NASTY, hint=NASTY),
-        exercise(NASTY, NASTY, P, [], note=NASTY, reveal=Shown(NASTY)),
+        exercise(NASTY, NASTY, P, [], note=NASTY, reveal=DisplayText(NASTY)),
         exercise(NASTY, NASTY, Verdict.NOT_ATTEMPTED, [], note=NASTY),
     ]
 

@@ -9,7 +9,7 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.cell_fates import Fate
+from jaxguide.grading.batch.cell_states import CellState
 from jaxguide.grading.batch.grader import grade_files
 from jaxguide.grading.batch.similarity import SimilarGroup, similar_groups
 from jaxguide.grading.batch.submission_result import SubmissionResult
@@ -161,8 +161,17 @@ def facts(course: Course, notebook: Notebook) -> list[dict[str, object]]:
 
 def test_every_cell_has_its_fate(facts: list[dict[str, object]]) -> None:
     assert [fact["fate"] for fact in facts] == [
-        *(Fate.RAN, Fate.RAN, Fate.RAN, Fate.FAILED, Fate.NOT_PYTHON, Fate.LEFT_OUT, Fate.REJECTED, Fate.EMPTY),
-        *(Fate.AS_PRINTED, Fate.RAN),
+        *(
+            CellState.RAN,
+            CellState.RAN,
+            CellState.RAN,
+            CellState.FAILED,
+            CellState.NOT_PYTHON,
+            CellState.LEFT_OUT,
+            CellState.REJECTED,
+            CellState.EMPTY,
+        ),
+        *(CellState.AS_PRINTED, CellState.RAN),
     ]
     assert [fact["number"] for fact in facts] == list(range(1, 11))
     assert {fact["lesson"] for fact in facts} == {"small_numbers"}

@@ -9,7 +9,7 @@ from jaxguide.grading.intake.reading import ReadSubmission
 from jaxguide.grading.workers.session import Session
 
 
-class Fate(enum.StrEnum):
+class CellState(enum.StrEnum):
     """What happened to a cell."""
 
     RAN = "ran"
@@ -39,7 +39,7 @@ class CellFact:
     lesson: str
     number: int
     label: str
-    fate: Fate
+    fate: CellState
     why: str = ""
     magics: list[str] = dataclasses.field(default_factory=list)
     answers: list[str] = dataclasses.field(default_factory=list)
@@ -56,19 +56,19 @@ def cell_facts(submission: ReadSubmission, plan: Plan, session: Session, lesson:
     counting = {name: cells[-1].cell.number for name, cells in session.definitions.items() if cells}
     facts = []
     for cell in submission.cells:
-        fate, why = Fate.RAN, ""
+        fate, why = CellState.RAN, ""
         names = set(session.names).intersection(cell.defines)
         if cell.rejected:
-            fate, why = Fate.REJECTED, cell.rejected
+            fate, why = CellState.REJECTED, cell.rejected
         elif cell.error is not None:
-            fate, why = Fate.NOT_PYTHON, cell.error.message
+            fate, why = CellState.NOT_PYTHON, cell.error.message
         elif cell.number not in planned:
-            fate, names = (Fate.EMPTY if cell.is_empty else Fate.AS_PRINTED), set()
+            fate, names = (CellState.EMPTY if cell.is_empty else CellState.AS_PRINTED), set()
         elif cell.number in session.lost:
-            fate, why = Fate.LEFT_OUT, session.lost[cell.number].note
+            fate, why = CellState.LEFT_OUT, session.lost[cell.number].note
         elif cell.number in session.raised:
             error = session.raised[cell.number]
-            fate, why = Fate.FAILED, f"{error.type_name}: {error.message}"
+            fate, why = CellState.FAILED, f"{error.type_name}: {error.message}"
         if cell.number in planned:
             names -= planned[cell.number].starters
         counts = sorted(name for name, number in counting.items() if number == cell.number)

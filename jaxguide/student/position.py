@@ -26,7 +26,7 @@ def topics_of(files: Iterable[FileAnswers], course: Outline) -> set[str]:
     return {exercise.lesson for exercise in course.exercises.values() if exercise.name in names}
 
 
-class Place:
+class Position:
     """A student's place in a course, according to their recorded progress.
 
     Args:

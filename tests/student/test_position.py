@@ -8,11 +8,11 @@ import pytest
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
-from jaxguide.student.place import Place
+from jaxguide.student.position import Position
 from jaxguide.student.workspace import find_workspace
 
 
-def name_of(place: Place) -> str | None:
+def name_of(place: Position) -> str | None:
     exercise = place.current()
     return exercise and exercise.name
 
@@ -20,7 +20,7 @@ def name_of(place: Place) -> str | None:
 def test_the_place_is_the_first_exercise_then_the_one_behind_the_last_that_passed(
     course: Course, tmp_path: Path
 ) -> None:
-    place = Place(course, Progress(tmp_path))
+    place = Position(course, Progress(tmp_path))
     assert name_of(place) == "double"
     place.progress.update("triple", passed=True, started_s=5)
     assert name_of(place) == "predict_size"
@@ -32,7 +32,7 @@ def test_the_place_is_the_first_exercise_then_the_one_behind_the_last_that_passe
 
 def test_a_place_that_was_gone_to_is_kept_until_it_has_passed(course: Course, tmp_path: Path) -> None:
     Progress(tmp_path).move_to("predict_size")
-    place = Place(course, Progress(tmp_path))
+    place = Position(course, Progress(tmp_path))
     assert name_of(place) == "predict_size"
     place.progress.update("predict_size", passed=True)
     assert name_of(place) == "quadruple"
@@ -40,14 +40,14 @@ def test_a_place_that_was_gone_to_is_kept_until_it_has_passed(course: Course, tm
 
 
 def test_all_done_is_nowhere(course: Course, tmp_path: Path) -> None:
-    place = Place(course, Progress(tmp_path))
+    place = Position(course, Progress(tmp_path))
     for exercise in place.exercises:
         place.progress.update(exercise.name, passed=True)
     assert place.current() is None
 
 
 def test_only_lessons_that_are_there_are_to_do(course: Course, tmp_path: Path) -> None:
-    assert name_of(Place(course, Progress(tmp_path), {"more"})) == "quadruple"
+    assert name_of(Position(course, Progress(tmp_path), {"more"})) == "quadruple"
 
 
 def test_a_notebook_and_a_terminal_at_once_lose_nothing(tmp_path: Path) -> None:
