@@ -73,7 +73,7 @@ ROOMS = ("keys", "callbacks", "debug", "tracing", "explain")
 # What helpers return or raise, and so no helpers.
 RESULTS = {
     *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyUse", "Use"),
-    *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Site", "Timeline"),
+    *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "Timeline"),
     *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Transcript", "Trouble"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
     *("SideEffects", "TooManyTracesError", "TraceCount", "Traces", "Edit", "Explanation", "Fix"),
