@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import kernel_attempts
-from kernel_attempts import MUST_FAIL, MUST_WORK, Bait
+from kernel_attempts import MUST_FAIL, MUST_WORK, KernelTargets
 
 from jaxguide.grading.isolation.self_test import attempts_in, new_targets
 from jaxguide.grading.isolation.tier import Tier
@@ -49,23 +49,23 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]], **config: Any) ->
 def main() -> None:
     config, requests = json.load(sys.stdin)
     replies = []
-    with _bait() as bait:
+    with _targets() as targets:
         for tier, layers in requests:
             forbidden = list(dict.fromkeys(attempt for layer in layers for attempt in MUST_FAIL[layer]))
             more = {"scratch_bytes": kernel_attempts.SCRATCH_BYTES, **config}
-            replies.append(attempts_in(Tier.from_plain(tier), forbidden, MUST_WORK, bait, **more))
+            replies.append(attempts_in(Tier.from_plain(tier), forbidden, MUST_WORK, targets, **more))
     print(json.dumps(replies))
 
 
 @contextlib.contextmanager
-def _bait() -> Iterator[Bait]:
+def _targets() -> Iterator[KernelTargets]:
     libc = ctypes.CDLL(None, use_errno=True)
     key = int.from_bytes(os.urandom(3), "big") + 1
     memory = libc.shmget(key, 4096, _CREATE | 0o666)
     try:
         with new_targets() as targets:
             namespace = os.readlink("/proc/self/ns/user")
-            yield Bait(
+            yield KernelTargets(
                 **dataclasses.asdict(targets), message_key=key, user_namespace=namespace, root=kernel_attempts.root()
             )
     finally:

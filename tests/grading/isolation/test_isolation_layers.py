@@ -131,7 +131,7 @@ def test_every_attempt_is_of_some_layer() -> None:
     made: set[Callable] = {attempt for of_layer in MUST_FAIL.values() for attempt in of_layer} | set(
         kernel_attempts.MUST_WORK
     )
-    takes_bait = {
+    takes_targets = {
         value
         for name, value in vars(kernel_attempts).items()
         if callable(value)
@@ -139,4 +139,4 @@ def test_every_attempt_is_of_some_layer() -> None:
         and not isinstance(value, type)
         if not name.startswith("_")
     }
-    assert takes_bait - made == {kernel_attempts.root}
+    assert takes_targets - made == {kernel_attempts.root}
