@@ -39,7 +39,13 @@ _WORTH_A_PROCESS = 4
 @click.argument("lessons", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @course_option
 @json_option
-@click.option("--seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds to judge each answer with.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Seeds to judge right answers with; wrong ones get one less, but at least one.",
+)
 @click.option("--only", metavar="EXERCISE", help="Prove only this exercise.", shell_complete=complete_exercise)
 @click.option("--jobs", type=click.IntRange(1), help="Exercises to prove in parallel; by default one per core.")
 @click.option("--strict", is_flag=True, help="Treat what good teaching needs as problems, too, and not as notes.")

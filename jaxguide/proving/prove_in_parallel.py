@@ -51,7 +51,7 @@ def prove(
     Args:
         course: the course, with its keys loaded.
         exercises: the exercises of the course to prove.
-        seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
+        seeds: the number of seeds, see `ProofSettings`.
         jobs: the number of processes; 1 means this one.
         programs: a folder of compiled programs that the processes use and add to, in the layout of JAX's compilation
             cache; by default, a temporary one. If there is only this process, the caller sets it up.

@@ -67,7 +67,7 @@ MISTAKES = {
         BOOK,
         'title="Double it",',
         "",
-        "a required argument: 'title'",
+        "argument: 'title'",  # "keyword-only" since Python 3.12
         "@exercise",
     ),
     "a missing hint": (BOOK, LAST_HINTS, "", "2 hints; it should have three", "@exercise"),

@@ -1,20 +1,22 @@
 """Test that workers load programs compiled from the key by name only, and cannot change them."""
 
 import dataclasses
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.compilation_cache import compiled_once
-from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.isolation import IsolationError, find_tier
@@ -81,19 +83,31 @@ def _unpacked(program: Path) -> bytes:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
 @pytest.mark.parametrize("tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
-def test_workers_load_programs_and_cannot_list_or_change_them(course: Course, cache: Path, tier: str) -> None:
+def test_workers_load_programs_and_cannot_list_or_change_them(course: Course, tier: str) -> None:
     try:
         find_tier(tier)
     except IsolationError as error:
         pytest.skip(str(error))
-    program = next((cache / SHARED).iterdir())
-    settings = GradeSettings(compile_cache=cache, only=frozenset({"double"}), tier=tier)
-    source = LOOKS.format(name=program.name)
-    result = Grader(course, settings).grade(ReadEntry(Path("ada.py"), source.encode()))
-    (double,) = result.results
-    assert double.verdict is Verdict.PASSED, result.repairs
-    refused = "refused " * 4
-    assert double.printed.split("\n")[0] == f"{program.stat().st_size} {refused}loaded"
+    with tempfile.TemporaryDirectory() as made:  # other users may not enter pytest's folders
+        folder = Path(made)
+        folder.chmod(0o755)
+        graded(folder, course, ANSWERS["double"], tier)
+        program = next(folder.glob(f"**/{SHARED}/*"))
+        double = graded(folder, course, LOOKS.format(name=program.name), tier)
+        refused = "refused " * 4
+        assert double["verdict"] == "passed"
+        assert double["printed"].split("\n")[0] == f"{program.stat().st_size} {refused}loaded"
+
+
+def graded(folder: Path, course: Course, source: str, tier: str) -> dict[str, Any]:
+    """Grade an answer to `double` by the command, whose process has compiled nothing before; return its result."""
+    (folder / "ada.py").write_text(source)
+    command = [sys.executable, "-m", "jaxguide", "grade", folder / "ada.py", "--course", course.folders.top]
+    command += ["--only", "double", "--isolation", tier, "--out", folder / "results"]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+    (submission,) = json.loads((folder / "results" / "results.json").read_text())["submissions"]
+    (result,) = submission["exercises"]
+    return dict(result)
 
 
 def test_nothing_that_a_submission_compiles_is_kept(course: Course, cache: Path) -> None:
