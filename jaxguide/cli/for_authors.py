@@ -44,7 +44,7 @@ _WORTH_A_PROCESS = 4
     type=click.IntRange(1),
     default=2,
     show_default=True,
-    help="Seeds to judge right answers with; wrong ones get one less, but at least one.",
+    help="Seeds to judge the key's answers with; others get one less, but at least one.",
 )
 @click.option("--only", metavar="EXERCISE", help="Prove only this exercise.", shell_complete=complete_exercise)
 @click.option("--jobs", type=click.IntRange(1), help="Exercises to prove in parallel; by default one per core.")

@@ -66,7 +66,7 @@ class ProofSettings:
     """How answers are judged.
 
     Args:
-        seeds: the number of seeds to judge right answers with; wrong ones get one less, but at least one. No verdict
+        seeds: the number of seeds to judge the key's answers with; others get one less, but at least one. No verdict
             may depend on the seed.
         limits: the limits of one answer; in this process, only `cpu` and `idle` hold.
         course_digest: the digest from which graders derive the hidden inputs of the first seed; see `Draw.hidden`.
