@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import re
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -255,7 +256,13 @@ class _Prover:
             self._problem(f"{what} cannot be run: {gone.note}", planted)
             return None
         except Exception as error:
-            self._problem(f"{what} cannot be judged: {_one_line(error)}", planted)
+            # A mistake in a check, or in what it calls, is told where it stands.
+            files = {str(path): path for path in (self.exercise.path, self.key.answer.path)}
+            frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
+            path, line = planted.path, planted.line
+            if frames:
+                path, line = files[frames[-1].filename], frames[-1].lineno or 1
+            self.proof.problems.append(Problem(path, line, f"{what} cannot be judged: {_one_line(error)}"))
             return None
         late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)
         if late is not None:
@@ -268,8 +275,8 @@ class _Prover:
         return result
 
     def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
-        answer: Answer = self._answer(planted)
         reference: Answer = self._reference(planted)
+        answer: Answer = self._answer(planted)  # last, since failures quote lines of the code that was run last
         if planted is self.key.answer and seed == 0:
             self.tapes = Tape(), Tape()
             answer, reference = Recorded(answer, self.tapes[0]), Recorded(reference, self.tapes[1])

@@ -219,10 +219,7 @@ def describe_error(error: BaseException) -> ErrorInfo:
     if isinstance(error, SyntaxError) and error.lineno is not None:
         line, source = error.lineno, (error.text or "").strip()
     text = _without_paths(_text_of(error), paths)
-    message = "".join(traceback.format_exception_only(error)[-1:]).strip()
-    name = type(error).__name__
-    message = message.partition(": ")[2] if message.startswith(name) or ": " in message.split("\n")[0] else message
-    return ErrorInfo(name, _first_lines(text or message), line, source[:300])
+    return ErrorInfo(type(error).__name__, _first_lines(text), line, source[:300])
 
 
 def _text_of(error: BaseException) -> str:
@@ -230,7 +227,7 @@ def _text_of(error: BaseException) -> str:
         # The message of an exception in a host function includes a traceback, whose library frames hide the error.
         return _HOST_TRACEBACK.sub("", str(error))
     except Exception:  # the `__str__` of a student's exception class may raise
-        return ""
+        return "<exception str() failed>"
 
 
 def _without_paths(text: str, paths: Collection[str]) -> str:

@@ -150,7 +150,7 @@ def stacked_bar(title: str, counts: dict[Outcome, int]) -> StackedBar:
 
 def share_bar(title: str, share: float) -> ShareBar:
     """Return the bar for a share."""
-    said = f"{100 * share:.0f} % of the class."
+    said = f"{100 * share:.0f} % of the answers."
     return ShareBar(title, said, f"0 0 {_BAR} 10", (_BAR - 1) * share)
 
 

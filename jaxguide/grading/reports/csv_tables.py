@@ -52,8 +52,9 @@ def grades_csv(batch: BatchResult) -> str:
     head = ["student", *(ID_KINDS[kind] for kind in kinds), "state", "score", "points"]
     lessons = batch.lessons if len(batch.lessons) > 1 else []
     head += [f"{lesson}: score" for lesson in lessons]
-    head += [column.name for column in columns]
-    head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
+    last = ["overrides", "files", "isolation"]
+    head += [f"{column.name} (exercise)" if column.name in (*head, *last) else column.name for column in columns]
+    head += [*(f"{column.name}: verdict" for column in columns), *last]
     rows = []
     for row in students:
         marks = [row.marks[column.name] for column in columns]
