@@ -119,12 +119,13 @@ def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
     if failure is None:
         return ()
     rows = (
-        ("Call: {value}", failure.call),
-        ("Got: {value}", failure.got),
-        ("Expected: {value}", failure.expected),
-        ("Line: {value}", failure.error.source if failure.error else ""),
+        ("Call", failure.call),
+        ("Got", failure.got),
+        (failure.label or "Compared", failure.compared),
+        ("Expected", failure.expected),
+        ("Line", failure.error.source if failure.error else ""),
     )
-    return tuple(words.format(value=value) for words, value in rows if value)
+    return tuple(f"{name}: {value}" for name, value in rows if value)
 
 
 class _Prover:

@@ -122,6 +122,21 @@ def test_a_process_that_ends_is_told_with_the_exercises_it_may_have_been_at(tiny
         _prove(tiny, jobs=2)
 
 
+def test_a_mistake_in_a_check_is_told_where_it_stands(tiny: Path) -> None:
+    edit(tiny, "solutions/tiny.py", "expect_close(answer(x), reference(x))", "expect_clos(answer(x), reference(x))")
+    (problem,) = _prove(tiny, jobs=1)[1].problems
+    text = (tiny / "solutions" / "tiny.py").read_text().splitlines()
+    assert (problem.path.parent.name, text[problem.line - 1].strip()[:11]) == ("solutions", "expect_clos")
+    assert "name 'expect_clos' is not defined" in problem.message
+
+
+def test_the_line_of_a_failure_is_the_answers_own(tiny: Path) -> None:
+    edit(tiny, "solutions/tiny.py", "    return x + x", "    return x.plus(x)")
+    (problem,) = _prove(tiny, jobs=1)[1].problems
+    assert "`jitted`" in problem.message
+    assert "Line: return x.plus(x)" in problem.details
+
+
 def test_a_lesson_named_is_proven_alone(tiny: Path) -> None:
     for folder in ("exercises", "solutions"):
         text = (tiny / folder / "tiny.py").read_text()

@@ -3,11 +3,15 @@
 import csv
 import io
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from made_class import EVIL, EXERCISES, SECRET, made_class
 
 from jaxguide.base.clean import clean
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.reports.csv_tables import canvas_csv, cell, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.reports.junit import junit_xml
 
@@ -24,6 +28,19 @@ def test_grades_hold_one_row_for_each_student() -> None:
     ada = next(row for row in rows if row["student"] == "Ada")
     assert float(ada["score"]) == pytest.approx(sum(float(ada[name]) for name in EXERCISES))
     assert ada["points"] == "11"
+
+
+def test_an_exercise_named_as_a_column_has_one_of_its_own() -> None:
+    score = ExerciseResult("score", "Score", "rows", 4, Verdict.PASSED, 4.0)
+    other = ExerciseResult("files", "Files", "rows", 2, Verdict.FAILED, 0.0)
+    batch = BatchResult([SubmissionResult(Path("ada.py"), "Ada", State.GRADED, results=[score, other])])
+    (ada,) = _rows(grades_csv(batch))
+    assert [ada[name] for name in ("score", "score (exercise)", "files", "files (exercise)")] == [
+        "4",
+        "4",
+        "ada.py",
+        "0",
+    ]
 
 
 def test_no_mark_is_an_empty_cell_with_its_state_beside_it() -> None:
