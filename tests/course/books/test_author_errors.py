@@ -48,7 +48,7 @@ MISTAKES = {
         "free text is not supported",
         "Which shape?",
     ),
-    "an unsupported question": (BOOK, "answer.jit(x)", "answer.vjp(x)", "`answer.vjp` is not supported", "@answer"),
+    "an unsupported question": (BOOK, "answer.jit(x)", "answer.vjp(x)", "`answer.vjp` is not supported", "answer.vjp"),
     "a computed hint": (
         BOOK,
         '"What is twice x?"',
