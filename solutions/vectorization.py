@@ -985,21 +985,19 @@ def ys_outside_then_turned(xs, ys):
     return rows(ys)
 
 
-@wrong(
-    rejected_by="equal_points_are_zero_apart", says="Large squares are subtracted: for near points rounding is left."
-)
+@wrong(rejected_by="near_points_far_from_zero", says="Large squares are subtracted: for near points rounding is left.")
 def by_one_matrix_product(xs, ys):
     squares = (xs**2).sum(1)[:, None] + (ys**2).sum(1) - 2 * xs @ ys.T
     return jnp.sqrt(jnp.maximum(squares, 0.0))
 
 
-@wrong(rejected_by="equal_points_are_zero_apart", says="Large squares are subtracted, and may come out below 0.")
+@wrong(rejected_by="near_points_far_from_zero", says="Large squares are subtracted, and may come out below 0.")
 def by_a_product_without_a_clamp(xs, ys):
     squares = (xs**2).sum(1)[:, None] + (ys**2).sum(1) - 2 * xs @ ys.T
     return jnp.sqrt(squares)
 
 
-@wrong(rejected_by="equal_points_are_zero_apart", says="A small number is added, for the gradient at 0.")
+@wrong(rejected_by="near_points_far_from_zero", says="A small number is added, for the gradient at 0.")
 def adds_a_small_number(xs, ys):
     return jnp.sqrt(((xs[:, None] - ys[None]) ** 2).sum(axis=2) + 1e-6)
 
@@ -1055,16 +1053,6 @@ def squeezes_one_point(xs, ys):
     return distances if distances.size > 1 else jnp.squeeze(distances)
 
 
-@hidden(idea="Equal points, far from 0 and near it.", on="equal points, near 0 or far from it")
-def equal_points_are_zero_apart(answer, draw):
-    """Equal points are 0 apart."""
-    for scale in (1.0, 1000.0):
-        xs = scale * draw.floats(20, 3)
-        got = np.asarray(answer(xs, xs[::-1]))
-        equal = np.diagonal(got[:, ::-1])
-        expect_that(got.shape == (20, 20) and not equal.any(), "Equal points should be 0 apart.", equal, "0")
-
-
 @hidden(idea="Points near each other, and far from 0.", on="points near each other, and far from 0")
 def near_points_far_from_zero(answer, draw):
     """Near points far from 0 have their distance."""
@@ -1074,6 +1062,16 @@ def near_points_far_from_zero(answer, draw):
     wanted = np.sqrt(((xs[:, None].astype(np.float64) - ys[None]) ** 2).sum(axis=2))
     got = answer(xs, ys)
     expect_close(got, wanted.astype(np.float32), "Near points should have their distance.", rtol=1e-4, atol=0.0)
+
+
+@hidden(idea="Equal points, far from 0 and near it.", on="equal points, near 0 or far from it")
+def equal_points_are_zero_apart(answer, draw):
+    """Equal points are 0 apart."""
+    for scale in (1.0, 1000.0):
+        xs = scale * draw.floats(20, 3)
+        got = np.asarray(answer(xs, xs[::-1]))
+        equal = np.diagonal(got[:, ::-1])
+        expect_that(got.shape == (20, 20) and not equal.any(), "Equal points should be 0 apart.", equal, "0")
 
 
 @hidden(idea="One point in xs and one in ys.", on="one point in xs, and one in ys")
