@@ -149,6 +149,14 @@ def test_a_lesson_named_is_proven_alone(tiny: Path) -> None:
     assert [Path(note["path"]).stem for note in stale] == ["other"]
 
 
+def test_a_course_is_told_that_its_translations_are_not_read(tiny: Path) -> None:
+    (tiny / "locale").mkdir()
+    command = ["verify", "--only", "guess_shape", "--no-workers", "--jobs", "1", "--course", str(tiny)]
+    done = CliRunner().invoke(main, command)
+    assert f"note: {tiny / 'locale'}:1: translations are not read; delete the folder" in done.stdout
+    assert done.exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [(["tinny"], "Did you mean `tiny`?"), (["tiny", "--only", "double"], "Give lessons or `--only`, not both.")],

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import is_number
 from jaxguide.course.exercise import AuthorError, Check
@@ -26,7 +27,7 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
     """Create a check from a declaration.
 
     Raises:
-        AuthorError: its stage or kind is unknown, or it does not state a fact.
+        AuthorError: its stage or kind is unknown, it does not state a fact, or it takes what no check gets.
     """
     options, line = declaration.options, function_line(declaration)
     stage = options["stage"]
@@ -41,6 +42,11 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
     if not fact:
         message = "the check `{name}` has no docstring; add one that states the fact that it checks"
         raise AuthorError(path, line, message.format(name=declaration.function.__name__))
+    known = ("answer", "draw", "reference") if is_hidden else ("answer", "draw")
+    for parameter in inspect.signature(declaration.function).parameters:
+        if parameter not in known:
+            message = f"the check `{declaration.function.__name__}` takes `{parameter}`; it gets {', '.join(known)}."
+            raise AuthorError(path, line, message + did_you_mean(parameter, known))
     if not is_number(options["weight"]) or options["weight"] <= 0:
         message = "the weight of the check `{name}` must be a number above 0, but is {weight}"
         words = {"name": declaration.function.__name__, "weight": repr(options["weight"])}

@@ -49,6 +49,20 @@ MISTAKES = {
         "Which shape?",
     ),
     "an unsupported question": (BOOK, "answer.jit(x)", "answer.vjp(x)", "`answer.vjp` is not supported", "answer.vjp"),
+    "a parameter that no check gets": (
+        BOOK,
+        "def works_under_jit(answer, draw)",
+        "def works_under_jit(answr, draw)",
+        "takes `answr`; it gets answer, draw. Did you mean `answer`?",
+        'stage="jit"',
+    ),
+    "a reference for a visible check": (
+        BOOK,
+        "def works_under_jit(answer, draw)",
+        "def works_under_jit(answer, draw, reference)",
+        "takes `reference`; it gets answer, draw.",
+        'stage="jit"',
+    ),
     "a computed hint": (
         BOOK,
         '"What is twice x?"',
