@@ -156,11 +156,14 @@ def judged_course(folder: Path | None, *, as_json: bool, programs: Path | None =
 def start_zygote() -> bool:
     """Start the zygote while the course loads; return False if workers cannot be forked and each is a new Python.
 
-    This process will compute on the CPU, as workers do, unless it has imported JAX.
+    Unless this process has imported JAX, it will compute as workers do: on the CPU, whatever JAX's variables say.
     """
     from jaxguide.grading.workers import spawning
 
     if "jax" not in sys.modules:
+        for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
+            if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
+                del os.environ[name]
         os.environ["JAX_PLATFORMS"] = "cpu"
 
     def start() -> None:

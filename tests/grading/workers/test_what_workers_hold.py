@@ -74,8 +74,9 @@ def test_workers_hold_nothing_of_the_command_line_or_the_environment(folder: Pat
 
 
 @pytest.mark.parametrize("command", [pytest.param("check", marks=pytest.mark.long), "grade"])
-def test_commands_compute_on_the_cpu_as_workers_do(folder: Path, command: str) -> None:
+def test_commands_compute_as_workers_do_whatever_jaxs_variables_say(folder: Path, command: str) -> None:
     (folder / "ada.py").write_text(ANSWERS["double"])
     arguments = ["ada.py", *(["--only"] if command == "grade" else []), "double"]
-    done = run(folder, command, *arguments, JAX_PLATFORMS="none_such")
+    variables = {"JAX_PLATFORMS": "none_such", "JAX_ENABLE_X64": "1", "XLA_FLAGS": "--no_such_flag"}
+    done = run(folder, command, *arguments, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
