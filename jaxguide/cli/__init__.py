@@ -40,6 +40,11 @@ class _Commands(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        # Only a process that runs nothing else may be replaced; see `begin_with_zygote`.
+        options.setdefault("obj", {"runs_nothing_else": not args and "args" not in options})
+        return super().main(*args, **options)
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             text = f"There is no command `{args[0]}`."

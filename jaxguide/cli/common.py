@@ -1,7 +1,6 @@
 """Helpers shared by several commands: load a course or report why not, find names, complete them, print JSON."""
 
 import contextlib
-import os
 import sys
 import threading
 from pathlib import Path
@@ -30,6 +29,7 @@ class Unusable(click.ClickException):
 BROKEN_COURSE = 3
 """The exit status if a book or key has a mistake; no student is at fault."""
 
+_LARGE_BYTES = 2**20
 _FOR_STUDENTS = frozenset({"check", "hint", "list", "reset", "solution"})
 
 _Found = TypeVar("_Found")
@@ -153,18 +153,46 @@ def judged_course(folder: Path | None, *, as_json: bool, programs: Path | None =
             yield course
 
 
+def begin_with_zygote(files: "Iterable[Path] | None" = None) -> None:
+    """Continue in a process from which workers can be forked, if possible and if this one runs one command only.
+
+    Args:
+        files: all files of course and submissions that will be read, if known. SciPy is imported if one of them
+            mentions it or is not a plain file.
+    """
+    from jaxguide.cli.anew import begin_anew as begin
+
+    program = click.get_current_context().find_root()
+    if program.obj is None or not program.obj["runs_nothing_else"]:
+        return
+    begin(program.info_name or "jaxguide", files is None or any(map(_may_use_scipy, files)))
+
+
+def _may_use_scipy(path: Path) -> bool:
+    try:
+        return not path.is_file() or path.stat().st_size > _LARGE_BYTES or b"scipy" in path.read_bytes()
+    except OSError:  # reported when it is read as a submission or a book
+        return True
+
+
+def files_of(folder: Path | None) -> list[Path]:
+    """Return the books and keys of a course."""
+    from jaxguide.course.books.folders import course_folders
+
+    where = course_folders(folder)
+    return [path for part in (where.exercises, where.solutions) for path in sorted(part.glob("*.py"))]
+
+
 def start_zygote() -> bool:
     """Start the zygote while the course loads; return False if workers cannot be forked and each is a new Python.
 
     Unless this process has imported JAX, it will compute as workers do: on the CPU, whatever JAX's variables say.
     """
     from jaxguide.grading.workers import spawning
+    from jaxguide.grading.workers.processes import forget_variables_of_jax
 
     if "jax" not in sys.modules:
-        for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
-            if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
-                del os.environ[name]
-        os.environ["JAX_PLATFORMS"] = "cpu"
+        forget_variables_of_jax()
 
     def start() -> None:
         with contextlib.suppress(OSError):  # the first worker reports what is wrong

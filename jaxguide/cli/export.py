@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jaxguide.base.text import plural
-from jaxguide.cli.common import course_option, need_names, read_course, start_zygote
+from jaxguide.cli.common import begin_with_zygote, course_option, need_names, read_course
 
 if TYPE_CHECKING:
     from jaxguide.grading.batch.batch_result import BatchResult
@@ -234,7 +234,7 @@ def fill_gradescope(root: Path) -> None:
     \b
     Example: jaxguide export fill-gradescope /autograder
     """
-    start_zygote()
+    begin_with_zygote()
     from jaxguide.grading.exports.gradescope_harness import fill_autograder
     from jaxguide.grading.workers.worker_process import GraderError
 
@@ -252,7 +252,7 @@ def run_gradescope(root: Path) -> None:
     \b
     Example: jaxguide export run-gradescope /autograder
     """
-    start_zygote()
+    begin_with_zygote()
     from jaxguide.grading.exports.gradescope_harness import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

@@ -12,16 +12,17 @@ import click
 from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     author_errors_told,
+    begin_with_zygote,
     complete_exercise,
     complete_lesson,
     course_option,
+    files_of,
     json_option,
     judged_course,
     need_names,
     print_json,
     read_course,
     read_course_settings,
-    start_zygote,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def verify(
     need_names(folder, [] if only is None else [only], lessons, as_json=as_json)
     started = time.monotonic()
     if workers:
-        start_zygote()
+        begin_with_zygote(files_of(folder))
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
         from jaxguide.proving.course_problems import ignored_translations, left_out_of_set_ups, stale_problems
 

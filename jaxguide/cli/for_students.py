@@ -8,6 +8,7 @@ import click
 
 from jaxguide.base.text import plural
 from jaxguide.cli.common import (
+    begin_with_zygote,
     complete_exercise,
     complete_lesson,
     course_meant,
@@ -46,7 +47,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     """
     folder = course_meant(folder, file=file)
     need_names(folder, exercises, as_json=as_json)
-    start_zygote()
+    begin_with_zygote([file])
     from rich.console import Console
 
     from jaxguide.base.clean import clean
@@ -56,6 +57,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.student.check_file import check_file, lessons_in
     from jaxguide.student.help import stuck
 
+    start_zygote()
     outline = read_course_outline(folder, as_json=as_json)
     course = read_course(folder, keys=False, as_json=as_json, lessons=lessons_in(file, outline))
     try:

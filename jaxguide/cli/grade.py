@@ -12,12 +12,13 @@ import click
 from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     Unusable,
+    begin_with_zygote,
     course_option,
+    files_of,
     json_option,
     need_names,
     print_json,
     read_course,
-    start_zygote,
     stopped_by_signals,
 )
 
@@ -239,7 +240,7 @@ def grade(
     Example: jaxguide grade submissions/ --out results/
     """
     need_names(folder, only, lessons, as_json=as_json)
-    start_zygote()
+    begin_with_zygote([*paths, *files_of(folder)])
     from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.batch.grade_class import ClassRun, Order
     from jaxguide.grading.batch.grader import GradeSettings

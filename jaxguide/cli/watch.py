@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from jaxguide.cli.common import (
+    begin_with_zygote,
     course_meant,
     read_course,
     start_zygote,
@@ -40,6 +41,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     Example: jaxguide watch
              jaxguide watch workspace --cpu-limit 5
     """
+    begin_with_zygote()
     from jaxguide.student import watching
 
     folder = course_meant(folder, workspace=workspace)

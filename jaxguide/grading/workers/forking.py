@@ -1,4 +1,7 @@
-"""The program of the zygote process: it imports what workers need, then forks one worker per request."""
+"""The program of the zygote process: it imports what workers need, then forks one worker per request.
+
+`zygote.Zygote` starts it in a new Python, or forks it from a process that has called `prepare` and nothing else.
+"""
 
 import contextlib
 import ctypes
@@ -25,6 +28,9 @@ MODULES = (
     *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation"),
     *("jaxguide.grading.workers.program_folder", "jaxguide.grading.workers.worker_set_up"),
     *("jaxguide.grading.workers.supervisor", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
+)
+# SciPy takes a quarter of the import time, so a command that knows its files do not use it may skip it.
+SCIPY = (
     *("jax.scipy", "jax.scipy.linalg", "jax.scipy.special", "jax.scipy.stats", "jax.scipy.optimize"),
     *("scipy", "scipy.linalg", "scipy.special"),
 )
@@ -32,16 +38,21 @@ _LOOKS_AFTER_MS = 250
 
 
 def main() -> None:
-    """Import what workers need, then serve fork requests from the socket on standard input."""
+    """Import what workers need, then serve fork requests from the socket on standard input; see `serve`."""
     line = _take_socket()
-    _import_all()
-    _serve(line)
+    prepare()
+    serve(line)
 
 
-def _import_all() -> None:
+def prepare(with_scipy: bool = True) -> None:
+    """Import what workers need.
+
+    Args:
+        with_scipy: whether to import SciPy in advance; without it, code that uses SciPy imports it when needed.
+    """
     gc.disable()  # objects that modules create on import are never freed
     compat.set_print_flag()
-    for name in MODULES:
+    for name in (*MODULES, *(SCIPY if with_scipy else ())):
         importlib.import_module(name)
     compat.keep_lowering_context()
     # Exclude existing objects from garbage collection: visiting them would copy the pages that workers share.
@@ -49,7 +60,7 @@ def _import_all() -> None:
     gc.enable()
 
 
-def _serve(line: socket.socket) -> NoReturn:
+def serve(line: socket.socket) -> NoReturn:
     """Report whether this process may be forked, then fork workers until the grader closes the socket or ends."""
     sys.dont_write_bytecode = True  # for modules that submissions import
     line.send(json.dumps({"unfit": compat.why_not_fork()}).encode())
@@ -57,6 +68,25 @@ def _serve(line: socket.socket) -> NoReturn:
     worker = _fork_for_requests(line)
     line.close()
     _start(*worker)
+
+
+def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
+    """Turn a process that was forked after `prepare` into the zygote: detach its terminal and files, then serve.
+
+    Args:
+        line: the socket to the grader.
+        output: the file descriptor for error messages.
+    """
+    try:
+        os.setsid()
+        _read_nothing()
+        os.dup2(0, 1)
+        os.dup2(output, 2)
+        _close_all_but(0, 1, 2, line.fileno())
+        os.chdir(tempfile.gettempdir())
+        serve(line)
+    finally:
+        os._exit(1)
 
 
 def _take_socket() -> socket.socket:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from jaxguide.grading.workers.processes import Process, fresh_process
-from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError
+from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError, fork_of_this
 
 Spawn = Callable[[Path, str, IO[bytes]], Process]
 """Start a worker's process, given its scratch folder, the token in its environment, and the file for its output."""
@@ -68,6 +68,21 @@ def the_zygote() -> Zygote:
         if _zygote is None:
             _zygote = Zygote()
         return _zygote
+
+
+def fork_zygote() -> None:
+    """Fork this process to create its zygote. Call this after `forking.prepare` and before reading any secrets.
+
+    If the zygote cannot be forked safely, workers start in a new Python. If this fork fails, the zygote starts later.
+    """
+    global _zygote, _is_unfit
+    if can_fork():
+        try:
+            _zygote = Zygote(fork_of_this)
+        except UnfitError:
+            _is_unfit = True
+        except ZygoteError:
+            return
 
 
 @atexit.register

@@ -14,6 +14,8 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +24,7 @@ from jaxguide.grading.workers.processes import MESSAGE_BYTES, Process, command, 
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
 _END_LIMIT_S = 1.0
+_POLL_S = 0.005
 
 
 class ZygoteError(OSError):
@@ -86,8 +89,36 @@ class Forked:
             return self._code
 
 
-def _start(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[bytes]":
-    """Start the zygote's process in a new Python, given its end of the socket and the file for its error messages."""
+class _Child:
+    """A process forked from this one, with the part of the `subprocess.Popen` interface that a zygote needs."""
+
+    def __init__(self, pid: int):
+        self.pid = pid
+        self._code: int | None = None
+        self._lock = threading.Lock()
+
+    def poll(self) -> int | None:
+        with self._lock:
+            if self._code is None:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                self._code = os.waitstatus_to_exitcode(status) if pid else None
+            return self._code
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if deadline is not None and time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("zygote", timeout or 0)
+            time.sleep(_POLL_S)
+        return code
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _new_python(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[bytes]":
+    """Start the zygote in a new Python."""
     folder = Path(tempfile.gettempdir())
     return subprocess.Popen(
         command("jaxguide.grading.workers.forking"),
@@ -101,15 +132,28 @@ def _start(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[bytes]":
     )
 
 
+def fork_of_this(line: socket.socket, output: IO[bytes]) -> _Child:
+    """Start the zygote by forking this process, which has called `forking.prepare` and must not contain secrets."""
+    from jaxguide.grading.workers.forking import serve_in_fork
+
+    pid = os.fork()
+    if pid == 0:
+        serve_in_fork(line, output.fileno())
+    return _Child(pid)
+
+
 class Zygote:
     """A process that forks workers. It ends with this process, and all workers end with it. Threads may share it.
+
+    Args:
+        start: starts the process, given its end of the socket and the file for its error messages.
 
     Raises:
         ZygoteError: the process does not start.
         UnfitError: the process cannot be forked safely.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: "Callable[[socket.socket, IO[bytes]], subprocess.Popen[bytes] | _Child]" = _new_python):
         self.grader = os.getpid()
         self.own_bytes: int | None = None  # a new worker's unshared memory, once known
         self._lock = threading.Lock()
@@ -118,7 +162,7 @@ class Zygote:
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
         try:
             with theirs:
-                self._process = _start(theirs, self._output)
+                self._process = start(theirs, self._output)
         except OSError as error:
             self._socket.close()
             self._output.close()

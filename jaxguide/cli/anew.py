@@ -1,0 +1,94 @@
+"""Restart a command in a clean process, so that one import of JAX serves both the workers and the command.
+
+Workers are forked from a process that has imported JAX but has not seen the command line, the environment or the key.
+Importing JAX again for the command itself would take as long as grading a submission. So the command replaces itself
+(`exec`, same process ID) with a clean process, which imports JAX and forks the zygote, from which workers are forked.
+Only then does it restore the command line and the environment and run the command.
+"""
+
+import io
+import json
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, NoReturn
+
+_REST = "JAXGUIDE_REST"
+"""The variable with the descriptor of the file that holds the command line and the environment."""
+
+_WITH_SCIPY = "JAXGUIDE_WITH_SCIPY"
+
+
+def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
+    """Replace this process with one that has imported JAX and forked the zygote, if possible.
+
+    Args:
+        prog_name: the program's name in messages.
+        with_scipy: see `forking.prepare`.
+    """
+    from jaxguide.grading.workers.spawning import can_fork
+
+    is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
+    if is_watched or "jax" in sys.modules or threading.active_count() > 1:
+        return
+    if not can_fork() or not hasattr(os, "memfd_create"):
+        return
+    from jaxguide.grading.workers.processes import command, environment
+    from jaxguide.grading.workers.zygote import new_token
+
+    rest: dict[str, Any] = {
+        "prog_name": prog_name,
+        "arguments": [os.fsencode(argument).decode("latin-1") for argument in sys.argv[1:]],
+        "environment": {_plain(name): _plain(value) for name, value in os.environb.items()},
+        "path": sys.path,
+        "streams": [_how_written(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)],
+    }
+    file = os.memfd_create("jaxguide", 0)  # private to this user, and deleted once no process has it open
+    with open(os.dup(file), "w", encoding="ascii") as written:
+        json.dump(rest, written)
+    variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
+    variables |= {_REST: str(file), _WITH_SCIPY: str(int(with_scipy))}
+    del variables["PYTHONDONTWRITEBYTECODE"]  # meant for submissions only
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.execve(sys.executable, command("jaxguide.cli.anew"), variables)
+
+
+def _plain(value: bytes) -> str:
+    return value.decode("latin-1")
+
+
+def _how_written(stream: Any) -> dict[str, Any] | None:
+    return None if stream is None else {"encoding": stream.encoding, "errors": stream.errors}
+
+
+def main() -> NoReturn:
+    """Import JAX, fork the zygote, restore the command line and the environment, and run the command."""
+    from jaxguide.grading.workers import forking, spawning
+    from jaxguide.grading.workers.processes import forget_variables_of_jax
+
+    file = int(os.environ[_REST])
+    forking.prepare(os.environ[_WITH_SCIPY] == "1")
+    spawning.fork_zygote()
+    with open(file, "rb") as written:
+        written.seek(0)
+        rest = json.load(written)
+    os.environb.clear()
+    os.environb.update({_bytes(name): _bytes(value) for name, value in rest["environment"].items()})
+    forget_variables_of_jax()
+    tempfile.tempdir = None
+    sys.path[:] = rest["path"]
+    sys.argv = [rest["prog_name"], *(os.fsdecode(_bytes(argument)) for argument in rest["arguments"])]
+    for stream, how in zip((sys.stdin, sys.stdout, sys.stderr), rest["streams"], strict=True):
+        if how is not None and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(**how)
+    from jaxguide.cli import main as run
+
+    run(sys.argv[1:], prog_name=rest["prog_name"])
+    sys.exit(0)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("latin-1")
