@@ -1,4 +1,4 @@
-"""Word counts in messages."""
+"""Fill counts into messages."""
 
 import math
 

@@ -14,7 +14,7 @@ from jaxguide.course.verdict import STAGES, Kind
 
 _SEEN_STAGES = ("traces", "keys", "cost")
 _SEEN = frozenset({"program", "key_use", "traces", "compiles"})
-"""What a check can read that is no value; code in the worker can forge it."""
+"""What a check observes; unlike values, code in a worker can forge it."""
 
 
 def function_line(declaration: Declaration) -> int:

@@ -133,7 +133,7 @@ def error_sentence(failure: StudentError) -> str:
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:
         return "Your code raised NotImplementedError: this part is not written yet."
     if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:
-        return "Your code raised EOFError: it asked for input, and nobody types while it is checked."
+        return "Your code raised EOFError: it asked for input, but nobody can type while it is checked."
     if failure.info.type_name == "SyntaxError":
         return f"SyntaxError: {failure.info.message}"
     return f"Your code raised {failure.info.type_name}: {failure.info.message}"

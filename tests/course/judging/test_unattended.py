@@ -56,7 +56,7 @@ def test_an_answer_that_asks_for_input_is_told_that_nobody_types(typed: io.Strin
     result = judge(exercise, LocalAnswer("double", asks, {}))
     assert (result.verdict, result.printed) == (Verdict.ERROR, "And how much more? ")
     assert result.first_failure is not None
-    assert "it asked for input, and nobody types while it is checked" in result.first_failure.message
+    assert "it asked for input, but nobody can type while it is checked" in result.first_failure.message
     assert judge(exercise, LocalAnswer("double", reads, {})).verdict is Verdict.FAILED
     assert typed.tell() == 0
 
