@@ -10,11 +10,11 @@ from rich.rule import Rule
 from rich.text import Text
 
 from jaxguide.base.clean import clean
+from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards import Card, LessonSummary
 from jaxguide.course.cards.content import exercise_badge
-from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.intake.submission import Submission, is_notebook

@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.student.position import Counts, Position
@@ -25,7 +25,7 @@ _NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?(?::\s|ï
 class Flow:
     r"""Text that is rewrapped for any width; Chinese and Japanese characters are as wide as two Latin letters.
 
-    >>> from jaxguide.course.cards.terminal import plain_text
+    >>> from jaxguide.base.render.terminal import plain_text
     >>> print(plain_text(Flow("Add one\nto x.\n\nArgs:\n    x: float32[n],\n        any n."), 40))
     Add one to x.
     <BLANKLINE>

@@ -10,12 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.render.card import Badge
 from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.terminal import Layout, plain_text
 from jaxguide.base.render.theme import CODE, EDGES, WRAP, edge, frame
 from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson, Outline
-from jaxguide.course.cards.content import Badge
-from jaxguide.course.cards.terminal import Layout, plain_text
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.student.help import stuck

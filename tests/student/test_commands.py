@@ -13,9 +13,9 @@ from needs import needs_program
 from rich.cells import cell_len
 from two_lessons import CHINESE, answer
 
+from jaxguide.base.render.terminal import plain_text
 from jaxguide.cli import main
 from jaxguide.course.books.library import Course
-from jaxguide.course.cards.terminal import plain_text
 from jaxguide.course.progress import Progress
 from jaxguide.student.session_texts import Flow
 from jaxguide.student.watching import open_workspace, usual_folder

@@ -38,3 +38,18 @@ def frame(tone: str) -> str:
         f"background-color:{BACKGROUND};color:{FOREGROUND};{edge(tone, 5)};"
         "padding:0.5em 0.5em 0.5em 1em;margin:0.3em 0;max-width:60em;line-height:1.45"
     )
+
+
+# Kinds of code -> JupyterLab's colour for it. Elsewhere, and in untrusted notebooks, code has the colour of text.
+_TOKENS = {
+    "keyword": "font-weight:bold;color:var(--jp-mirror-editor-keyword-color, inherit)",
+    "string": "color:var(--jp-mirror-editor-string-color, inherit)",
+    "number": "color:var(--jp-mirror-editor-number-color, inherit)",
+    "comment": "font-style:italic;color:var(--jp-mirror-editor-comment-color, inherit)",
+    "builtin": "color:var(--jp-mirror-editor-builtin-color, inherit)",
+}
+
+
+def token_style(kind: str) -> str:
+    """Return the CSS of a kind of code, '' if it looks like text."""
+    return _TOKENS.get(kind, "")

@@ -5,11 +5,13 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 
-from jaxguide.course.cards.content import content_of
-from jaxguide.course.cards.html import card_html
+from jaxguide.base.render.card import CardFace
+from jaxguide.base.render.card_html import card_html
+from jaxguide.base.render.terminal import Layout, card_lines, plain_text
+from jaxguide.course.cards.content import face_of
 from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
-from jaxguide.course.cards.terminal import Layout, LessonSummary, card_lines, plain_text
+from jaxguide.course.cards.summary import LessonSummary
 from jaxguide.course.verdict import ExerciseResult
 
 __all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_to_plain"]
@@ -30,22 +32,25 @@ class Card:
         self.reveal = reveal
         self.cases = cases or {}
 
+    @property
+    def face(self) -> CardFace:
+        """The card's description."""
+        return face_of(self.result, self.reveal, self.cases)
+
     def text(self, width: int | None = None) -> str:
         """Return the card as plain text without colour, wrapped at `width` (by default, the terminal's)."""
         return plain_text(self, width)
 
     def html(self) -> str:
         """Return the card as HTML with inline style, for light and dark themes."""
-        return card_html(content_of(self.result, self.reveal, self.cases))
+        return card_html(self.face)
 
     def plain(self) -> dict[str, Any]:
         """Return the card's result as JSON data."""
         return result_to_plain(self.result if self.reveal else for_student(self.result))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        yield from card_lines(
-            content_of(self.result, self.reveal, self.cases), Layout(options.max_width, options.ascii_only)
-        )
+        yield from card_lines(self.face, Layout(options.max_width, options.ascii_only, unfolded=bool(self.cases)))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/plain": self.text(), "text/html": self.html(), JSON_TYPE: self.plain()}

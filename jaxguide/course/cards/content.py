@@ -1,10 +1,10 @@
-"""Write the text of a card, before it is laid out for a terminal or a notebook."""
+"""Write a result as the description of a card."""
 
-import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from jaxguide.base.clean import clean
+from jaxguide.base.render.card import Badge, CardFace, Code, Folded, Item, Items, Pair, Part, Prose
 from jaxguide.base.text import plural
 from jaxguide.course.cards.shown import written
 from jaxguide.course.cards.student_view import for_student
@@ -13,83 +13,46 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Outc
 _CASES_SHOWN = 10
 
 
-@dataclasses.dataclass(frozen=True)
-class Badge:
-    """A state as a glyph (and one for ASCII-only terminals), a word, and a tone for the edge."""
-
-    glyph: str
-    ascii_glyph: str
-    word: str
-    tone: str
-
-
-@dataclasses.dataclass(frozen=True)
-class CardRow:
-    """One labelled entry of a card; with `code`, the text is shown verbatim in a code font."""
-
-    label: str
-    text: str
-    code: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Content:
-    """The full content of one card, from the first line to the last.
-
-    `pair` is what the check compared and what it should be. `got` is what the function returned, if that is another.
-    """
-
-    badge: Badge
-    title: str
-    name: str
-    failed: str = ""
-    message: str = ""
-    on: CardRow | None = None
-    call: CardRow | None = None
-    got: CardRow | None = None
-    pair: tuple[CardRow, ...] = ()
-    error: CardRow | None = None
-    idea: str = ""
-    misconceptions: CardRow | None = None
-    hint: CardRow | None = None
-    counts: str = ""
-    checks: tuple[tuple[Badge, str, tuple[str, ...]], ...] = ()
-    printed: CardRow | None = None
-
-
-def content_of(
+def face_of(
     result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
-) -> Content:
+) -> CardFace:
     """Describe a result: first what failed and why, then every check. Hidden details need `reveal`."""
     result = result if reveal else for_student(result)
-    failure = result.first_failure
-    content = Content(
-        badge=exercise_badge(result),
-        title=clean(result.title, 200) or clean(result.name, 100),
-        name=clean(result.name, 100),
-        counts=" · ".join(filter(None, [counts_of(result), _what_is_required(result)])),
-        checks=tuple(
-            (
-                check_badge(check.verdict),
-                _fact(check),
-                tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
-            )
-            for check in result.checks
-        ),
-        printed=_printed(result.printed + result.hidden_printed),
-    )
+    name = clean(result.name, 100)
+    parts = [*_first_parts(result, name), *_hint(result), *_checks(result, cases), *_printed(result)]
+    return CardFace(exercise_badge(result), clean(result.title, 200) or name, name, tuple(parts))
+
+
+def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
+    """Return what a student reads first: what went wrong in a sentence, the call and the difference."""
+    note, failure = clean(result.note, 600), result.first_failure
     if result.verdict is Verdict.NOT_ATTEMPTED:
-        start = f"Write your answer in `{content.name}`, down to its `return`. Then check again."
-        content = dataclasses.replace(content, message=clean(result.note, 600) or start)
-    elif is_prediction(result):
-        content = dataclasses.replace(content, pair=_guess_and_truth(result), message=_guess_message(result))
-    elif failure is not None:
-        content = _with_failure(content, failure, clean(result.note, 600))
-    else:
-        content = dataclasses.replace(content, message=clean(result.note, 600))
-    if result.hint and result.verdict is not Verdict.PASSED:
-        content = dataclasses.replace(content, hint=CardRow("Next", clean(result.hint, 600)))
-    return content
+        return [Prose(note or f"Write your answer in `{name}`, down to its `return`. Then check again.")]
+    if is_prediction(result):
+        return [_guess_and_truth(result), Prose(_guess_message(result))]
+    if failure is not None:
+        return _failure(failure, note)
+    return [Prose(note)] if note else []
+
+
+def _hint(result: ExerciseResult) -> list[Part]:
+    return [Prose(clean(result.hint, 600), "Next")] if result.hint and result.verdict is not Verdict.PASSED else []
+
+
+def _checks(result: ExerciseResult, cases: Mapping[str, list[str]]) -> list[Part]:
+    """Return the counts of checks, with the list of them folded away."""
+    counts = " · ".join(filter(None, [counts_of(result), _what_is_required(result)]))
+    if not result.checks:
+        return [Prose(counts)] if counts else []
+    items = tuple(
+        Item(
+            check_badge(check.verdict),
+            _fact(check),
+            tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
+        )
+        for check in result.checks
+    )
+    return [Folded(counts, (Items(items),))]
 
 
 def _first_cases(lines: list[str]) -> list[str]:
@@ -166,28 +129,27 @@ def _what_is_required(result: ExerciseResult) -> str:
     return f"no points without this one: {_fact(missed)}"
 
 
-def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
+def _failure(check: CheckResult, note: str) -> list[Part]:
     got, compared, expected = (clean(t, 600) for t in (check.got, check.compared, check.expected))
-    returned = CardRow("Got", got, code=True) if got else None
-    pair = [returned] if returned and not compared else []
-    pair += [CardRow(clean(check.label, 60) or "Compared", compared, code=True)] if compared else []
-    pair += [CardRow("Expected", expected, code=True)] if expected else []
-    message = clean(check.message, 1000) or note
-    error = _error_row(check.error, message) if check.error else None
-    behind = _behind(check)
-    failed = "Failed: {fact}" if check.verdict is Verdict.FAILED else "While checking: {fact}"
-    return dataclasses.replace(
-        content,
-        failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
-        message=message,
-        on=CardRow("Input", clean(check.on, 200)) if check.on and not check.call else None,
-        call=CardRow("Call", clean(check.call, 600), code=True) if check.call else None,
-        got=returned if compared else None,
-        pair=tuple(pair),
-        error=error,
-        idea=clean(check.idea, 600),
-        misconceptions=CardRow("What it does", behind) if behind else None,
-    )
+    message = clean(check.message, 1000) or note or ("" if _is_unreadable(check) else f"Failed: {_fact(check)}")
+    parts: list[Part] = [Prose(message)] if message else []
+    if check.call:
+        parts.append(Code(clean(check.call, 600), "Call", is_python=True))
+    elif check.on:
+        parts.append(Prose(clean(check.on, 200), "Input"))
+    first = Code(got, "Got") if got else None
+    if compared:
+        parts += [first] if first else []
+        first = Code(compared, clean(check.label, 60) or "Compared")
+    second = Code(expected, "Expected") if expected else None
+    if first and second:
+        parts.append(Pair(first, second))
+    else:
+        parts += [one for one in (first, second) if one]
+    parts += _error(check.error, message) if check.error else []
+    behind, idea = _behind(check), clean(check.idea, 600)
+    parts += [Prose(idea)] if idea else []
+    return [*parts, Prose(behind, "What it does")] if behind else parts
 
 
 def _fact(check: CheckResult) -> str:
@@ -199,26 +161,18 @@ def _behind(check: CheckResult) -> str:
     return clean(" Or: ".join(one for one in check.says), 300)
 
 
-def _error_row(error: ErrorInfo, message: str) -> CardRow | None:
+def _error(error: ErrorInfo, message: str) -> list[Part]:
     """Return the exception, unless the message already has it, and the line of the student's code."""
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
-    if said and said in message:
-        said = ""
-    place = ""
+    parts: list[Part] = [Prose(said, "Error")] if said and said not in message else []
     if error.line is not None:
-        place = f"line {error.line}"
         source = clean(error.source, 300)
-        place += f": `{source}`" if source else ""
-    if not said:
-        return CardRow("Your code", place) if place else None
-    return CardRow("Error", "\n".join([said, *([f"Your code, {place}"] if place else [])]))
+        parts.append(Prose(f"line {error.line}" + (f": `{source}`" if source else ""), "Your code"))
+    return parts
 
 
-def _guess_and_truth(result: ExerciseResult) -> tuple[CardRow, ...]:
-    return (
-        CardRow("Your guess", clean(result.note, 400), code=True),
-        CardRow("JAX gives", written(result.reveal), code=True),
-    )
+def _guess_and_truth(result: ExerciseResult) -> Pair:
+    return Pair(Code(clean(result.note, 400), "Your guess"), Code(written(result.reveal), "JAX gives"))
 
 
 def _is_right_guess(result: ExerciseResult) -> bool:
@@ -231,9 +185,9 @@ def _guess_message(result: ExerciseResult) -> str:
     return "Your guess is locked now. Compare the two: what made the difference?"
 
 
-def _printed(text: str) -> CardRow | None:
-    lines = clean(text, 2000).rstrip().split("\n")
+def _printed(result: ExerciseResult) -> list[Part]:
+    lines = clean(result.printed + result.hidden_printed, 2000).rstrip().split("\n")
     if lines == [""]:
-        return None
+        return []
     more = ["…"] if len(lines) > 10 else []
-    return CardRow("Your code printed", "\n".join([*lines[:10], *more]), code=True)
+    return [Code("\n".join([*lines[:10], *more]), "Your code printed")]

@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.base.clean import clean
+from jaxguide.base.render.card import Badge
+from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
 from jaxguide.course.cards import content
-from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 
@@ -73,7 +74,7 @@ class GradeTable:
             said = "{exercise}: {score:g} of {points:g} points, given by hand"
             yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
         if result.unreadable is not None:
-            badge = content.Badge("✗", "x", State.UNREADABLE.word, "bad")
+            badge = Badge("✗", "x", State.UNREADABLE.word, "bad")
             yield layout.badge(badge).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
             return
         if result.state in _WITHOUT_CODE:

@@ -94,7 +94,7 @@ def block(text: object, limit: int) -> Fit:
 
 
 # Jinja does not escape the results of the next two filters. They are HTML from this package's own renderers,
-# `base/render/prose.py` (code between backticks) and `course/cards/html.py` (cards), which escape their input.
+# `base/render/prose.py` (code between backticks) and `base/render/card_html.py` (cards), which escape their input.
 
 
 def prose(words: object, limit: int = 2000) -> "Markup":

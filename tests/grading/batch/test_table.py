@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.books.library import Course
-from jaxguide.course.cards.terminal import plain_text
 from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 from jaxguide.grading.batch.table import GradeTable
 

@@ -1,0 +1,91 @@
+"""Describe a card once; `card_html` lays it out for a notebook, and `terminal` for a terminal.
+
+Texts are shown as they are, so whoever makes a card cleans what comes from a student's code (`base.clean`).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A state as a glyph (and one for ASCII-only terminals), a word, and a tone for the edge."""
+
+    glyph: str
+    ascii_glyph: str
+    word: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Sentences, with code in backticks, after an optional label."""
+
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines shown verbatim in a code font, after an optional label.
+
+    Args:
+        text: the lines.
+        label: what they are.
+        is_python: whether to highlight them as Python.
+        marked: ranges of characters to mark, as (first, end) in `text`.
+    """
+
+    text: str
+    label: str = ""
+    is_python: bool = False
+    marked: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two codes to compare: side by side where they fit, and one below the other elsewhere."""
+
+    first: Code
+    second: Code
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a list: a state, a sentence, and lines of code below it."""
+
+    badge: Badge
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of entries."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts that a notebook shows after a click on `title`, and a terminal only if it is asked for all details.
+
+    Args:
+        title: what is folded away, which is always shown.
+        parts: what is folded.
+    """
+
+    title: str
+    parts: "tuple[Part, ...]"
+
+
+Part = Prose | Code | Pair | Items | Folded
+
+
+@dataclass(frozen=True)
+class CardFace:
+    """What a card shows: a state and a title, the name in code beside it, and its parts from top to bottom."""
+
+    badge: Badge
+    title: str
+    name: str = ""
+    parts: tuple[Part, ...] = ()

@@ -1,0 +1,82 @@
+"""Lay out a card as HTML that is readable in light and dark notebooks, trusted or not.
+
+JupyterLab sanitizes untrusted notebooks: it keeps `style`, but drops `role`, `aria-*` and declarations that it does not
+know, including most with `var(...)`. So meaning is conveyed by order and wording; each state is shown as a glyph plus a
+word, and important declarations that use a variable are preceded by a fallback without one.
+"""
+
+from html import escape
+
+from jaxguide.base.render.card import CardFace, Code, Folded, Item, Items, Pair, Part, Prose
+from jaxguide.base.render.highlight import pieces
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame, token_style
+
+_BLOCK = "margin:0.35em 0;padding:0"
+
+
+def card_html(face: CardFace) -> str:
+    """Return a card as one `<section>` with inline styles, without scripts or tables."""
+    badge = f"{face.badge.glyph} {face.badge.word}: " if face.badge.word else ""
+    name = f' (<code style="{CODE}">{escape(face.name)}</code>)' if face.name and face.name != face.title else ""
+    head = f'<p style="{_BLOCK}"><strong>{escape(badge)}{prose_html(face.title)}</strong>{name}</p>'
+    return f'<section style="{frame(face.badge.tone)}">{head}{"".join(map(part_html, face.parts))}</section>'
+
+
+def part_html(part: Part) -> str:
+    """Return one part of a card as HTML."""
+    if isinstance(part, Prose):
+        return _prose(part)
+    if isinstance(part, Code):
+        return _code(part)
+    if isinstance(part, Pair):
+        halves = "".join(
+            f'<div style="flex:1 1 14em;min-width:0;margin:0;padding:0">{_code(half)}</div>'
+            for half in (part.first, part.second)
+        )
+        return f'<div style="display:flex;flex-wrap:wrap;column-gap:1.5em">{halves}</div>'
+    if isinstance(part, Items):
+        return f'<ul style="{_BLOCK};list-style-type:none">{"".join(map(_item, part.items))}</ul>'
+    return _folded(part)
+
+
+def _prose(part: Prose) -> str:
+    label = f"<strong>{escape(part.label)}</strong> " if part.label else ""
+    return f'<p style="{_BLOCK};{WRAP}">{label}{prose_html(part.text)}</p>'
+
+
+def _code(part: Code) -> str:
+    label = (
+        f'<div style="margin:0.35em 0 0 0;padding:0;font-weight:bold">{escape(part.label)}</div>' if part.label else ""
+    )
+    line = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}"
+    shown = "".join(_piece(p.text, p.kind, p.is_marked) for p in pieces(part))
+    style = f"margin:0.1em 0 0.35em 0;padding:0 0 0 0.6em;{line};{WRAP}"
+    return f'{label}<div style="{style}"><code style="{CODE}">{shown}</code></div>'
+
+
+def _piece(text: str, kind: str, is_marked: bool) -> str:
+    shown, style = escape(text), token_style(kind)
+    if style:
+        shown = f'<span style="{style}">{shown}</span>'
+    # Bold and underlined, so that the mark needs no colour.
+    return f"<strong><u>{shown}</u></strong>" if is_marked else shown
+
+
+def _item(item: Item) -> str:
+    items = "".join(
+        f'<li style="margin:0;padding:0"><code style="{CODE}">{escape(line)}</code></li>' for line in item.lines
+    )
+    below = f'<ul style="margin:0;padding:0 0 0 1.2em;list-style-type:none">{items}</ul>' if items else ""
+    # The colour of the edge repeats the glyph and the word.
+    return (
+        f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(item.badge.tone, 3)}">'
+        f"{escape(item.badge.glyph)} <strong>{escape(item.badge.word)}</strong> · {prose_html(item.text)}{below}</li>"
+    )
+
+
+def _folded(part: Folded) -> str:
+    inner = "".join(map(part_html, part.parts))
+    return (
+        f'<details style="{_BLOCK}"><summary style="cursor:pointer">{prose_html(part.title)}</summary>{inner}</details>'
+    )
