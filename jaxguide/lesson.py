@@ -145,11 +145,14 @@ def solution(target: Any = None, sure: bool = False) -> None:
 
 def show_solution(name: str, sure: bool, how: str) -> None:
     """Show the solution of the exercise with this name, or say when it opens; `how` is what to type to be sure."""
-    from jaxguide.student.help import solution_text, why_closed
+    from jaxguide.student.help import solution_card, why_closed
 
     exercise, course = _course().exercise(name), _course()
     closed = why_closed(exercise, course, student_progress(), sure, how, _next_hint(exercise))
-    _say(solution_text(exercise, course) if closed is None else closed)
+    if closed is None:
+        _show(solution_card(exercise, course))
+    else:
+        _say(closed)
 
 
 def _is_there() -> bool:
@@ -195,11 +198,12 @@ def _check_in(course: "Course", target: Any, names: Mapping[str, Any], verbose: 
         _say(found)
         return
     from jaxguide.course.cards import Card
+    from jaxguide.student.help import below_pass
 
     exercise, function = found
     progress, cases = student_progress(), dict[str, list[str]]()
     result = check_answer(exercise, function, names, progress, cases if verbose else None)
-    _show(Card(result, cases=cases))
+    _show(Card(result, cases=cases, more=below_pass(result, exercise, course, progress)))
     _say_trouble(progress)
 
 

@@ -55,13 +55,14 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.workers.worker_process import GraderError
     from jaxguide.student.check_file import check_file, lessons_in
-    from jaxguide.student.help import stuck
+    from jaxguide.student.help import below_pass, stuck
 
     start_zygote()
     outline = read_course_outline(folder, as_json=as_json)
     course = read_course(folder, keys=False, as_json=as_json, lessons=lessons_in(file, outline))
     try:
-        found = check_file(file, course, progress_of(outline), exercises or None)
+        progress = progress_of(outline)
+        found = check_file(file, course, progress, exercises or None)
     except GraderError as error:
         click.echo(str(error), err=True)
         sys.exit(1)
@@ -73,9 +74,10 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
         for result in found.results:
             not_started = result.verdict is Verdict.NOT_ATTEMPTED
             if exercises or not (not_started or result.verdict is Verdict.PASSED):
+                exercise = course.exercise(result.name)
                 if result.first_failure:
-                    result.hint = stuck(course.exercise(result.name), "terminal")
-                console.print(Card(result))
+                    result.hint = stuck(exercise, "terminal")
+                console.print(Card(result, more=below_pass(result, exercise, outline, progress)))
                 console.print()
         for repair in found.repairs:
             console.print(clean(repair), markup=False, highlight=False)
@@ -117,11 +119,15 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     """
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
-    from jaxguide.student.help import solution_text, stuck, why_closed
+    from jaxguide.student.help import solution_card, stuck, why_closed
+    from jaxguide.student.session_texts import console
 
     how = f"`jaxguide solution {exercise} --sure`"
     closed = why_closed(found, course, progress_of(course), sure, how, stuck(found, "terminal"))
-    click.echo(solution_text(found, course) if closed is None else closed)
+    if closed is None:
+        console().print(solution_card(found, course))
+    else:
+        click.echo(closed)
 
 
 @click.command(short_help="Restore an exercise's empty function.")

@@ -9,7 +9,7 @@ import contextvars
 import dataclasses
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 from jaxguide.course.exercise import F, exercise, prediction
 from jaxguide.course.judging.expect import (
@@ -92,9 +92,15 @@ def _declaring(role: str, **options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def reveal(target: Callable[..., Any] | str) -> Callable[[F], F]:
-    """Declare the function below to compute the answer to a prediction live."""
-    return _declaring("reveal", target=target)
+def reveal(target: Callable[..., Any] | str, *, why: str = "", shows: str = "") -> Callable[[F], F]:
+    """Declare the function below to compute the answer to a prediction live.
+
+    Args:
+        target: the prediction's function, or its name.
+        why: why JAX gives this answer, in a sentence or two; shown once a guess is locked.
+        shows: code that shows it, such as a call of `watch_traces`; it runs after the lesson's cells.
+    """
+    return _declaring("reveal", target=target, why=why, shows=shows)
 
 
 def visible(
@@ -161,10 +167,24 @@ def hidden(
     )
 
 
-def answer(function: F) -> F:
-    """Declare, in a key, the answer to the exercise with the same name."""
-    _declare("answer", function)
-    return function
+@overload
+def answer(function: F, /) -> F: ...
+
+
+@overload
+def answer(*, notice: str = "", another_way: str = "") -> Callable[[F], F]: ...
+
+
+def answer(function: Any = None, /, *, notice: str = "", another_way: str = "") -> Any:
+    """Declare, in a key, the answer to the exercise with the same name.
+
+    Args:
+        function: the answer.
+        notice: what to notice in it, in a sentence; students read it once they have passed.
+        another_way: what another way to write it costs, in a sentence; students read it there, too.
+    """
+    declare = _declaring("answer", notice=notice, another_way=another_way)
+    return declare if function is None else declare(function)
 
 
 def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -> Callable[[F], F]:

@@ -66,7 +66,8 @@ class Planted:
     """An answer in the key: the right one, an alternative, or a wrong one with the check that must reject it.
 
     `source` defines the exercise's function; it runs in a student's namespace, after the lesson's setup. An answer that
-    `misses_the_point` may keep only the points that its exercise `keeps`.
+    `misses_the_point` may keep only the points that its exercise `keeps`. Of the right one, `notice` says what to
+    notice in it, and `another_way` what another way costs.
     """
 
     name: str
@@ -76,6 +77,8 @@ class Planted:
     rejected_by: str = ""
     says: str = ""
     misses_the_point: bool = False
+    notice: str = ""
+    another_way: str = ""
 
     @property
     def sentence(self) -> str:
@@ -163,11 +166,14 @@ def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> C
 class Exercise(Task):
     """One exercise of a book that has been run, with its visible checks; `key` is set after the key is loaded.
 
-    `x64` says whether its checks run with 64-bit types, None for those of the process.
+    Of a prediction, `why` says why JAX gives what `reveal` returns, and the code in `shows` shows it. `x64` says
+    whether its checks run with 64-bit types, None for those of the process.
     """
 
     checks: list[Check] = dataclasses.field(default_factory=list)
     reveal: Callable[[], Any] | None = None
+    why: str = ""
+    shows: str = ""
     key: ExerciseKey | None = None
     x64: bool | None = None
 

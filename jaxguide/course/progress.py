@@ -153,13 +153,15 @@ class Progress:
             lock.release(force=True)
 
     def note(self, result: ExerciseResult, attempt: str) -> None:
-        """Record a result. The first guess of a prediction is locked, and `result` shows that guess from then on.
+        """Record a result. The first guess of a prediction is locked, and `result` tells of that guess from then on.
 
         Args:
             result: the result of checking an answer.
             attempt: the answer's id (`jaxguide.code.sameness`).
         """
         if result.verdict in (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION):
+            guess = self.of(result.name).guess
+            result.note = result.note if guess is None else f"Your first guess, `{guess}`, is locked, and it counts."
             return
         done, passed = self.of(result.name), result.verdict is Verdict.PASSED
         now_s = round(time.time())

@@ -44,6 +44,8 @@ class CourseSettings:
         devices: the number of CPU devices, None for as many as there are.
         environment: environment variables, by name.
         requirements: what must be installed, such as `optax>=0.2`.
+        without_texts: the lessons of which `verify --strict` does not ask what students read beyond tasks: an example
+            call of each exercise, what to notice in each solution, and why JAX gives the answer to a prediction.
         limits: the limits for submitted code.
     """
 
@@ -55,6 +57,7 @@ class CourseSettings:
     devices: int | None = None
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     requirements: tuple[str, ...] = ()
+    without_texts: tuple[str, ...] = ()
     limits: Limits = dataclasses.field(default_factory=Limits)
 
     def x64_of(self, lesson: str) -> bool | None:
@@ -150,6 +153,7 @@ class _Reader:
             devices=self._devices(),
             environment=self._environment(),
             requirements=self._requirements(),
+            without_texts=self._lessons("without_texts"),
             limits=self._limits(),
         )
 

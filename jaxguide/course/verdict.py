@@ -59,7 +59,7 @@ def about(verdict: Verdict) -> About:
     """
     stopped = Outcome.STOPPED
     return {
-        Verdict.PASSED: About(Outcome.PASSED, "Visible checks passed", "passed"),
+        Verdict.PASSED: About(Outcome.PASSED, "Right so far", "passed"),
         Verdict.PARTLY_RIGHT: About(Outcome.PARTLY, "Partly right", "partly right"),
         Verdict.FAILED: About(Outcome.FAILED, "Not right yet", "failed"),
         Verdict.ERROR: About(Outcome.FAILED, "Your code raised an error", "error"),
@@ -187,8 +187,9 @@ class CheckResult:
 class ExerciseResult:
     """The result of one exercise: verdict, marks and every check.
 
+    Of a prediction whose guess is locked, `reveal` is what JAX gives, `why` says why, and the code in `shows` shows it.
     `printed` is what the code printed while visible checks ran, and `hidden_printed` while hidden checks did, which may
-    reveal their inputs.
+    reveal their inputs. `is_all` says whether grading runs no further check.
     """
 
     name: str
@@ -202,7 +203,10 @@ class ExerciseResult:
     printed: str = ""
     hint: str = ""
     reveal: Any = None  # plain data, see `judging.values`
+    why: str = ""
+    shows: str = ""
     hidden_printed: str = ""
+    is_all: bool = False
 
     @property
     def first_failure(self) -> CheckResult | None:

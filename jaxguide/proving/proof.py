@@ -69,17 +69,19 @@ class ProofSettings:
         seeds: the number of seeds to judge the key's answers with; others get one less, but at least one. No verdict
             may depend on the seed.
         limits: the limits of one answer; in this process, only `cpu` and `idle` hold.
+        without_texts: the lessons that need no explaining texts; see `CourseSettings`.
         course_digest: the digest from which graders derive the hidden inputs of the first seed; see `Draw.hidden`.
     """
 
     seeds: int = 2
     limits: Limits = dataclasses.field(default_factory=Limits)
+    without_texts: tuple[str, ...] = ()
     course_digest: str = ""
 
     @classmethod
     def of_course(cls, course: Course, seeds: int = 2) -> "ProofSettings":
         """Return the settings with which graders judge answers to a course, for a first seed that they use, too."""
-        return cls(seeds, course.settings.limits, course_digest(course))
+        return cls(seeds, course.settings.limits, course.settings.without_texts, course_digest(course))
 
 
 @dataclasses.dataclass

@@ -27,6 +27,7 @@ from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
+from jaxguide.proving.missing_texts import missing_texts
 from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts
 from jaxguide.proving.repeated import Recorded, Repeated, Tape
 from jaxguide.proving.rewording import REWORDED_STARTER, reworded_starter
@@ -182,6 +183,8 @@ class _Prover:
         exercise, key = self.exercise, self.key
         if not exercise.contract:
             self._advice("`{name}` has no docstring; it is the contract that students read")
+        for said in [] if exercise.lesson in self.settings.without_texts else missing_texts(exercise):
+            self._advice("{said}", said=said)
         for said in ladder_problems(exercise, self._run, self._limited):
             self._advice("{said}", said=said)
         # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.

@@ -2,11 +2,15 @@
 
 from typing import Literal
 
+from jaxguide.base.render.card import Badge, CardFace, Code, Folded, Part, Prose
+from jaxguide.base.render.card_view import CardView
 from jaxguide.base.text import plural
-from jaxguide.course.books.key_text import right_answers
+from jaxguide.course.books.key_text import has_hidden_checks, right_answers
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.progress import Progress
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.student.position import Position
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 
@@ -76,16 +80,45 @@ def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, 
     return text.format(name=name, how=how)
 
 
-def solution_text(exercise: Task, course: Outline) -> str:
-    """Return the key's answer to an exercise, and its other right answers, as text."""
+def solution_parts(exercise: Task, course: Outline) -> list[Part]:
+    """Return the key's answer to an exercise and what its author says of it, with its other right answers folded."""
     where = course.folders.solutions / f"{exercise.lesson}.py"
     if not where.is_file():
-        return "The solutions are not part of this installation."
+        return [Prose("The solutions are not part of this installation.")]
     try:
-        answer, *others = right_answers(where, course.book_of(exercise), exercise.name)
+        answer, *others = right_answers(where, exercise.name)
     except AuthorError as error:
-        return str(error)
-    texts = [f"A solution of {exercise.name}:", answer.strip()]
-    for other in others:
-        texts += ["Another right answer:", other.strip()]
-    return "\n\n".join(texts)
+        return [Prose(str(error))]
+    parts: list[Part] = [Code(answer.source.strip(), "A solution", is_python=True)]
+    parts += [Prose(said) for said in (answer.notice, answer.another_way) if said]
+    more = tuple(Code(other.source.strip(), is_python=True) for other in others)
+    title = plural("{count} other right answer", "{count} other right answers", len(more))
+    return [*parts, *([Folded(title, more)] if more else [])]
+
+
+def solution_card(exercise: Task, course: Outline) -> CardView:
+    """Return the card of an exercise's solution."""
+    badge = Badge("", "", "", "quiet")
+    return CardView(CardFace(badge, exercise.title, exercise.name, tuple(solution_parts(exercise, course))), True)
+
+
+def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress: Progress) -> tuple[Part, ...]:
+    """Return what a card says below a pass: the points so far, the next exercise, and the solution if it is here.
+
+    If the key is here and has no hidden check of the exercise, `result` is marked as that of all checks.
+    """
+    if result.verdict is not Verdict.PASSED:
+        return ()
+    where = course.folders.solutions / f"{exercise.lesson}.py"
+    result.is_all = where.is_file() and not has_hidden_checks(where, exercise.name)
+    place, book = Position(course, progress), course.book_of(exercise)
+    counts, following = place.counts([book]), place.after(exercise)
+    said = f"{counts.earned:g} of {counts.points:g} points in this lesson."
+    if following is None:
+        said += " All exercises are done."
+    elif following.lesson == exercise.lesson:
+        said += f" Next: {following.title} (`{following.name}`)."
+    else:
+        said += f" Next lesson: {course.book_of(following).title} (`{following.lesson}`)."
+    has_solution = where.is_file() and result.reveal is None
+    return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))

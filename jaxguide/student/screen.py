@@ -7,18 +7,18 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.text import Text
 
 from jaxguide.base.clean import clean
+from jaxguide.base.render.card_view import CardView
 from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards import Card, LessonSummary
-from jaxguide.course.cards.content import exercise_badge
 from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
+from jaxguide.student.help import below_pass
 from jaxguide.student.position import Position
 from jaxguide.student.session_texts import ExerciseList, ExerciseText, bar, console
 
@@ -64,6 +64,10 @@ class Screen:
         opened = [place.course.book_of(current)] if current is not None else []
         self._print(ExerciseList(place, opened, place.books))
 
+    def card(self, shown: CardView) -> None:
+        """Print a card."""
+        self._print(shown)
+
     def hint(self, heading: str, text: str) -> None:
         """Print a hint."""
         self.say(heading, style="bold")
@@ -94,16 +98,8 @@ class Screen:
 
     def passed(self, result: ExerciseResult, place: Position) -> None:
         """Print that an exercise has passed, or for a prediction, what JAX gives."""
-        if result.reveal is not None:
-            self._print(Card(result))
-            return
-        layout = self._layout()
-        head = Text(overflow="fold").append_text(layout.badge(exercise_badge(result)))
-        head.append_text(layout.text(f": {result.title} ({result.name})"))
-        self._print(head)
-        if place.course.has_solutions:
-            words = f"`jaxguide solution {result.name}` shows another way."
-            console().print(layout.text(f"  {words}"))
+        exercise = place.course.exercise(result.name)
+        self._print(Card(result, more=below_pass(result, exercise, place.course, place.progress)))
 
     def failed(self, shown: ExerciseResult, results: Sequence[ExerciseResult], repairs: Sequence[str]) -> None:
         """Print the card of one result, and a summary of all results if several did not pass.

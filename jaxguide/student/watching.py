@@ -24,7 +24,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission, is_submissi
 from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import FileAnswers, find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
-from jaxguide.student.help import next_hint, solution_text, stuck, why_closed
+from jaxguide.student.help import next_hint, solution_card, stuck, why_closed
 from jaxguide.student.keyboard import END, ENTER, Keyboard
 from jaxguide.student.position import Position, topics_of
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
@@ -267,7 +267,7 @@ class Watching:
     def _show_solution(self, exercise: Task, sure: bool) -> None:
         closed = why_closed(exercise, self.course, self.progress, sure, "press s again", "Press h for a hint.")
         if closed is None:
-            self.screen.say(solution_text(exercise, self.course))
+            self.screen.card(solution_card(exercise, self.course))
         else:
             self.screen.say(closed)
             if not sure and self.course.has_solutions:

@@ -180,6 +180,7 @@ def _add_reveal(path: Path, declaration: Declaration, exercises: Mapping[str, Ex
         message = "`@reveal` needs a prediction, but `{name}` is an ordinary exercise"
         raise AuthorError(path, function_line(declaration), message.format(name=exercise.name))
     exercise.reveal = declaration.function
+    exercise.why, exercise.shows = declaration.options["why"], declaration.options["shows"]
 
 
 def _finish(exercise: Exercise, seems_unchecked: bool) -> None:

@@ -9,13 +9,17 @@ from collections.abc import Collection, Iterator
 from jaxguide.code.sameness import canonical
 from jaxguide.code.slices import bound_names, changed_names
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.percent import split_cells
+from jaxguide.course.books.percent import decorator_name, split_cells
 from jaxguide.course.set_up import process_settings
 
 # Cells of these kinds run completely when a book is loaded; in a key, all cells do.
 _RUN_WHOLE = ("exercise", "check")
 _PROSE = "[markdown]"
-_SAID_ONLY = frozenset({"hints", "title", "keeps", "why_keeps"})
+_SAID_ONLY = {
+    "exercise": frozenset({"hints", "title", "keeps", "why_keeps"}),
+    "prediction": frozenset({"hints", "title"}),
+    "reveal": frozenset({"why", "shows"}),
+}
 
 
 def course_digest(course: Course, lessons: Collection[str] | None = None) -> str:
@@ -71,6 +75,11 @@ def what_decides(text: str, is_key: bool) -> Iterator[str]:
 
 def _without_words(statement: ast.stmt) -> ast.stmt:
     for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
-        if isinstance(call.func, ast.Name) and call.func.id in ("exercise", "prediction"):
-            call.keywords = [keyword for keyword in call.keywords if keyword.arg not in _SAID_ONLY]
+        if isinstance(call.func, ast.Name) and call.func.id in _SAID_ONLY:
+            call.keywords = [k for k in call.keywords if k.arg not in _SAID_ONLY[call.func.id]]
+    if isinstance(statement, ast.FunctionDef):  # `@answer` has only words as arguments
+        statement.decorator_list = [
+            one.func if isinstance(one, ast.Call) and decorator_name(one) == "answer" else one
+            for one in statement.decorator_list
+        ]
     return statement

@@ -26,7 +26,7 @@ def beside_lessons(course: Outline) -> dict[str, bytes]:
     found = {name: path.read_bytes() for name, path in course.files.items()}
     if not course.settings.identity:
         return found
-    settings = dataclasses.replace(course.settings, title=course.title, lessons=tuple(course.books))
+    settings = dataclasses.replace(course.settings, title=course.title, lessons=tuple(course.books), without_texts=())
     laid_out = {SETTINGS_NAME: write_settings(settings).encode()}
     laid_out |= {f"exercises/{topic}.py": lesson.path.read_bytes() for topic, lesson in course.books.items()}
     laid_out |= {f"exercises/{name}": content for name, content in found.items()}

@@ -1,13 +1,15 @@
 """Read the answers of a key from its text, without running it."""
 
 import ast
+import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 from jaxguide.code.slices import Statement, first_line_of, needed, statements
 from jaxguide.course.books.book_text import DECORATORS, PLANTED_DECORATORS, other_decorators
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.percent import PercentCell, check_syntax, decorators, parse_cells
+from jaxguide.course.books.percent import PercentCell, check_syntax, decorator_name, decorators, parse_cells
 from jaxguide.course.exercise import AuthorError, Mistakes, Planted
 
 _VALUES = {"alternative_value": "alternative", "wrong_value": "wrong"}
@@ -54,17 +56,27 @@ def without_a_title(path: Path, line: int) -> AuthorError:
     return AuthorError(path, line, message)
 
 
-def right_answers(path: Path, lesson: Lesson, name: str) -> list[str]:
-    """Return the source code of the key's answer to an exercise, followed by the alternatives.
+def has_hidden_checks(path: Path, name: str) -> bool:
+    """Return whether a key has hidden checks of an exercise."""
+    source = next((cell.source for cell in parse_cells(path, None) if cell.kind == name), "")
+    return re.search(r"^@hidden\b", source, re.MULTILINE) is not None
+
+
+def right_answers(path: Path, name: str) -> list[Planted]:
+    """Return the key's answer to an exercise, followed by the alternatives; only the exercise's cell is read.
 
     Raises:
-        AuthorError: the key's text shows a mistake.
+        AuthorError: the key has no such cell, or the cell shows a mistake.
     """
+    cell = next((cell for cell in parse_cells(path, None) if cell.kind == name), None)
+    if cell is None:
+        raise AuthorError(path, 1, f"the key has no cell for `{name}`")
     try:
-        planted = {cell.kind: planted_in(path, cell) for cell in key_cells(path, lesson) if cell.kind}[name]
+        check_syntax(path, [cell], "[markdown]")
+        planted = planted_in(path, cell)
     except SyntaxError as error:  # an error that parsing does not find, such as two parameters with one name
         raise AuthorError(path, 1, f"syntax error: {error.msg}") from None
-    return [one.source for one in (*planted["answer"], *planted["alternative"])]
+    return [*planted["answer"], *planted["alternative"]]
 
 
 def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
@@ -75,10 +87,12 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
     """
     planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
     found: list[tuple[str, str, ast.stmt, str]] = []
+    said: dict[str, dict[str, Any]] = {}
     for node in ast.parse(cell.source).body:
         if isinstance(node, ast.FunctionDef):
             roles = [role for role in decorators(node) if role in PLANTED_DECORATORS]
             found += [(role, node.name, node, function_source(cell, node, cell.kind)) for role in roles[:1]]
+            said[node.name] = _said_of_answer(path, cell, node)
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
             assert isinstance(node.value, ast.Call)
@@ -87,9 +101,24 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
     names = frozenset(name for _role, name, _node, _source in found)
     for role, name, node, source in found:
         whole = _with_its_cell(cell, name, source, first_line_of(node), names)
-        planted[role].append(Planted(name, whole, cell.line + first_line_of(node), path))
+        about = dataclasses.replace(Planted(name, whole, cell.line + first_line_of(node), path), **said.get(name, {}))
+        planted[role].append(about)
     _check_planted(path, cell, planted)
     return planted
+
+
+def _said_of_answer(path: Path, cell: PercentCell, node: ast.FunctionDef) -> dict[str, Any]:
+    """Return what `@answer` says of the function that it decorates: its arguments by name.
+
+    Raises:
+        AuthorError: an argument is computed.
+    """
+    calls = [one for one in node.decorator_list if isinstance(one, ast.Call) and decorator_name(one) == "answer"]
+    try:
+        return {str(k.arg): ast.literal_eval(k.value) for call in calls for k in call.keywords}
+    except (ValueError, TypeError):
+        message = "write out the arguments of `@answer`: they are read without running the key"
+        raise AuthorError(path, cell.line + calls[0].lineno, message) from None
 
 
 def _value_role(node: ast.stmt) -> str | None:

@@ -1,18 +1,15 @@
 """Display one result as the card that students read after `check`: as text, HTML and JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
-
-from jaxguide.base.render.card import CardFace
-from jaxguide.base.render.card_html import card_html
-from jaxguide.base.render.terminal import Layout, card_lines, plain_text
+from jaxguide.base.render.card import Part
+from jaxguide.base.render.card_view import CardView
 from jaxguide.course.cards.content import face_of
 from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.cards.summary import LessonSummary
-from jaxguide.course.verdict import ExerciseResult
+from jaxguide.course.verdict import ExerciseResult, Verdict
 
 __all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_to_plain"]
 
@@ -20,40 +17,28 @@ __all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_
 JSON_TYPE = "application/vnd.jaxguide.result+json"
 
 
-class Card:
+class Card(CardView):
     """One exercise's result, for a terminal, a notebook or a program.
 
     A card shows the student's view: of a hidden check, only its verdict, fact, idea, kind of input and misconceptions.
     With `reveal`, it shows everything, for instructors. `cases` maps names of checks to lines to show below them.
+    `more` is shown below a pass.
     """
 
-    def __init__(self, result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] | None = None):
-        self.result = result
-        self.reveal = reveal
-        self.cases = cases or {}
-
-    @property
-    def face(self) -> CardFace:
-        """The card's description."""
-        return face_of(self.result, self.reveal, self.cases)
-
-    def text(self, width: int | None = None) -> str:
-        """Return the card as plain text without colour, wrapped at `width` (by default, the terminal's)."""
-        return plain_text(self, width)
-
-    def html(self) -> str:
-        """Return the card as HTML with inline style, for light and dark themes."""
-        return card_html(self.face)
+    def __init__(
+        self,
+        result: ExerciseResult,
+        reveal: bool = False,
+        cases: Mapping[str, list[str]] | None = None,
+        more: Sequence[Part] = (),
+    ):
+        shown = tuple(more) if result.verdict is Verdict.PASSED else ()
+        super().__init__(face_of(result, reveal, cases or {}, shown), unfolded=bool(cases))
+        self.result, self.reveal = result, reveal
 
     def plain(self) -> dict[str, Any]:
         """Return the card's result as JSON data."""
         return result_to_plain(self.result if self.reveal else for_student(self.result))
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        yield from card_lines(self.face, Layout(options.max_width, options.ascii_only, unfolded=bool(self.cases)))
-
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/plain": self.text(), "text/html": self.html(), JSON_TYPE: self.plain()}
-
-    def __repr__(self) -> str:
-        return self.text()
+        return {**super()._repr_mimebundle_(), JSON_TYPE: self.plain()}

@@ -14,12 +14,15 @@ _CASES_SHOWN = 10
 
 
 def face_of(
-    result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
+    result: ExerciseResult,
+    reveal: bool = False,
+    cases: Mapping[str, list[str]] = MappingProxyType({}),
+    more: tuple[Part, ...] = (),
 ) -> CardFace:
-    """Describe a result: first what failed and why, then every check. Hidden details need `reveal`."""
+    """Describe a result: what failed and why, then `more`, then every check. Hidden details need `reveal`."""
     result = result if reveal else for_student(result)
     name = clean(result.name, 100)
-    parts = [*_first_parts(result, name), *_hint(result), *_checks(result, cases), *_printed(result)]
+    parts = [*_first_parts(result, name), *more, *_hint(result), *_checks(result, cases), *_printed(result)]
     return CardFace(exercise_badge(result), clean(result.title, 200) or name, name, tuple(parts))
 
 
@@ -29,7 +32,9 @@ def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return [Prose(note or f"Write your answer in `{name}`, down to its `return`. Then check again.")]
     if is_prediction(result):
-        return [_guess_and_truth(result), Prose(_guess_message(result))]
+        parts: list[Part] = [_guess_and_truth(result), Prose(_guess_message(result))]
+        shows = clean(result.shows, 1000)
+        return [*parts, *([Code(shows, "See it", is_python=True)] if shows else [])]
     if failure is not None:
         return _failure(failure, note)
     return [Prose(note)] if note else []
@@ -42,8 +47,9 @@ def _hint(result: ExerciseResult) -> list[Part]:
 def _checks(result: ExerciseResult, cases: Mapping[str, list[str]]) -> list[Part]:
     """Return the counts of checks, with the list of them folded away."""
     counts = " · ".join(filter(None, [counts_of(result), _what_is_required(result)]))
-    if not result.checks:
-        return [Prose(counts)] if counts else []
+    # Facts that checks state can tell an answer that nobody has tried yet.
+    if not result.checks or result.verdict is Verdict.NOT_ATTEMPTED:
+        return []
     items = tuple(
         Item(
             check_badge(check.verdict),
@@ -72,8 +78,9 @@ def exercise_badge(result: ExerciseResult) -> Badge:
         word = "Your guess is in"
         return Badge("✓", "+", word, "good") if _is_right_guess(result) else Badge("≠", "!", word, "partly")
     if result.verdict is Verdict.PASSED:
-        hidden = any(check.hidden for check in result.checks)
-        return _badge(result.verdict, "All checks passed" if hidden else about(result.verdict).of_exercise)
+        return _badge(result.verdict, about(result.verdict).of_exercise if not result.is_all else "Right")
+    if result.verdict is Verdict.NOT_ATTEMPTED and not result.checks:
+        return _badge(result.verdict, "No guess yet")
     if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
         return Badge("✗", "x", "Python cannot read your code", "bad")
     return _badge(result.verdict, about(result.verdict).of_exercise)
@@ -172,7 +179,7 @@ def _error(error: ErrorInfo, message: str) -> list[Part]:
 
 
 def _guess_and_truth(result: ExerciseResult) -> Pair:
-    return Pair(Code(clean(result.note, 400), "Your guess"), Code(written(result.reveal), "JAX gives"))
+    return Pair(Code(clean(result.note, 400), "Your first guess"), Code(written(result.reveal), "JAX gives"))
 
 
 def _is_right_guess(result: ExerciseResult) -> bool:
@@ -180,9 +187,8 @@ def _is_right_guess(result: ExerciseResult) -> bool:
 
 
 def _guess_message(result: ExerciseResult) -> str:
-    if _is_right_guess(result):
-        return "Your guess was right. It is locked now."
-    return "Your guess is locked now. Compare the two: what made the difference?"
+    said = "Your guess was right." if _is_right_guess(result) else "Your guess is locked, and this is its answer."
+    return f"{said} {clean(result.why, 1000)}".strip()
 
 
 def _printed(result: ExerciseResult) -> list[Part]:

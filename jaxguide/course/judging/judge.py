@@ -280,10 +280,11 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
     live = to_data(exercise.reveal())
     guess = _as_python(guess)
     if type(guess) is not type(live):
-        message = "Your guess is {got}; it should be {expected}. Nothing is locked yet: guess again."
+        message = "Your guess is {got}; it should be {expected}. Guess again."
         outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
         return outcome
     outcome.reveal, outcome.note = live, show(guess)
+    outcome.why, outcome.shows = exercise.why, exercise.shows
     outcome.verdict, outcome.score = Verdict.PASSED, exercise.points
     return outcome
 
