@@ -109,7 +109,7 @@ def test_what_students_get_of_a_course_needs_the_wheel_alone(fresh: Path, tmp_pa
     right = "return x / jnp.sqrt((x**2).sum(axis=1, keepdims=True))"
     lesson.write_text(lesson.read_text().replace("    ...\n", f"    {right}\n"))
     done = run("rows.py", folder=here)
-    assert "Visible checks passed: Rows of unit length" in done.stdout, done.stderr
+    assert "Right so far: Rows of unit length" in done.stdout, done.stderr
     checked = run("-m", "jaxguide", "check", "rows.py", folder=here)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert run("-m", "jaxguide", "solution", "unit_rows", folder=here).stdout == "This course keeps its solutions.\n"

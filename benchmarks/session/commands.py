@@ -42,7 +42,7 @@ def answer_everything(folder: Path) -> None:
     lay_workspace(folder, outline.folders.notebooks)
     for topic, lesson in outline.books.items():
         key = outline.folders.solutions / f"{topic}.py"
-        answers = {e.starter_source: right_answers(key, lesson, e.name)[0].strip() for e in lesson.exercises}
+        answers = {e.starter_source: right_answers(key, e.name)[0].source.strip() for e in lesson.exercises}
         script, notebook = folder / f"{topic}.py", folder / f"{topic}.ipynb"
         text, cells = script.read_text("utf-8"), json.loads(notebook.read_text("utf-8"))
         for stub, answer in answers.items():

@@ -199,7 +199,7 @@ def test_a_notebook_checks_itself_and_keeps_no_secret_of_the_key(handed_out: Han
     assert solution["said"].strip() == "This course keeps its solutions."
     assert "solution" not in help_["said"]
     assert right["card"]["verdict"] == "passed"
-    assert "Visible checks passed" in right["said"]
+    assert "Right so far" in right["said"]
     assert "✓ done" in done["said"]
     assert "solution" not in done["said"]
     assert "solution" not in handed_out.start()
@@ -217,7 +217,7 @@ def test_the_printed_py_file_is_a_script_that_checks_itself(handed_out: HandedOu
     elsewhere.mkdir()
     done = python(path, folder=elsewhere)
     assert done.returncode == 0, done.stderr
-    assert "Visible checks passed" in done.stdout
+    assert "Right so far" in done.stdout
     assert (here / f"jaxguide-progress-{handed_out.identity}.json").is_file(), "progress must be with the course"
 
 
@@ -233,7 +233,7 @@ def test_all_commands_are_about_the_course_of_the_folder(handed_out: HandedOut, 
     assert results[name]["verdict"] == "failed"
     assert not any(one.get("misconceptions") or one.get("misconception") for one in results[name]["checks"])
     (here / "mine.py").write_text(handed_out.right)
-    assert "Visible checks passed" in jaxguide("check", here / "mine.py", name, folder=here.parent)
+    assert "Right so far" in jaxguide("check", here / "mine.py", name, folder=here.parent)
     assert f"({handed_out.lesson})" in jaxguide("list", folder=here)
     assert re.search(rf"{handed_out.lesson} .*1 of 1", jaxguide("progress", folder=here))
     assert name in jaxguide("list", handed_out.lesson, folder=here)
@@ -253,7 +253,7 @@ def test_watch_does_not_offer_what_is_kept(handed_out: HandedOut, here: Path) ->
         terminal.wait_for("This course keeps its solutions.")
         terminal.wait_for("q quit")
         (here / "mine.py").write_text(handed_out.right)
-        terminal.wait_for("Visible checks passed")
+        terminal.wait_for("Right so far")
         terminal.press("q")
         assert terminal.wait() == 0
         assert "solution" not in terminal.text.replace("This course keeps its solutions.", "")
@@ -344,7 +344,7 @@ def test_equal_names_of_three_courses_never_mix(tmp_path: Path) -> None:
     for name in ("one", "two", "bundled"):
         done = python(f"{name}.py", folder=here)
         assert done.returncode == 0, done.stderr
-        passed = "Visible checks passed: Mine" in done.stdout
+        passed = "Right so far: Mine" in done.stdout
         assert passed == (name != "bundled"), done.stdout
         assert ("Hint 1 of 4" in done.stdout) == (name == "bundled")
     kept = {path.name: json.loads(path.read_text())["exercises"] for path in here.glob("jaxguide-progress*.json")}

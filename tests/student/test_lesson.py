@@ -92,7 +92,7 @@ def test_an_exercise_is_found_by_the_name_that_is_bound_not_by_the_functions_own
 ) -> None:
     names = run("import jax\ndraw_per_key = jax.vmap(jax.random.normal)")
     lesson._check(names["draw_per_key"], names)
-    assert "Visible checks passed: One draw for each key (draw_per_key)" in capsys.readouterr().out
+    assert "Right so far: One draw for each key (draw_per_key)" in capsys.readouterr().out
     lesson._check(names["draw_per_key"], {"other": names["draw_per_key"]})
     assert "does not belong to an exercise" in capsys.readouterr().out
 
@@ -117,7 +117,7 @@ def reuses_a_key(function, key):
     return False
 """
     lesson._check("reuses_a_key", run(answer))
-    assert "Visible checks passed" in capsys.readouterr().out
+    assert "Right so far" in capsys.readouterr().out
 
 
 def test_progress_that_cannot_be_kept_is_said(

@@ -200,7 +200,7 @@ def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
     )
     typed += "\ncheck(draw_per_key)\nhint('two_samples')\nsolution(draw_per_key)\nprogress('random_numbers')\n"
     shown = python(typed, tmp_path, "-i", "-q", JAX_PLATFORMS="cpu")
-    assert "✓ Visible checks passed: One draw for each key (draw_per_key)" in shown
+    assert "✓ Right so far: One draw for each key (draw_per_key)" in shown
     assert "Hint 1 of" in shown
     assert "A solution of draw_per_key:" in shown
     assert f"1 of {count()} exercises done" in shown

@@ -14,10 +14,10 @@ from tiny_course import edit
 
 from jaxguide.course import author
 from jaxguide.course.books.book_text import DECORATORS
+from jaxguide.course.books.key_text import right_answers
 from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.exercise import AuthorError, Task
-from jaxguide.student.help import solution_text
 
 TOP = Path(__file__).parents[3]
 TASK_FIELDS = [field.name for field in dataclasses.fields(Task)]
@@ -55,8 +55,8 @@ def test_the_solutions_are_those_of_the_loaded_key(loaded: Course) -> None:
         assert exercise.key is not None
         name = exercise.name
         right = [exercise.key.answer, *exercise.key.alternatives]
-        said = solution_text(outline.exercise(name), outline)
-        assert said.split("\n\n", 1)[1] == "\n\nAnother right answer:\n\n".join(one.source.strip() for one in right)
+        read = right_answers(outline.folders.solutions / f"{lesson.topic}.py", name)
+        assert [one.source for one in read] == [one.source for one in right]
 
 
 def write_tiny(folder: Path) -> None:
@@ -133,19 +133,12 @@ def test_an_exercise_keeps_its_other_decorators(tiny: Path) -> None:
     assert read_outline(tiny).exercise("double").starter_source.startswith("@jax.jit\ndef double(x):")
 
 
-@pytest.mark.parametrize("mistake", ["a key without a book entry", "an exercise without a key"])
-@pytest.mark.parametrize("name", ["double", "guess_shape"])
-def test_an_authors_mistake_in_a_key_is_the_solution(tiny: Path, mistake: str, name: str) -> None:
-    file, old, new, _words, _at = MISTAKES[mistake]
-    edit(tiny, file, old, new)
-    outline = read_outline(tiny)
-    assert solution_text(outline.exercise(name), outline) == _told(lambda: load_course(tiny)) != ""
-
-
-def test_an_answer_in_an_untitled_cell_of_a_key_is_told(tiny: Path) -> None:
+def test_a_key_without_the_exercise_is_told_and_other_cells_do_not_matter(tiny: Path) -> None:
     edit(tiny, KEY, "# %% guess_shape", "# %%")
-    outline = read_outline(tiny)
-    assert solution_text(outline.exercise("double"), outline) == _told(lambda: load_course(tiny))
+    key = tiny / "solutions" / "tiny.py"
+    assert right_answers(key, "double")[0].source.startswith("def double")
+    with pytest.raises(AuthorError, match="the key has no cell for `guess_shape`"):
+        right_answers(key, "guess_shape")
 
 
 def _told(read: Callable[[], object]) -> str:
