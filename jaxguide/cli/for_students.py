@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 @click.command(short_help="Run the visible checks on a file.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercise)
+@click.option("--verbose", is_flag=True, help="List the checks of each exercise too.")
 @students_course_option
 @json_option
-def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | None, as_json: bool) -> None:
     """Run the visible checks on the answers in FILE, a notebook or a .py file.
 
     The exit status is 0 if everything that was checked passed, 1 if not, 2 if the command was wrong, and 3 if the
@@ -75,7 +76,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
             if exercises or not (not_started or result.verdict is Verdict.PASSED):
                 if result.first_failure:
                     result.hint = stuck(course.exercise(result.name), "terminal")
-                console.print(Card(result))
+                console.print(Card(result, verbose=verbose))
                 console.print()
         for repair in found.repairs:
             console.print(clean(repair), markup=False, highlight=False)

@@ -24,13 +24,21 @@ class Card:
     """One exercise's result, for a terminal, a notebook or a program.
 
     A card shows the student's view: of a hidden check, only its verdict, fact, idea, kind of input and misconceptions.
-    With `reveal`, it shows everything, for instructors. `cases` maps names of checks to lines to show below them.
+    With `reveal`, it shows everything, for instructors. `cases` maps names of checks to lines to show below them. With
+    `verbose`, a terminal shows what a notebook folds away.
     """
 
-    def __init__(self, result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] | None = None):
+    def __init__(
+        self,
+        result: ExerciseResult,
+        reveal: bool = False,
+        cases: Mapping[str, list[str]] | None = None,
+        verbose: bool = False,
+    ):
         self.result = result
         self.reveal = reveal
         self.cases = cases or {}
+        self.verbose = verbose
 
     @property
     def face(self) -> CardFace:
@@ -38,8 +46,8 @@ class Card:
         return face_of(self.result, self.reveal, self.cases)
 
     def text(self, width: int | None = None) -> str:
-        """Return the card as plain text without colour, wrapped at `width` (by default, the terminal's)."""
-        return plain_text(self, width)
+        """Return the card as plain text with all details, wrapped at `width` (by default, the terminal's)."""
+        return plain_text(Card(self.result, self.reveal, self.cases, verbose=True), width)
 
     def html(self) -> str:
         """Return the card as HTML with inline style, for light and dark themes."""
@@ -50,7 +58,7 @@ class Card:
         return result_to_plain(self.result if self.reveal else for_student(self.result))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        yield from card_lines(self.face, Layout(options.max_width, options.ascii_only, unfolded=bool(self.cases)))
+        yield from card_lines(self.face, Layout(options.max_width, options.ascii_only, unfolded=self.verbose))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/plain": self.text(), "text/html": self.html(), JSON_TYPE: self.plain()}
