@@ -98,7 +98,7 @@ def check(target: Any = None, verbose: bool = False) -> None:
 
     Args:
         target: your function, or its name in quotes.
-        verbose: list the cases of each check too: how your function was called, and what it returned.
+        verbose: list the checks with their cases too: how your function was called, and what it returned.
 
     The exercise is found by the name that your function has in your notebook or script, so `check(per_row)` works
     whether `per_row` is a `def`, a lambda, or what `jax.vmap` returned.
@@ -203,7 +203,8 @@ def _check_in(course: "Course", target: Any, names: Mapping[str, Any], verbose: 
     exercise, function = found
     progress, cases = student_progress(), dict[str, list[str]]()
     result = check_answer(exercise, function, names, progress, cases if verbose else None)
-    _show(Card(result, cases=cases, more=below_pass(result, exercise, course, progress)))
+    more = below_pass(result, exercise, course, progress)
+    _show(Card(result, cases=cases, verbose=verbose, more=more))
     _say_trouble(progress)
 
 

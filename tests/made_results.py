@@ -27,7 +27,7 @@ FAILED = exercise(
             F,
             message="Both draws are the same number: both came from one key.",
             idea="A key is spent once it is drawn from: `split` it first.",
-            call="two_draws(key with bits [0 3])",
+            call="two_draws(jax.random.key(3))",
             got="(-0.3721109, -0.3721109)",
             expected="two different numbers",
         ),

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 @click.command(short_help="Run the visible checks on a file.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercise)
+@click.option("--verbose", is_flag=True, help="List the checks of each exercise too.")
 @students_course_option
 @json_option
-def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | None, as_json: bool) -> None:
     """Run the visible checks on the answers in FILE, a notebook or a .py file.
 
     The exit status is 0 if everything that was checked passed, 1 if not, 2 if the command was wrong, and 3 if the
@@ -77,7 +78,8 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
                 exercise = course.exercise(result.name)
                 if result.first_failure:
                     result.hint = stuck(exercise, "terminal")
-                console.print(Card(result, more=below_pass(result, exercise, outline, progress)))
+                more = below_pass(result, exercise, outline, progress)
+                console.print(Card(result, verbose=verbose, more=more))
                 console.print()
         for repair in found.repairs:
             console.print(clean(repair), markup=False, highlight=False)

@@ -22,8 +22,8 @@ class CardView:
         self.face, self.unfolded = face, unfolded
 
     def text(self, width: int | None = None) -> str:
-        """Return the card as plain text without colour, wrapped at `width` (by default, the terminal's)."""
-        return plain_text(self, width)
+        """Return the card as plain text with all details, wrapped at `width` (by default, the terminal's)."""
+        return plain_text(CardView(self.face, unfolded=True), width)
 
     def html(self) -> str:
         """Return the card as HTML with inline style, for light and dark themes."""

@@ -21,8 +21,8 @@ class Card(CardView):
     """One exercise's result, for a terminal, a notebook or a program.
 
     A card shows the student's view: of a hidden check, only its verdict, fact, idea, kind of input and misconceptions.
-    With `reveal`, it shows everything, for instructors. `cases` maps names of checks to lines to show below them.
-    `more` is shown below a pass.
+    With `reveal`, it shows everything, for instructors. `cases` maps names of checks to lines to show below them. With
+    `verbose`, a terminal shows what a notebook folds away. `more` is shown below a pass.
     """
 
     def __init__(
@@ -30,10 +30,11 @@ class Card(CardView):
         result: ExerciseResult,
         reveal: bool = False,
         cases: Mapping[str, list[str]] | None = None,
+        verbose: bool = False,
         more: Sequence[Part] = (),
     ):
         shown = tuple(more) if result.verdict is Verdict.PASSED else ()
-        super().__init__(face_of(result, reveal, cases or {}, shown), unfolded=bool(cases))
+        super().__init__(face_of(result, reveal, cases or {}, shown), unfolded=verbose)
         self.result, self.reveal = result, reveal
 
     def plain(self) -> dict[str, Any]:

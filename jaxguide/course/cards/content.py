@@ -108,23 +108,18 @@ def _badge(verdict: Verdict, word: str) -> Badge:
 
 
 def counts_of(result: ExerciseResult) -> str:
-    """Return how many checks passed, counting visible and hidden ones separately."""
+    """Return how many checks passed, counting visible and hidden ones separately if there are both."""
     visible = [check for check in result.checks if not check.hidden]
     hidden = [check for check in result.checks if check.hidden]
-    said = []
     if visible and result.verdict is Verdict.NOT_ATTEMPTED:
         return plural("{count} visible check is waiting", "{count} visible checks are waiting", len(visible))
-    if visible:
-        words = plural(
-            "{{passed}} of {count} visible check passed", "{{passed}} of {count} visible checks passed", len(visible)
-        )
-        said.append(words.format(passed=sum(check.passed for check in visible)))
-    if hidden:
-        words = plural(
-            "{{passed}} of {count} hidden check passed", "{{passed}} of {count} hidden checks passed", len(hidden)
-        )
-        said.append(words.format(passed=sum(check.passed for check in hidden)))
-    return " · ".join(said)
+    kinds = [("visible ", visible), ("hidden ", hidden)] if hidden else [("", visible)]
+    return " · ".join(_passed(checks, kind) for kind, checks in kinds if checks)
+
+
+def _passed(checks: list[CheckResult], kind: str) -> str:
+    one, more = "{passed} of {count} {kind}check passed", "{passed} of {count} {kind}checks passed"
+    return plural(one, more, len(checks), passed=sum(check.passed for check in checks), kind=kind)
 
 
 def _what_is_required(result: ExerciseResult) -> str:

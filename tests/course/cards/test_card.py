@@ -12,11 +12,16 @@ from made_results import ALL, FAILED, GRADED, GUESSED, NOT_STARTED, PASSED, RAIS
 from rich.cells import cell_len
 from rich.console import Console
 
+from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
 from jaxguide.course.cards.shown import DisplayText
 from jaxguide.course.verdict import ErrorInfo, ExerciseResult, Verdict
 
 NASTY = "<script>alert(1)</script><b onclick=x>&\x1b[31mred\x1b[0m\x07\u202e\ud800\x00 \" ' `"
+
+
+# JupyterLab's sanitizer keeps these, as `tests/browser` proves.
+ELEMENTS = ("section", "p", "strong", "u", "span", "code", "ul", "li", "div", "details", "summary")
 
 
 class Elements(HTMLParser):
@@ -59,17 +64,25 @@ def test_long_words_and_values_are_folded_not_cut() -> None:
     assert "".join(lines).count("q") == 300
 
 
-def test_a_failure_takes_five_lines_before_the_details() -> None:
-    first, _, details = Card(FAILED).text(120).partition("\n\n")
-    lines = first.splitlines()
-    assert len(lines) == 5
-    assert "✗ Not right yet: Draw twice (two_draws)" in lines[0]
-    assert "The two draws differ." in lines[0]
-    assert lines[1].split(maxsplit=1) == ["Call", "two_draws(key with bits [0 3])"]
-    assert re.search(r"Got +\(-0.3721109, -0.3721109\) +Expected +two different numbers", lines[2])
-    assert "both came from one key. A key is spent" in lines[3]
-    assert "hint(two_draws)" in lines[4]
-    assert "1 of 4 visible checks passed" in details
+def in_terminal(result: ExerciseResult, width: int = 80, verbose: bool = False) -> str:
+    return plain_text(Card(result, verbose=verbose), width)
+
+
+def test_a_failure_is_told_from_top_to_bottom_with_the_list_folded() -> None:
+    lines = in_terminal(FAILED, 120).splitlines()
+    assert lines[0] == "✗ Not right yet: Draw twice (two_draws)"
+    assert lines[1] == "  Both draws are the same number: both came from one key."
+    assert lines[2].split(maxsplit=1) == ["Call", "two_draws(jax.random.key(3))"]
+    assert re.search(r"Got +\(-0.3721109, -0.3721109\) +Expected +two different numbers", lines[3])
+    assert lines[4] == "  A key is spent once it is drawn from: `split` it first."
+    assert "hint(two_draws)" in lines[5]
+    assert lines[6:] == ["  1 of 4 checks passed"]
+
+
+def test_a_terminal_lists_the_checks_if_it_is_asked_to() -> None:
+    assert "Both draws are float32 scalars." not in in_terminal(FAILED)
+    assert "Both draws are float32 scalars." in in_terminal(FAILED, verbose=True)
+    assert "Both draws are float32 scalars." in Card(FAILED).text(80), "nobody can unfold a text"
 
 
 def test_got_and_expected_stand_below_each_other_where_they_do_not_fit() -> None:
@@ -102,7 +115,7 @@ def test_an_error_without_a_message_of_its_own_names_the_exception() -> None:
     error = ErrorInfo("ValueError", "shapes (3,) and (2,)", 2, "return a @ b")
     text = Card(exercise("f", "F", Verdict.ERROR, [check("a", "It runs.", Verdict.ERROR, error=error)])).text(100)
     assert "ValueError: shapes (3,) and (2,)" in text
-    assert "Your code, line 2: `return a @ b`" in text
+    assert re.search("Your code +line 2: `return a @ b`", text)
 
 
 def test_code_that_is_no_python_is_called_that() -> None:
@@ -116,7 +129,7 @@ def test_code_that_is_no_python_is_called_that() -> None:
 
 def test_passed_claims_no_more_than_the_visible_checks() -> None:
     assert "✓ Visible checks passed: A right one" in Card(PASSED).text()
-    assert "2 of 2 visible checks passed" in Card(PASSED).text()
+    assert "2 of 2 checks passed" in Card(PASSED).text()
     assert "All checks passed" not in Card(PASSED).text()
     graded = exercise("f", "F", P, [check("a", "It is a.", P), check("b", "It is b.", P, hidden=True)])
     assert "All checks passed" in Card(graded).text()
@@ -151,13 +164,15 @@ def test_the_html_uses_only_what_an_untrusted_notebook_keeps() -> None:
     for result in ALL:
         elements = Elements(Card(result).html())
         assert elements.open == []
-        assert set(elements.names) <= {"section", "p", "strong", "code", "dl", "dt", "dd", "ul", "li", "div"}
+        assert set(elements.names) <= {*ELEMENTS}
         assert elements.attributes <= {"style"}
 
 
 def test_no_text_has_a_colour_of_its_own() -> None:
     colours = re.findall(r"[;\"]color:([^;\"]*)", Card(FAILED).html())
-    assert set(colours) == {"var(--jp-content-font-color1, var(--vscode-editor-foreground, CanvasText))", "inherit"}
+    theirs = ("var(--jp-content-font-color1, var(--vscode-editor-foreground, CanvasText))", "inherit")
+    code = r"var\(--jp-mirror-editor-\w+-color, inherit\)"
+    assert [colour for colour in set(colours) if colour not in theirs and not re.fullmatch(code, colour)] == []
 
 
 def test_each_themed_edge_follows_a_plain_one() -> None:
@@ -261,7 +276,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding="ascii")
     for result in [*ALL, *nasty_results()]:
-        Console(file=out, width=80).print(Card(result))
+        Console(file=out, width=80).print(Card(result, verbose=True))
     Console(file=out, width=80).print(LessonSummary(ALL))
     out.flush()
     assert b"x Not right yet: Draw twice" in raw.getvalue()
@@ -301,7 +316,7 @@ def test_a_lesson_has_one_line_per_exercise_and_a_total() -> None:
     text = LessonSummary(ALL).text(100)
     lines = text.splitlines()
     assert len(lines) == len(ALL) + 2
-    assert re.match("✗ Not right yet +two_draws +1 of 4 visible checks passed", lines[0])
+    assert re.match("✗ Not right yet +two_draws +1 of 4 checks passed", lines[0])
     assert lines[-1] == "2 of 7 exercises: visible checks passed. 1 not started."
     for width in (60, 80, 120):
         assert max(map(cell_len, LessonSummary(ALL).text(width).splitlines())) <= width
