@@ -98,6 +98,7 @@ class Judging:
             verdict=Verdict.NOT_ATTEMPTED,
             score=0.0,
             checks=[self._unchecked(check) for check in self._checks],
+            is_all=reference is not None,
         )
         self._is_attempted = False
         # The earliest stages with a failure and with a check that ended the answer's process; the first failed check;

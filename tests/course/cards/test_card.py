@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from jaxguide.base.render.terminal import plain_text
+from jaxguide.base.render.card import Prose
 from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
 from jaxguide.course.cards.shown import DisplayText
 from jaxguide.course.verdict import ErrorInfo, ExerciseResult, Verdict
@@ -127,28 +128,36 @@ def test_code_that_is_no_python_is_called_that() -> None:
     assert "While checking" not in text
 
 
-def test_passed_claims_no_more_than_the_visible_checks() -> None:
-    assert "✓ Visible checks passed: A right one" in Card(PASSED).text()
-    assert "2 of 2 checks passed" in Card(PASSED).text()
-    assert "All checks passed" not in Card(PASSED).text()
-    graded = exercise("f", "F", P, [check("a", "It is a.", P), check("b", "It is b.", P, hidden=True)])
-    assert "All checks passed" in Card(graded).text()
+def test_passed_claims_no_more_than_the_checks_that_ran() -> None:
+    assert "✓ Right so far: A right one" in Card(PASSED).text()
+    assert "✓ Right: A right one" in Card(dataclasses.replace(PASSED, is_all=True)).text()
+    graded = exercise("f", "F", P, [check("a", "It is a.", P), check("b", "It is b.", P, hidden=True)], is_all=True)
+    assert "✓ Right: F" in Card(graded).text()
     assert "1 of 1 hidden check passed" in Card(graded).text()
 
 
-def test_not_started_says_what_to_do() -> None:
+def test_below_a_pass_stands_what_comes_next_and_nowhere_else() -> None:
+    more = [Prose("Next: Twice (`twice`).")]
+    assert "Next: Twice" in Card(PASSED, more=more).text()
+    assert "Next: Twice" not in Card(FAILED, more=more).text()
+
+
+def test_not_started_says_what_to_do_and_gives_nothing_away() -> None:
     text = Card(NOT_STARTED).text()
     assert "○ Not started yet: Many keys" in text
     assert "Write your answer in `many`" in text
-    assert "1 visible check is waiting" in text
+    assert NOT_STARTED.checks[0].fact not in text + Card(NOT_STARTED).html()
 
 
-def test_a_prediction_shows_guess_and_truth() -> None:
-    for words in (Card(GUESSED).text(), Elements(Card(GUESSED).html()).words):
-        assert re.search(r"Your guess\s*\(2,\)", words)
+def test_a_prediction_shows_guess_truth_and_why() -> None:
+    why = dataclasses.replace(GUESSED, why="A key has no shape of its own.", shows="key.shape")
+    for words in (Card(why).text(), Elements(Card(why).html()).words):
+        assert re.search(r"Your first guess\s*\(2,\)", words)
         assert re.search(r"JAX gives\s*\(3, 2\)", words)
         assert "Your guess was right" not in words
         assert "≠ Your guess is in" in words
+        assert "A key has no shape of its own." in words
+        assert re.search(r"See it\s*key\.shape", words)
     right = exercise("guess_shape", "Which shape?", P, [], note="(3, 2)", reveal=(3, 2))
     assert "Your guess was right" in Card(right).text()
     assert "✓ Your guess is in" in Card(right).text()
