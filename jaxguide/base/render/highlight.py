@@ -26,7 +26,8 @@ def pieces(code: Code) -> list[Piece]:
     >>> [piece.text for piece in pieces(Code("abc", marked=((1, 2),))) if piece.is_marked]
     ['b']
     """
-    found, at = [], 0
+    found: list[Piece] = []
+    at = 0
     for piece in _lexed(code.text) if code.is_python and len(code.text) <= _LIMIT else [Piece(code.text)]:
         found += _divided(piece, at, code.marked)
         at += len(piece.text)
