@@ -130,7 +130,7 @@ class CheckFailed(Exception):
     """A check failed: the message, what the function returned, what was expected, and the likely misconception.
 
     `call` is the call that returned it. `compared` is what the check derived from it, and `label` says what that is.
-    `on` is the kind of input in words.
+    `difference` and `extent` are as in `CheckResult`. `on` is the kind of input in words.
     """
 
     def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = ""):
@@ -139,7 +139,7 @@ class CheckFailed(Exception):
         self.got = got
         self.expected = expected
         self.misconception = misconception
-        self.call = self.compared = self.label = self.on = ""
+        self.call = self.compared = self.label = self.difference = self.extent = self.on = ""
 
 
 @dataclasses.dataclass
@@ -151,6 +151,8 @@ class CheckResult:
         got: what the call returned.
         compared, label: what the check derived from that and compared, and what it is; '' if it compared `got`.
         expected: what it should be.
+        difference: how lines of text differ, as `line_diff` writes it; '' if there are no lines.
+        extent: how many elements of an array differ, and by how much at most, as a sentence.
         on: the kind of input in the author's words, which students see also if the check is hidden.
         misconceptions: the names of the planted wrong answers that fail on the same input in the same way.
         says: a sentence for each of them, or what the check itself saw.
@@ -172,6 +174,8 @@ class CheckResult:
     compared: str = ""
     label: str = ""
     expected: str = ""
+    difference: str = ""
+    extent: str = ""
     on: str = ""
     error: ErrorInfo | None = None
     misconceptions: tuple[str, ...] = ()

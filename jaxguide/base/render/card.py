@@ -50,6 +50,14 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Diff:
+    """How lines differ, as `line_diff` writes it, below a label that says what `-` and `+` stand for."""
+
+    text: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Item:
     """One entry of a list: a state, a sentence, and lines of code below it."""
 
@@ -78,7 +86,7 @@ class Folded:
     parts: "tuple[Part, ...]"
 
 
-Part = Prose | Code | Pair | Items | Folded
+Part = Prose | Code | Pair | Diff | Items | Folded
 
 
 @dataclass(frozen=True)

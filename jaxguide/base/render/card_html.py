@@ -7,12 +7,17 @@ word, and important declarations that use a variable are preceded by a fallback 
 
 from html import escape
 
-from jaxguide.base.render.card import CardFace, Code, Folded, Item, Items, Pair, Part, Prose
+from jaxguide.base.render.card import CardFace, Code, Diff, Folded, Item, Items, Pair, Part, Prose
 from jaxguide.base.render.highlight import pieces
+from jaxguide.base.render.line_diff import diff_rows
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame, token_style
 
 _BLOCK = "margin:0.35em 0;padding:0"
+_CODE_BLOCK = (
+    "margin:0.1em 0 0.35em 0;padding:0 0 0 0.6em;"
+    f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE};{WRAP}"
+)
 
 
 def card_html(face: CardFace) -> str:
@@ -35,6 +40,8 @@ def part_html(part: Part) -> str:
             for half in (part.first, part.second)
         )
         return f'<div style="display:flex;flex-wrap:wrap;column-gap:1.5em">{halves}</div>'
+    if isinstance(part, Diff):
+        return _diff(part)
     if isinstance(part, Items):
         return f'<ul style="{_BLOCK};list-style-type:none">{"".join(map(_item, part.items))}</ul>'
     return _folded(part)
@@ -46,13 +53,25 @@ def _prose(part: Prose) -> str:
 
 
 def _code(part: Code) -> str:
-    label = (
-        f'<div style="margin:0.35em 0 0 0;padding:0;font-weight:bold">{escape(part.label)}</div>' if part.label else ""
+    return f'{_label(part.label)}<div style="{_CODE_BLOCK}"><code style="{CODE}">{_pieces(part)}</code></div>'
+
+
+def _label(label: str) -> str:
+    style = "margin:0.35em 0 0 0;padding:0;font-weight:bold"
+    return f'<div style="{style}">{prose_html(label)}</div>' if label else ""
+
+
+def _diff(part: Diff) -> str:
+    rows = "".join(
+        f'<div style="margin:0;padding:0 0 0 2ch;text-indent:-2ch"><code style="{CODE}">'
+        f"{row.margin} {_pieces(Code(row.text, marked=row.marked))}</code></div>"
+        for row in diff_rows(part.text)
     )
-    line = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}"
-    shown = "".join(_piece(p.text, p.kind, p.is_marked) for p in pieces(part))
-    style = f"margin:0.1em 0 0.35em 0;padding:0 0 0 0.6em;{line};{WRAP}"
-    return f'{label}<div style="{style}"><code style="{CODE}">{shown}</code></div>'
+    return f'{_label(part.label)}<div style="{_CODE_BLOCK}">{rows}</div>'
+
+
+def _pieces(code: Code) -> str:
+    return "".join(_piece(piece.text, piece.kind, piece.is_marked) for piece in pieces(code))
 
 
 def _piece(text: str, kind: str, is_marked: bool) -> str:

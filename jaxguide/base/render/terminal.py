@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.base.render.card import Badge, CardFace, Code, Folded, Items, Pair, Part, Prose
+from jaxguide.base.render.card import Badge, CardFace, Code, Diff, Folded, Items, Pair, Part, Prose
 from jaxguide.base.render.highlight import pieces
+from jaxguide.base.render.line_diff import diff_rows
 
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
@@ -51,6 +52,11 @@ class Layout:
             found.append_text(self.text(piece.text, style=style))
         return found
 
+    def diff(self, diff: Diff) -> RenderableType:
+        """Return the lines of a diff; wrapped ones stay beside their margin."""
+        rows = diff_rows(diff.text)
+        return self.grid([(self.text(row.margin), self.code(Code(row.text, marked=row.marked))) for row in rows], gap=1)
+
     def with_lines(self, fact: str, lines: tuple[str, ...]) -> RenderableType:
         """Put each line below the fact, after a dot that separates it from the previous one even if lines wrap."""
         if not lines:
@@ -62,9 +68,9 @@ class Layout:
             table.add_row(self.text("·"), self.text(line))
         return Group(self.text(fact), table)
 
-    def grid(self, rows: Sequence[tuple[Text, RenderableType]]) -> RenderableType:
+    def grid(self, rows: Sequence[tuple[Text, RenderableType]], gap: int = 2) -> RenderableType:
         """Put labels to the left and texts to the right; wrapped texts stay in their column."""
-        table = Table.grid(padding=(0, 2, 0, 0), expand=False)
+        table = Table.grid(padding=(0, gap, 0, 0), expand=False)
         table.add_column(no_wrap=True, overflow="fold")
         table.add_column(overflow="fold")
         for row in rows:
@@ -119,6 +125,9 @@ def _unlabelled(part: Part, layout: Layout) -> Iterator[RenderableType]:
         if part.label:
             yield layout.indented(layout.text(part.label, style="bold"))
         yield layout.indented(layout.indented(layout.code(part)))
+    elif isinstance(part, Diff):
+        yield layout.indented(layout.text(part.label, style="bold"))
+        yield layout.indented(layout.diff(part))
     elif isinstance(part, Items):
         yield layout.grid([(layout.badge(i.badge), layout.with_lines(i.text, i.lines)) for i in part.items])
     elif isinstance(part, Folded):

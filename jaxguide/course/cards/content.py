@@ -1,10 +1,12 @@
 """Write a result as the description of a card."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from jaxguide.base.clean import clean
-from jaxguide.base.render.card import Badge, CardFace, Code, Folded, Item, Items, Pair, Part, Prose
+from jaxguide.base.render.card import Badge, CardFace, Code, Diff, Folded, Item, Items, Pair, Part, Prose
+from jaxguide.base.render.line_diff import marked_apart
 from jaxguide.base.text import plural
 from jaxguide.course.cards.shown import written
 from jaxguide.course.cards.student_view import for_student
@@ -46,19 +48,30 @@ def _hint(result: ExerciseResult) -> list[Part]:
 
 def _checks(result: ExerciseResult, cases: Mapping[str, list[str]]) -> list[Part]:
     """Return the counts of checks, with the list of them folded away."""
-    counts = " · ".join(filter(None, [counts_of(result), _what_is_required(result)]))
     # Facts that checks state can tell an answer that nobody has tried yet.
     if not result.checks or result.verdict is Verdict.NOT_ATTEMPTED:
         return []
+    counts, missed = counts_of(result), _missed(result)
     items = tuple(
         Item(
-            check_badge(check.verdict),
-            _fact(check),
+            _listed_badge(check, result.first_failure),
+            f"{_fact(check)} (no points without this one)" if check is missed else _fact(check),
             tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
         )
         for check in result.checks
     )
-    return [Folded(counts, (Items(items),))]
+    return [Folded(f"{counts} · no points: a required check failed" if missed else counts, (Items(items),))]
+
+
+def _listed_badge(check: CheckResult, first: CheckResult | None) -> Badge:
+    """Return the badge of a check in the list: one that fails as the first failure does, on the same call, says so."""
+    badge = check_badge(check.verdict)
+    is_alike = first is not None and check is not first and first.call and _cause(check) == _cause(first)
+    return replace(badge, word=f"{badge.word}, likewise") if is_alike else badge
+
+
+def _cause(check: CheckResult) -> tuple[object, ...]:
+    return check.verdict, check.call, check.error, check.got, check.compared, check.expected
 
 
 def _first_cases(lines: list[str]) -> list[str]:
@@ -122,36 +135,55 @@ def _passed(checks: list[CheckResult], kind: str) -> str:
     return plural(one, more, len(checks), passed=sum(check.passed for check in checks), kind=kind)
 
 
-def _what_is_required(result: ExerciseResult) -> str:
-    """Return which failed check takes the points of the others, if one does."""
+def _missed(result: ExerciseResult) -> CheckResult | None:
+    """Return the failed check that takes the points of the others, if one does."""
     failed = (check for check in result.checks if check.required and check.verdict is not Verdict.NOT_CHECKED)
     missed = next((check for check in failed if not check.passed), None)
-    if missed is None or result.score or not any(check.passed for check in result.checks):
-        return ""
-    return f"no points without this one: {_fact(missed)}"
+    is_taken = not result.score and any(check.passed for check in result.checks)
+    return missed if is_taken else None
 
 
 def _failure(check: CheckResult, note: str) -> list[Part]:
-    got, compared, expected = (clean(t, 600) for t in (check.got, check.compared, check.expected))
     message = clean(check.message, 1000) or note or ("" if _is_unreadable(check) else f"Failed: {_fact(check)}")
     parts: list[Part] = [Prose(message)] if message else []
     if check.call:
         parts.append(Code(clean(check.call, 600), "Call", is_python=True))
     elif check.on:
         parts.append(Prose(clean(check.on, 200), "Input"))
-    first = Code(got, "Got") if got else None
-    if compared:
-        parts += [first] if first else []
-        first = Code(compared, clean(check.label, 60) or "Compared")
-    second = Code(expected, "Expected") if expected else None
-    if first and second:
-        parts.append(Pair(first, second))
-    else:
-        parts += [one for one in (first, second) if one]
+    parts += _difference(check)
     parts += _error(check.error, message) if check.error else []
     behind, idea = _behind(check), clean(check.idea, 600)
-    parts += [Prose(idea)] if idea else []
-    return [*parts, Prose(behind, "What it does")] if behind else parts
+    if behind:
+        return [*parts, Prose(behind, "What it does")]
+    return [*parts, Prose(idea)] if idea else parts
+
+
+def _difference(check: CheckResult) -> list[Part]:
+    """Return what the call returned and what was expected, or where they differ."""
+    got, compared, expected = (clean(text, 600) for text in (check.got, check.compared, check.expected))
+    label, extent = clean(check.label, 60), clean(check.extent, 200)
+    after: list[Part] = [Prose(extent)] if extent else []
+    if check.difference:
+        what = f"`{label}`" if label.startswith("result") else label or "Difference"
+        return [Diff(clean(check.difference, 2000), f"{what}: `-` yours, `+` expected"), *after]
+    parts: list[Part] = []
+    first = Code(got, "Got") if got else None
+    if compared:
+        # A part of the result says enough; and several results would hide what was made of them.
+        is_shown = first and not label.startswith("result") and "\n" not in check.call
+        parts += [first] if first and is_shown else []
+        first = Code(compared, label or "Compared")
+    second = Code(expected, "Expected") if expected else None
+    if not first or not second:
+        return [*parts, *(one for one in (first, second) if one), *after]
+    return [*parts, _pair(first, second), *after]
+
+
+def _pair(got: Code, expected: Code) -> Pair:
+    """Mark the characters in which two strings differ, and in other values the words and numbers."""
+    is_text = got.text[:1] in ("'", '"')
+    marks = marked_apart(got.text, expected.text, words=not is_text)
+    return Pair(replace(got, marked=marks[0]), replace(expected, marked=marks[1]))
 
 
 def _fact(check: CheckResult) -> str:

@@ -32,9 +32,8 @@ def _without_details(check: CheckResult) -> CheckResult:
     if error is not None:
         error = ErrorInfo(error.type_name if error.type_name in known_exceptions() else "", "")
     message = check.message if check.verdict in _LIMITS else ""
-    return dataclasses.replace(
-        check, message=message, call="", got="", compared="", label="", expected="", trouble="", error=error
-    )
+    seen = dataclasses.replace(check, message=message, call="", got="", compared="", label="", expected="", error=error)
+    return dataclasses.replace(seen, difference="", extent="", trouble="")
 
 
 @functools.cache

@@ -6,24 +6,25 @@ import dataclasses
 import functools
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.literals import CUT, in_line, shortened, show
-from jaxguide.course.judging.values import ArrayData, Data, children_of
+from jaxguide.course.judging.values import ArrayData, Data, children_of, to_data
 from jaxguide.course.verdict import ErrorInfo
 
 _ARGUMENT_LIMIT = 240  # characters
 _KEPT = 64  # calls
 _KEPT_BYTES = 2**27  # of what they returned
 _SHOWN = 3  # calls
+_SHOWN_LENGTH = 200  # characters of several calls; the last is shown whatever its length
+_LEAVES = 64  # of values that are read as lists of numbers
 _NODES = 10_000  # parts of a value that are searched
 _SCALARS = (bool, int, float, complex, str)
 _NOT_GIVEN = object()
-_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,12 +97,14 @@ class MadeCall:
 class ValueOrigin(NamedTuple):
     """Where a compared value came from: the calls, and its path in what the call returned, None if it was derived.
 
-    `label` says what it is, if that is known.
+    `label` says what it is, if that is known. `is_whole` says that it was derived, but has the numbers of all that the
+    call returned.
     """
 
     calls: tuple[MadeCall, ...]
     path: str | None
     label: str = ""
+    is_whole: bool = False
 
 
 class Evidence(NamedTuple):
@@ -152,7 +155,9 @@ class CallLog:
             return ""
         count = len(self.request.calls)
         numbers = range(count) if self.raised is None else [self.raised]
-        return _in_rows(_last(write_call(self.name, self.request, one) for one in numbers), count)
+        found = list(dict.fromkeys(write_call(self.name, self.request, one) for one in numbers))
+        shown = _last(found)
+        return _in_rows(shown, len(shown) < len(found))
 
     def add(self, request: Request, number: int, reply: Any) -> None:
         """Record a call and what came back."""
@@ -170,14 +175,21 @@ class CallLog:
     def origin(self, value: Any) -> ValueOrigin:
         """Return where a value that an expectation got came from.
 
-        A value that no call returned was derived: from an array with the same memory, or else from the calls since the
-        expectation before.
+        A value that no call returned was derived: from an array with the same memory, from a value with the same
+        numbers, or else from the calls since the expectation before.
         """
-        for call in reversed(self.calls):
-            found = _origin_in(call, value)
-            if found is not None:
-                return found
+        for find in (_origin_in, _origin_of_same_numbers):
+            for call in reversed(self.calls):
+                found = find(call, value)
+                if found is not None:
+                    return found
         return ValueOrigin(self.unsettled(), None)
+
+    def calls_of(self, values: Sequence[Any]) -> tuple[MadeCall, ...]:
+        """Return the last calls, if these are the values that they returned, in this order."""
+        calls = tuple(self.calls[-len(values) :])
+        read = [_leaves(call.value) for call in calls]
+        return calls if None not in read and read == [_leaves(to_data(value)) for value in values] else ()
 
     def unsettled(self) -> tuple[MadeCall, ...]:
         """Return the calls since the last expectation that held; if there are none, those since the one before."""
@@ -186,14 +198,18 @@ class CallLog:
 
     def evidence(self, origin: ValueOrigin, text: str, label: str = "") -> Evidence:
         """Return what to show for a value from `origin` that is written as `text`."""
-        pairs = _last((one.written(self.name), one.returned()) for one in origin.calls)
-        call = _in_rows([call for call, _got in pairs], len(origin.calls))
+        found = list(dict.fromkeys((one.written(self.name), one.returned()) for one in origin.calls))
+        pairs = found[-len(_last([call for call, _got in found])) :]
+        is_cut = len(pairs) < len(found)
+        call = _in_rows([call for call, _got in pairs], is_cut)
         if origin.path == "":
             return Evidence(call, text)
         several = [" ".join(got.split()) for _call, got in pairs]
-        got = pairs[0][1] if len(pairs) == 1 else _in_rows(several if any(several) else [], len(origin.calls))
-        if text == got:
+        got = pairs[0][1] if len(pairs) == 1 else _in_rows(several if any(several) else [], is_cut)
+        if text == got or origin.is_whole:
             return Evidence(call, got)
+        if origin.label:  # what was printed is compared, whatever was returned
+            got = ""
         place = shortened(f"result{origin.path}") if origin.path else ""
         return Evidence(call, got, text, label or origin.label or place)
 
@@ -216,16 +232,19 @@ def current_log() -> CallLog | None:
     return _current.get()
 
 
-def _last(found: Iterable[_T]) -> list[_T]:
-    """Return the last few, and equal ones once."""
-    return list(dict.fromkeys(found))[-_SHOWN:]
+def _last(calls: list[str]) -> list[str]:
+    """Return the last few calls; fewer if they are so long that they would fill a card."""
+    last = calls[-_SHOWN:]
+    while len(last) > 1 and sum(map(len, last)) > _SHOWN_LENGTH:
+        del last[0]
+    return last
 
 
-def _in_rows(texts: list[str], count: int) -> str:
+def _in_rows(texts: list[str], is_cut: bool) -> str:
     """Put texts on lines of their own, after a mark if they are the last of more; equal ones are written once."""
     if len(set(texts)) <= 1:
         return texts[0] if texts else ""
-    return "\n".join([CUT, *texts] if count > _SHOWN else texts)
+    return "\n".join([CUT, *texts] if is_cut else texts)
 
 
 def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
@@ -235,7 +254,7 @@ def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
         if value is reply:
             return ValueOrigin((call,), "")
         for part, label in ((reply.lines, "Printed"), (reply.warnings, "Warnings")):
-            if value is part:
+            if value is part or any(value is line for line in part):
                 return ValueOrigin((call,), None, label)
     whole = call.value
     if whole is _NOT_GIVEN:
@@ -250,6 +269,38 @@ def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
     if isinstance(value, np.ndarray) and any(np.may_share_memory(value, part) for part in _arrays(whole)):
         return ValueOrigin((call,), None)
     return None
+
+
+def _origin_of_same_numbers(call: MadeCall, value: Any) -> ValueOrigin | None:
+    """Return the origin of a value that has the numbers of a call's result, or of one part of it, in other clothes."""
+    read, whole = _leaves(to_data(value)), _leaves(call.value)
+    # A single integer may be a count of something else.
+    if not read or not whole or (len(read) == 1 and (type(value) is int or isinstance(call.reply, Observation))):
+        return None
+    if read == whole:
+        return ValueOrigin((call,), None, is_whole=True)
+    same = [path for path, part in _parts(call.value) if _leaves(part) == read]
+    return ValueOrigin((call,), same[0]) if len(same) == 1 else None
+
+
+def _leaves(data: Any) -> list[Any] | None:
+    """Return the numbers and strings in data, in order, as Python has them; None if there are others, or too many."""
+    found: list[Any] = []
+    waiting = [data]
+    while waiting:
+        one = waiting.pop()
+        children = [child for _name, child in itertools.islice(children_of(one), _LEAVES + 1)]
+        if isinstance(one, ArrayData) and one.values.size <= _LEAVES and one.values.dtype.kind in "biuf":
+            found += one.values.ravel().tolist()
+        elif children:
+            waiting += children[::-1]
+        elif type(one) in _SCALARS:
+            found.append(one)
+        elif not isinstance(one, tuple | list | dict):
+            return None
+        if len(found) + len(waiting) > _LEAVES:
+            return None
+    return found
 
 
 def _path_to(whole: Data, part: Any) -> str | None:

@@ -18,11 +18,16 @@ _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "c
 
 
 class Mismatch(CheckFailed):
-    """Two values differ at `path`; for arrays of one shape, `index` is that of the first element that differs."""
+    """Two values differ at `path`; for arrays of one shape, `close` says of each element whether it is right."""
 
-    def __init__(self, message: str, path: str, got: Data, expected: Data, index: tuple[int, ...] | None):
+    def __init__(self, message: str, path: str, got: Data, expected: Data, close: np.ndarray | None = None):
         super().__init__(message)
-        self.path, self.part, self.expected_part, self.index = path, got, expected, index
+        self.path, self.part, self.expected_part, self.close = path, got, expected, close
+
+    @property
+    def index(self) -> tuple[int, ...] | None:
+        """The index of the first element that differs."""
+        return None if self.close is None else tuple(int(place) for place in np.argwhere(~self.close)[0])
 
 
 def reject_missing(got: Data, path: str = RESULT) -> None:
@@ -65,16 +70,21 @@ def compare(
         exact: whether values must be equal, not only close.
 
     Raises:
-        Mismatch: the values of two arrays, keys or scalars differ.
-        CheckFailed: the structure differs, or a value is missing.
+        Mismatch: two values, or their structures, differ.
+        CheckFailed: a value is missing.
     """
     if expected is not None:
         reject_missing(got, path)
     children = list(children_of(expected))
     if children or isinstance(expected, tuple | list | dict | NodeData):
-        _same_structure(got, expected, path)
-        for (name, left), (_name, right) in zip(children_of(got), children, strict=True):
-            compare(left, right, f"{path}{name}", message, rtol, atol, weak_type, exact)
+        try:
+            _same_structure(got, expected, path)
+            for (name, left), (_name, right) in zip(children_of(got), children, strict=True):
+                compare(left, right, f"{path}{name}", message, rtol, atol, weak_type, exact)
+        except Mismatch as failure:
+            if are_lines(got) and are_lines(expected):
+                raise Mismatch(failure.message, path, got, expected) from None
+            raise
         return
     try:
         if isinstance(expected, KeyData):
@@ -84,8 +94,13 @@ def compare(
         elif type(got) is not type(expected) or got != expected:
             raise CheckFailed(message or f"The value{_where(path)} is not the expected one.")
     except CheckFailed as failure:
-        index = _first_difference(got, expected, rtol, atol, exact)
-        raise Mismatch(failure.message, path, got, expected, index) from None
+        close = _which_are_close(got, expected, rtol, atol, exact)
+        raise Mismatch(failure.message, path, got, expected, close) from None
+
+
+def are_lines(data: Data) -> bool:
+    """Return whether data is a list or tuple of strings, such as printed lines."""
+    return isinstance(data, list | tuple) and all(isinstance(line, str) for line in data)
 
 
 def _is_number(data: Data) -> bool:
@@ -106,7 +121,7 @@ def _same_structure(got: Data, expected: Data, path: str) -> None:
         text = f"The structure{_where(path)} is {_describe_tree(got)}; expected {_describe_tree(expected)}."
         if isinstance(got, kinds) and isinstance(expected, kinds) and len(got) == len(expected):
             text += " " + "A list is not a tuple: JAX treats them as different pytrees."
-        raise CheckFailed(text)
+        raise Mismatch(text, path, got, expected)
 
 
 def _describe_tree(data: Data) -> str:
@@ -187,16 +202,16 @@ def _are_close(
     return close
 
 
-def _first_difference(
+def _which_are_close(
     got: Data, expected: Data, rtol: float | None, atol: float | None, exact: bool
-) -> tuple[int, ...] | None:
-    """Return the index of the first element that differs, or None if these are not arrays of one shape."""
+) -> np.ndarray | None:
+    """Return for each element whether it is close, or None if all are or these are not arrays of one shape."""
     if not isinstance(got, ArrayData) or not isinstance(expected, ArrayData) or got.shape != expected.shape:
         return None
     close = _are_close(got.values, expected.values, rtol, atol, exact)
     if isinstance(close, bool) or close.all():
         return None
-    return tuple(int(place) for place in np.argwhere(~close)[0])
+    return close
 
 
 def _largest(array: np.ndarray) -> float:

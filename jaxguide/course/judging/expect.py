@@ -17,8 +17,9 @@ from jaxguide.course.judging.compare import (
     shape_of,
     wrong_dtype,
 )
-from jaxguide.course.judging.literals import CUT, shortened, show
-from jaxguide.course.judging.values import ArrayData, Data, KeyData, describe_type, to_data
+from jaxguide.course.judging.difference import Difference, difference_of
+from jaxguide.course.judging.literals import shortened, show
+from jaxguide.course.judging.values import ArrayData, Data, KeyData, children_of, describe_type, to_data
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.keys import KeyUse
 
@@ -106,21 +107,44 @@ def _compare(
         path = _path(_origin(got))
         try:
             compare(seen, wanted, path, message, rtol, atol, weak_type, exact)
+        except Mismatch as failure:
+            raise _described(failure, got, seen, expected, wanted, remarks) from None
         except CheckFailed as failure:
-            raise _described(failure, got, seen, expected, wanted, path, remarks) from None
+            raise _failure(failure.message, got, show(seen), show(wanted), remarks, expected) from None
 
 
-def _described(
-    failure: CheckFailed, got: Any, seen: Data, expected: Any, wanted: Data, path: str, remarks: Remarks
-) -> CheckFailed:
-    """Add the values to a failure: whole if they are short, and otherwise the part that differs."""
-    if isinstance(failure, Mismatch):
-        texts = show(seen, at=failure.index), show(wanted, at=failure.index)
-        if failure.path != path and any(CUT in text or "..." in text for text in texts):
-            parts = show(failure.part, at=failure.index), show(failure.expected_part, at=failure.index)
-            return _failure(failure.message, got, texts[0], parts[1], remarks, expected, (failure.path, parts[0]))
-        return _failure(failure.message, got, texts[0], texts[1], remarks, expected)
-    return _failure(failure.message, got, show(seen), show(wanted), remarks, expected)
+def _described(failure: Mismatch, got: Any, seen: Data, expected: Any, wanted: Data, remarks: Remarks) -> CheckFailed:
+    """Add the values to a failure, and the call: of several whose results a check lists, the first that is wrong."""
+    found = _failure(failure.message, got, show(seen), "", remarks, expected)
+    one = _one_call(seen, wanted)
+    if one is None:
+        _add(found, difference_of(failure, seen, wanted))
+    else:
+        found.call, found.got, shown = one
+        found.compared = found.label = ""
+        _add(found, shown)
+    return found
+
+
+def _add(failure: CheckFailed, shown: Difference) -> None:
+    failure.expected, failure.difference, failure.extent = shown.expected, shown.lines, shown.extent
+    if shown.label:
+        failure.label, failure.compared = shortened(shown.label), shown.got
+
+
+def _one_call(seen: Data, wanted: Data) -> tuple[str, str, Difference] | None:
+    """Return the first call that returned what it should not, if a value lists what several calls returned."""
+    log = current_log()
+    parts, rights = list(children_of(seen)), list(children_of(wanted))
+    if log is None or len(parts) < 2 or [name for name, _part in parts] != [name for name, _right in rights]:
+        return None
+    calls = log.calls_of([part for _name, part in parts])
+    for call, (_name, part), (_same, right) in zip(calls, parts, rights, strict=False):
+        try:
+            compare(part, right, RESULT, "", None, None, weak_type=False, exact=False)
+        except Mismatch as failure:
+            return call.written(log.name), call.returned(), difference_of(failure, part, right)
+    return None
 
 
 def _origin(value: Any) -> ValueOrigin | None:
@@ -142,7 +166,6 @@ def _failure(
     expected: str,
     remarks: Remarks,
     other: Any = None,
-    part: tuple[str, str] | None = None,
 ) -> CheckFailed:
     """Return a failure with the call that gave a value, what it returned, and what the check compared.
 
@@ -153,7 +176,6 @@ def _failure(
         expected: what it should be, in text.
         remarks: see `Remarks`.
         other: what it was compared with, which may come from a call, too.
-        part: the label and the text of the part of `value` that differs, if it is too long as a whole.
     """
     failure = CheckFailed(message, text, expected, remarks.get("misconception", ""))
     failure.on = remarks.get("on", "")
@@ -162,8 +184,6 @@ def _failure(
         return failure
     evidence = log.evidence(origin, text, remarks.get("label", ""))
     failure.call, failure.got, failure.compared, failure.label = evidence
-    if part is not None:
-        failure.label, failure.compared = shortened(part[0]), part[1]
     against = () if other is None else log.origin(other).calls
     log.blamed = tuple(dict.fromkeys((*origin.calls, *against, *log.unsettled())))
     return failure
@@ -232,10 +252,28 @@ def _property(
 
 @_expectation
 def expect_that(condition: bool, message: str, got: Any = "", expected: Any = "", **remarks: Unpack[Remarks]) -> None:
-    """Expect a condition to hold; `message` is shown if it does not."""
-    if not condition:
-        seen, wanted = (value if isinstance(value, str) else show(to_data(value)) for value in (got, expected))
-        raise _failure(message, got, seen, wanted, remarks)
+    """Expect a condition to hold; `message` is shown if it does not. Strings are words, or what a call returned."""
+    if condition:
+        return
+    seen, wanted = to_data(got), to_data(expected)
+    if isinstance(seen, str) or isinstance(wanted, str):
+        raise _failure(message, got, *_as_words(got, seen, wanted), remarks)
+    try:
+        compare(seen, wanted, _path(_origin(got)), message, None, None, weak_type=False, exact=True)
+    except Mismatch as failure:
+        failure.message = message
+        raise _described(failure, got, seen, expected, wanted, remarks) from None
+    except CheckFailed:
+        pass
+    raise _failure(message, got, show(seen), show(wanted), remarks)
+
+
+def _as_words(got: Any, seen: Data, wanted: Data) -> tuple[str, str]:
+    """Return the texts of what a check got and expected: words as they are, values as Python writes them."""
+    origin = _origin(got)
+    is_value = isinstance(got, str) and origin is not None and (origin.path is not None or bool(origin.label))
+    is_word = isinstance(wanted, str) and not (is_value and " " not in wanted)
+    return str(seen) if isinstance(seen, str) and not is_value else show(seen), str(wanted) if is_word else show(wanted)
 
 
 @_expectation
@@ -330,14 +368,16 @@ def expect_documented(
     if _size(data) > _RECORD_LIMIT:
         raise _failure(message, got, show(data), shown, remarks)
     plain = _plain(data)
-    if record.compare == "text":
-        same = isinstance(plain, str) and " ".join(plain.split()) == " ".join(str(expected).split())
+    if record.compare == "text" and isinstance(plain, str):
+        plain, expected = " ".join(plain.split()), " ".join(str(expected).split())
+        same = plain == expected
     elif record.compare == "numeric":
         same = _numbers_close(plain, expected, record.rtol)
     else:
         same = _same_json(plain, expected)
     if not same:
-        raise _failure(message, got, show(data), shown, remarks)
+        failure = Mismatch(message, _path(_origin(got)), plain, to_data(expected))
+        raise _described(failure, got, plain, expected, to_data(expected), remarks)
 
 
 def _size(data: Data) -> int:

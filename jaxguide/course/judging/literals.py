@@ -5,7 +5,8 @@ The Python evaluates with `import jax`, `import jax.numpy as jnp` and `import nu
 
 import cmath
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ LIMIT = 400
 CUT = "…"
 """The character that stands for what was left out, which no complete literal of an array contains."""
 
-_WHOLE = 24  # elements of an array that is written as a list of numbers
+_SHORT = 4  # elements of an array that is always written as a list of numbers
+_WHOLE = 24  # elements of an array that is written as a list of numbers if it follows no rule
 _SEARCHED = 2**20  # elements of an array that is searched for a rule, such as all zeros
 _FORMATTED_LIMIT = 2_000  # elements
 _LONGEST_INT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
@@ -37,7 +39,7 @@ _PATH_LIMIT = 60
 _PRINTING: dict[str, Any] = {"formatter": None, "suppress": False, "sign": "-", "precision": 8, "legacy": False}
 
 
-def show(data: Data, limit: int = LIMIT, at: Sequence[int] | None = None) -> str:
+def show(data: Data, limit: int = LIMIT) -> str:
     """Write a value as Python that evaluates to it, in at most `limit` characters.
 
     An array that is too long is written as dtype, shape, and the elements at both ends.
@@ -45,17 +47,16 @@ def show(data: Data, limit: int = LIMIT, at: Sequence[int] | None = None) -> str
     Args:
         data: the value.
         limit: the number of characters.
-        at: the index of an element that is added to an array that is too long, such as the first one that differs.
 
     >>> show((1, ArrayData(np.float32([0.5, 2]))))
-    '(1, jnp.array([0.5, 2. ], dtype=jnp.float32))'
+    '(1, jnp.array([0.5, 2.], dtype=jnp.float32))'
     >>> show(ArrayData(np.float32(0.5))), show(ArrayData(np.float32(0.5), origin="numpy")), show(0.5)
     ('jnp.float32(0.5)', 'np.float32(0.5)', '0.5')
-    >>> show(ArrayData(np.arange(100) % 7), at=[57])
-    'int64[100] [0, 1, 2, ..., 6, 0, 1], at [57]: 1'
+    >>> show(ArrayData(np.arange(100) % 7))
+    'int64[100] [0, 1, 2, ..., 6, 0, 1]'
     """
     if isinstance(data, ArrayData):
-        text = _array(data, limit, at)
+        text = _array(data, limit)
     elif isinstance(data, KeyData):
         text = _key(data, limit)
     elif isinstance(data, tuple):
@@ -91,7 +92,17 @@ def shortened(path: str) -> str:
 def in_line(data: Data, limit: int = LIMIT) -> str:
     """Write a value on one line; the rows of an array would not line up in a call or a container."""
     text = show(data, limit)
-    return " ".join(text.split()) if isinstance(data, ArrayData | KeyData) else text
+    return _tidy(text) if isinstance(data, ArrayData | KeyData) else text
+
+
+def element(data: ArrayData, index: tuple[int, ...]) -> str:
+    """Write one element of an array."""
+    return _element(data.values[index], "np" if data.origin == "numpy" else "jnp")
+
+
+def _tidy(text: str) -> str:
+    """Write an array on one line, without the spaces that line up its columns."""
+    return re.sub(r"(?<=\[) | (?=[,\]])", "", " ".join(text.split()))
 
 
 def _number(value: Any, library: str = "") -> str:
@@ -107,28 +118,24 @@ def _number(value: Any, library: str = "") -> str:
     return repr(value)
 
 
-def _array(data: ArrayData, limit: int, at: Sequence[int] | None) -> str:
+def _array(data: ArrayData, limit: int) -> str:
     values, library = data.values, "np" if data.origin == "numpy" else "jnp"
     if not values.shape:
         return _scalar(values, library, data.weak_type)
     if not _is_of_numbers(values.dtype) and values.dtype.kind not in "SU":
         text = ""
-    elif values.size and values.size <= _WHOLE:
-        text = _literal(values, library)
     else:
-        text = _rule(values, library)
+        text = _rule(values, library) if values.size > _SHORT or not values.size else ""
+        if not text and values.size <= _WHOLE:
+            text = _literal(values, library)
     if text and len(text) <= limit:
         return text
-    text = f"{describe_type(data)} {_ends(values)}"
-    if at is not None:
-        index = ", ".join(map(str, at))
-        text += f", at [{index}]: {_element(values[tuple(at)], library)}"
-    return text
+    return f"{describe_type(data)} {_ends(values)}"
 
 
 def _scalar(values: np.ndarray, library: str, weak_type: bool) -> str:
     if weak_type:  # a strong type would be another value to JAX
-        return f"jnp.asarray({_number(values.item(), 'jnp')})"
+        return f"jnp.asarray({_element(values, 'jnp')})"
     if values.dtype.kind == "U":
         return f"np.str_({values.item()!r})"
     if not _is_of_numbers(values.dtype):
@@ -182,7 +189,7 @@ def _elements(values: np.ndarray, library: str, opening: str) -> str:
         rows = [_elements(row, library, opening) if row.shape else _element(row, library) for row in values]
         return f"[{', '.join(rows)}]"
     with np.printoptions(**_PRINTING, nanstr=f"{library}.nan", infstr=f"{library}.inf"):
-        return np.array2string(
+        text = np.array2string(
             values,
             separator=", ",
             floatmode="unique",
@@ -190,6 +197,7 @@ def _elements(values: np.ndarray, library: str, opening: str) -> str:
             max_line_width=_LINE,
             prefix=opening,
         )
+    return _tidy(text) if values.ndim == 1 and _is_of_numbers(values.dtype) else text
 
 
 def _rule(values: np.ndarray, library: str) -> str:
@@ -206,17 +214,18 @@ def _rule(values: np.ndarray, library: str) -> str:
         if name is not None:
             return f"{library}.{name}({shape}, {dtype})"
         return f"{library}.full({shape}, {_element(first, library)}, {dtype})"
-    if usual.ndim == 1 and usual.dtype.kind in "iu" and np.array_equal(usual, np.arange(usual.size)):
-        return f"{library}.arange({usual.size}, {dtype})"
+    if usual.dtype.kind in "iuf" and not np.signbit(first) and np.array_equal(usual.ravel(), np.arange(usual.size)):
+        return f"{library}.arange({usual.size}, {dtype})" + (f".reshape{shape}" if usual.ndim > 1 else "")
     return ""
 
 
 def _ends(values: np.ndarray) -> str:
-    """Write the elements at both ends of each axis."""
+    """Write the elements at both ends of each axis, on one line."""
     if math.prod(min(axis, 7) for axis in values.shape) > _FORMATTED_LIMIT:
         values = values.reshape(-1)  # short axes are never shortened, and there may be dozens of them
     with np.printoptions(**_PRINTING):
-        return np.array2string(values, separator=", ", threshold=12, edgeitems=3, max_line_width=_LINE)
+        edge = 3 if values.ndim == 1 else 1
+        return _tidy(np.array2string(values, separator=", ", threshold=2 * edge, edgeitems=edge))
 
 
 def _key(data: KeyData, limit: int) -> str:

@@ -39,7 +39,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         if not failure.call and log.calls:  # raised by the check itself
             failure.call = log.evidence(ValueOrigin(log.unsettled(), None), "").call
             log.blamed = log.unsettled()
-        for name in ("message", "call", "got", "compared", "label", "expected"):
+        for name in ("message", "call", "got", "compared", "label", "expected", "difference", "extent"):
             setattr(result, name, getattr(failure, name))
         if failure.on and failure.on in _constants(check.function):
             result.on = failure.on

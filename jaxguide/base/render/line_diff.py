@@ -1,0 +1,143 @@
+"""Write how lines differ as text, much as `difflib.ndiff` does, and read it again to lay it out.
+
+A line begins with `- ` if only the first text has it, with `+ ` if only the second has it, and else with two spaces. A
+line that begins with `? ` has a `^` below each character to mark in the line above.
+"""
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+_ROWS = 7  # that are shown
+_COMPARED = 100  # lines of each text, from the first that differs
+_LENGTH = 160  # characters of a line
+_BEFORE = 40  # characters of a longer line before the first that differs
+_ALIKE = 0.5  # lines that have less in common are marked nowhere: no single character is the mistake
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """A line of a diff: '-', '+' or ' ' in the margin, and the ranges of its characters to mark."""
+
+    margin: str
+    text: str
+    marked: tuple[tuple[int, int], ...] = ()
+
+
+def line_diff(first: Sequence[str], second: Sequence[str]) -> str:
+    r"""Return how two lists of lines differ, as far as a card has room; lines that are equal in both are few.
+
+    >>> print(line_diff(["a", "b = f x", "c"], ["a", "b = f(x)", "c"]))
+      a
+    - b = f x
+    ?      ^
+    + b = f(x)
+    ?      ^ ^
+      c
+    """
+    ours, theirs = [_printable(line) for line in first], [_printable(line) for line in second]
+    before = _common(ours, theirs)
+    after = _common(ours[before:][::-1], theirs[before:][::-1])
+    changed = ours[before : len(ours) - after], theirs[before : len(theirs) - after]
+    rows = [DiffRow(" ", line) for line in ours[:before]]
+    rows += _changed(*(lines[:_COMPARED] for lines in changed))
+    is_cut = max(map(len, changed)) > _COMPARED
+    rows += [DiffRow(" ", line) for line in (["…"] if is_cut else ours[len(ours) - after :])]
+    shown = list(_without_far_lines(rows))
+    if len(shown) > _ROWS:
+        shown = [*shown[: _ROWS - 1], DiffRow(" ", f"… {len(shown) - _ROWS + 1} more lines")]
+    return "\n".join(line for row in shown for line in _written(row))
+
+
+def marked_apart(first: str, second: str, words: bool = False) -> list[tuple[tuple[int, int], ...]]:
+    """Return the ranges of characters in each text that the other has not, none if they have little in common.
+
+    >>> marked_apart("f(x)", "f(y)")
+    [((2, 3),), ((2, 3),)]
+    """
+    parts = [re.findall(r"[\w.+-]+|.", text, re.DOTALL) if words else list(text) for text in (first, second)]
+    matcher = difflib.SequenceMatcher(None, parts[0], parts[1], autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return [(), ()]
+    found: list[list[tuple[int, int]]] = [[], []]
+    for tag, *ends in matcher.get_opcodes():
+        for side, (start, end) in enumerate((ends[:2], ends[2:])):
+            if tag != "equal" and start < end:
+                at = len("".join(parts[side][:start]))
+                found[side].append((at, at + len("".join(parts[side][start:end]))))
+    return [tuple(ranges) for ranges in found]
+
+
+def diff_rows(text: str) -> list[DiffRow]:
+    """Return the lines of a diff that `line_diff` wrote.
+
+    >>> diff_rows("- ab\\n?  ^\\n+ ac")
+    [DiffRow(margin='-', text='ab', marked=((1, 2),)), DiffRow(margin='+', text='ac', marked=())]
+    """
+    rows: list[DiffRow] = []
+    for line in text.split("\n"):
+        if line.startswith("? ") and rows:
+            rows[-1] = replace(rows[-1], marked=tuple(found.span() for found in re.finditer(r"\^+", line[2:])))
+        else:
+            rows.append(DiffRow(line[:1] or " ", line[2:]))
+    return rows
+
+
+def _printable(line: str) -> str:
+    """Return a line with escapes for what nobody can see, such as a tab or a colour."""
+    return line if line.isprintable() else repr(line)[1:-1]
+
+
+def _common(ours: list[str], theirs: list[str]) -> int:
+    """Return how many lines are equal from the first on."""
+    return sum(1 for _equal in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
+
+
+def _changed(ours: list[str], theirs: list[str]) -> Iterator[DiffRow]:
+    matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from (DiffRow(" ", line) for line in ours[start:end])
+            continue
+        mine, others = ours[start:end], theirs[other_start:other_end]
+        pairs = min(len(mine), len(others))
+        for one, other in zip(mine, others, strict=False):
+            yield from _pair(one, other)
+        yield from (DiffRow("-", line) for line in mine[pairs:])
+        yield from (DiffRow("+", line) for line in others[pairs:])
+
+
+def _pair(one: str, other: str) -> Iterator[DiffRow]:
+    """Yield two lines that differ; of long ones, the part where they begin to differ."""
+    start = 0
+    if max(len(one), len(other)) > _LENGTH:
+        start = max(0, _common(list(one), list(other)) - _BEFORE)
+    texts = [("…" if start else "") + text[start : start + _LENGTH] for text in (one, other)]
+    for margin, text, marked in zip("-+", texts, marked_apart(texts[0], texts[1]), strict=True):
+        yield DiffRow(margin, text, marked)
+
+
+def _without_far_lines(rows: list[DiffRow]) -> Iterator[DiffRow]:
+    """Leave out equal lines unless they are next to a difference, or alone."""
+    near = [any(other.margin != " " for other in rows[max(0, at - 1) : at + 2]) for at in range(len(rows))]
+    left_out = 0
+    for at, row in enumerate(rows):
+        if not near[at]:
+            left_out += 1
+        if left_out and (at + 1 == len(rows) or near[at + 1]):
+            yield row if left_out == 1 else DiffRow(" ", f"… {left_out} equal lines")
+            left_out = 0
+        elif near[at]:
+            yield row
+
+
+def _written(row: DiffRow) -> Iterator[str]:
+    text = row.text if len(row.text) <= _LENGTH + 1 else row.text[:_LENGTH] + "…"
+    yield f"{row.margin} {text}"
+    if row.marked:
+        below = [" "] * row.marked[-1][1]
+        for start, end in row.marked:
+            below[start:end] = "^" * (end - start)
+        yield "? " + "".join(below)

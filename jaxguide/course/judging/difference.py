@@ -1,0 +1,93 @@
+"""Write where two values differ, short enough for a card."""
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxguide.base.render.line_diff import line_diff
+from jaxguide.base.text import plural
+from jaxguide.course.judging.compare import Mismatch, are_lines
+from jaxguide.course.judging.literals import element, show
+from jaxguide.course.judging.values import ArrayData, Data
+
+_LINE = 66  # characters on a line of a card at 80 columns
+
+
+class Difference(NamedTuple):
+    """Two values as texts, whole or the part that differs.
+
+    Args:
+        label: the path of the part, such as `result[0][2, 1]`; '' if these are the whole values.
+        got, expected: the texts.
+        lines: how lines of text differ, as `line_diff` writes it.
+        extent: how many elements of an array differ.
+    """
+
+    label: str
+    got: str
+    expected: str
+    lines: str = ""
+    extent: str = ""
+
+
+def difference_of(failure: Mismatch, got: Data, expected: Data) -> Difference:
+    """Return how two values differ that `compare` told apart: whole if each fits on a line, and otherwise where."""
+    counts = "" if failure.close is None else _extent(failure)
+    whole = show(got), show(_as_in(got, expected))
+    if _fits(whole):
+        return Difference("", *whole, extent=counts)
+    part, wanted = failure.part, _as_in(failure.part, failure.expected_part)
+    label = failure.path if part is not got else ""
+    texts = show(part), show(wanted)
+    if not _fits(texts) and isinstance(part, ArrayData) and isinstance(wanted, ArrayData) and failure.index is not None:
+        index = ", ".join(map(str, failure.index))
+        return Difference(
+            f"{failure.path}[{index}]", element(part, failure.index), element(wanted, failure.index), extent=counts
+        )
+    lines = "" if _fits(texts) else _lines(part, wanted)
+    return Difference(label, *texts, lines, counts)
+
+
+def _as_in(got: Data, expected: Data) -> Data:
+    """Return an expected array as one of the library of another, since any library is right."""
+    if isinstance(got, ArrayData) and isinstance(expected, ArrayData):
+        return dataclasses.replace(expected, origin=got.origin)
+    return expected
+
+
+def _fits(texts: tuple[str, str]) -> bool:
+    return all(len(text) <= _LINE and "\n" not in text for text in texts)
+
+
+def _lines(got: Data, expected: Data) -> str:
+    if isinstance(got, str) and isinstance(expected, str):
+        if "\n" in got + expected:
+            return line_diff(got.split("\n"), expected.split("\n"))
+        return line_diff([repr(got)], [repr(expected)])
+    if are_lines(got) and are_lines(expected):
+        return line_diff(got, expected)
+    return ""
+
+
+def _extent(failure: Mismatch) -> str:
+    """Return a sentence that says how many elements of an array differ, and by how much at most."""
+    left, right, close = np.asarray(failure.part), np.asarray(failure.expected_part), failure.close
+    if close is None or close.size < 2:
+        return ""
+    differ = ~close
+    left, right, count = left[differ], right[differ], int(differ.sum())
+    words = plural("{count} of {size} elements differs", "{count} of {size} elements differ", count, size=close.size)
+    if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
+        return f"{words}."
+    wide = np.complex128 if "c" in (left.dtype.kind, right.dtype.kind) else np.float64
+    with np.errstate(all="ignore"):  # infinity minus infinity
+        by = np.abs(left.astype(wide) - right.astype(wide))
+    missing = int(np.isnan(left.astype(wide)).sum())
+    if missing:
+        words += f", {missing} of them NaN" if missing < count else ": NaN"
+    if count == 1 or not np.isfinite(by).any():
+        return f"{words}."
+    largest = int(np.argmax(np.where(np.isfinite(by), by, -1.0)))
+    at = ", ".join(str(int(place)) for place in np.argwhere(differ)[largest])
+    return f"{words}. The largest difference is {by[largest]:.3g}, at [{at}]."
