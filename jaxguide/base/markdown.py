@@ -4,10 +4,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-_FENCE = re.compile(r"\s*(```|~~~)")
-# Headings, tables, quotes, HTML, link targets, rules and indented code.
-_KEPT = re.compile(r"#+ |\s*[|><]|\[[^\]]+\]: |(?:[-=*_] ?){3,}$|    |\t")
 _INDENT = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?")
+_FENCE = re.compile(_INDENT.pattern + "(```|~~~)")
+# Headings and what underlines them, tables, quotes, HTML, link targets, rules and indented code.
+_KEPT = re.compile(r"#+ |[-=]+\s*$|\s*[|><]|\[[^\]]+\]: |(?:[-*_] ?){3,}$|    |\t")
+_TABLE = re.compile(r":?-+:?\s*\|")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # At the start of a line, the next word would begin a list, a heading or a quote, or make a heading of the line above.
 _NOT_FIRST = re.compile(r" (?=(?:[-*+=]+|\d+[.)]|#+)(?: |$)|>)")
@@ -29,7 +30,7 @@ def wrapped(markdown: str, width: int) -> str:
     return "\n".join(
         line
         for is_text, lines in _blocks(markdown)
-        for line in (_filled(lines, width) if is_text and max(map(len, lines)) > width else lines)
+        for line in (_filled(lines, width) if is_text and _is_too_long(lines, width) else lines)
     )
 
 
@@ -55,6 +56,10 @@ def _blocks(markdown: str) -> Iterator[tuple[bool, list[str]]]:
             block = []
     if block:
         yield True, block
+
+
+def _is_too_long(lines: list[str], width: int) -> bool:
+    return max(map(len, lines)) > width and not any(_TABLE.match(line) for line in lines)
 
 
 def _filled(lines: list[str], width: int) -> list[str]:

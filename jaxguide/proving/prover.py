@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.code.sameness import is_starter
-from jaxguide.code.slices import global_names, returns_value
+from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.library import Course
@@ -26,7 +27,7 @@ from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
 from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
-from jaxguide.proving.example_calls import failing_examples
+from jaxguide.proving.example_calls import failing
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
 from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts
@@ -373,27 +374,22 @@ class _Prover:
         return failure, any(tape.differs for tape in tapes)
 
     def _prove_examples(self) -> None:
-        """Prove that the examples in the docstring give what they show, with the key's answer."""
+        """Prove that the examples in the docstring come out with the key's answer."""
         exercise, source = self.exercise, self.key.answer.source
         self.at = self.key.answer
         try:
             shown = examples(exercise)
-            names = frozenset[str]().union(*(global_names(one.source) for one in shown))
             self.watch.begin()
-            found = self.watch.call(
-                lambda: failing_examples(shown, run_answer(self.book, source, also=names)) if shown else []
-            )
-        except (AnswerGone, SyntaxError, ValueError) as error:
+            found = self.watch.call(lambda: failing(shown, lambda names: run_answer(self.book, source, also=names)))
+        except (AnswerGone, ValueError) as error:
             why = error.note if isinstance(error, AnswerGone) else str(error)
             self._problem(f"the examples of `{exercise.name}` cannot be run: {why}")
             return
         for example, got in found:
-            line = exercise.contract_line + example.lineno
-            message = "the example `{call}` gives {got} with the key's answer, not {want}"
-            words = message.format(
-                call=example.source.strip(), got=got or "nothing", want=example.want.strip() or "nothing"
-            )
-            self.proof.problems.append(Problem(exercise.path, line, words))
+            message = "the example `{call}` shows {want}, but the key's answer gives {got}"
+            said = (" ".join(clean(text, 300).split()) or "nothing" for text in (example.source, example.want, got))
+            words = message.format(**dict(zip(("call", "want", "got"), said, strict=True)))
+            self.proof.problems.append(Problem(exercise.path, exercise.contract_line + example.lineno, words))
 
     # Starters and wrong answers
 

@@ -19,7 +19,7 @@ _STARTS = re.compile(r"[-*|#] |\d+\. ")
 _COLONS = (":", "：")  # the second is for Chinese and Japanese
 _NAMES = re.compile(r"(`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*)(?: \([^)]*\))?(?::\s|：)")
 _SECTION = re.compile(r"\w+(?: \w+)?[:：]$")
-_SENTENCE = re.compile(r"(?:`[^`]*`|[^`])+?(?:[.?!](?=\s+[^a-z]|$)|[\u3002\uff01\uff1f])")
+_SENTENCE = re.compile(r"(?:`[^`]*`|[^`])+?(?:(?<!e\.g)(?<!i\.e)[.?!](?=\s+[^a-z]|$)|[\u3002\uff01\uff1f])")
 # What Markdown takes for HTML or emphasis: `key<fry>[]`, `2**31`, `__name__`, `*args`.
 _MARKUP = re.compile(r"<[A-Za-z/!]|\w\*+\w|^__\w+__|^\*{1,2}\w+$")
 
