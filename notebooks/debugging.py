@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Debugging: look into a JAX program
 #
-# A JAX program does not run line by line where you can watch. So `print` shows strange things, `assert` fails for no
-# reason, and a NaN comes out of nowhere. This lesson gives you tools that work inside `jit`, `vmap` and `grad`.
+# A JAX program does not run line by line where you can watch. So `print` shows strange
+# things, `assert` fails for no reason, and a NaN comes out of nowhere. This lesson
+# gives you tools that work inside `jit`, `vmap` and `grad`.
 #
 # After this lesson you can
 #
@@ -11,7 +12,8 @@
 # - stop a compiled program in a debugger, and find out where a NaN came from,
 # - log, collect and check values at run time, and leave no trace of it when it is off.
 #
-# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about two hours. It has four parts.
+# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about
+# two hours. It has four parts.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -20,7 +22,9 @@ import subprocess
 import sys
 
 if importlib.util.find_spec("jaxguide") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
+    )
     importlib.invalidate_caches()
 
 # %%
@@ -29,8 +33,9 @@ from jaxguide.lesson import check, hint, progress, solution, start
 start("debugging")
 
 # %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little,
-# and a second time a little more. In a **prediction** you guess first; then the real answer is computed.
+# Run the cells from top to bottom. `check(...)` tells you what is right.
+# `hint(name_of_the_function)` helps a little, and a second time a little more. In a
+# **prediction** you guess first; then the real answer is computed.
 
 # %%
 import logging
@@ -43,9 +48,9 @@ from jax.experimental import checkify
 # %% [markdown]
 # ## Part 1. Print
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**. A tracer has a shape and a
-# dtype, but no value yet. Python's steps are written down as a program. Then the program runs, and later calls run it
-# again without Python.
+# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**.
+# A tracer has a shape and a dtype, but no value yet. Python's steps are written down as
+# a program. Then the program runs, and later calls run it again without Python.
 
 # %%
 @jax.jit
@@ -59,7 +64,8 @@ half(8.0)
 _ = half(6.0)  # prints nothing: Python does not run again
 
 # %% [markdown]
-# `jax.debug.print` does not print now. It writes a print *into the program*, which shows the value at every run.
+# `jax.debug.print` does not print now. It writes a print *into the program*, which
+# shows the value at every run.
 
 # %%
 @jax.jit
@@ -73,8 +79,8 @@ third(9.0)
 _ = third(6.0)
 
 # %% [markdown]
-# What is known while tracing is called **static**: shapes, dtypes, Python numbers. What is known only at run time is
-# **traced**. `show_lines` marks the two, line by line.
+# What is known while tracing is called **static**: shapes, dtypes, Python numbers. What
+# is known only at run time is **traced**. `show_lines` marks the two, line by line.
 
 # %%
 from jaxguide.tracing import show_lines
@@ -90,20 +96,27 @@ def centred(x):
 show_lines(centred, jnp.arange(3.0))
 
 # %% [markdown]
-# The rule of thumb: Python's `print` for static facts, `jax.debug.print` for traced values.
+# The rule of thumb: Python's `print` for static facts, `jax.debug.print` for traced
+# values.
+
+# %% [markdown]
+# ### Exercise: Shape and value (2 points)
+#
+# Print a line about the shape and dtype of x when it is traced, and one about its value
+# at each run. Return x.
+#
+# For `jnp.arange(3.0)` the lines are `shape (3,) dtype float32` and `value [0. 1. 2.]`.
+#
+# **Args:**
+#
+# - `x`: an array, traced under `jax.jit`.
+#
+# **Returns:** x.
 
 # %%
-# Exercise: Shape and value (2 points)
 def shape_and_value(x):
-    """Print a line about the shape and dtype of x when it is traced, and one about its value at each run. Return x.
-
-    For `jnp.arange(3.0)` the lines are `shape (3,) dtype float32` and `value [0. 1. 2.]`.
-
-    Args:
-        x: an array, traced under `jax.jit`.
-
-    Returns:
-        x.
+    """Print a line about the shape and dtype of x when it is traced, and one about its
+    value at each run.
     """
     ...
 
@@ -111,24 +124,39 @@ def shape_and_value(x):
 check(shape_and_value)
 
 # %%
-# How often does Python print? (1 point)
+# Stuck? Uncomment a line and run the cell.
+# hint(shape_and_value)
+# solution(shape_and_value)
+
+# %% [markdown]
+# ### Prediction: How often does Python print? (1 point)
+#
+# `half` is jitted and prints with Python's `print`. How many lines do these calls print
+# in all?
+#
+# A fresh `half` gets 2.0, then 3.0, `jnp.arange(2.0)`, `jnp.arange(2.0) * 5`, and
+# `jnp.arange(3.0)`.
+#
+# **Returns:** An int.
+
+# %%
 def predict_lines_of_half():
-    """`half` is jitted and prints with Python's `print`. How many lines do these calls print in all?
-
-    A fresh `half` gets 2.0, then 3.0, `jnp.arange(2.0)`, `jnp.arange(2.0) * 5`, and `jnp.arange(3.0)`.
-
-    Returns:
-        An int.
-    """
+    """`half` is jitted and prints with Python's `print`."""
     ...
 
 
 check(predict_lines_of_half)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(predict_lines_of_half)
+# solution(predict_lines_of_half)
+
 # %% [markdown]
 # ### The trap: f-strings
 #
-# An f-string is made by Python, while tracing. There is no value yet, so the tracer's text goes into the string.
+# An f-string is made by Python, while tracing. There is no value yet, so the tracer's
+# text goes into the string.
 
 # %%
 @jax.jit
@@ -142,19 +170,24 @@ def fifth(x):
 _ = fifth(10.0)
 
 # %% [markdown]
-# Give `jax.debug.print` a text with `{}` and the values apart from it. Names work too: `"{y}", y=y`.
+# Give `jax.debug.print` a text with `{}` and the values apart from it. Names work too:
+# `"{y}", y=y`.
+
+# %% [markdown]
+# ### Exercise: See the sine (2 points)
+#
+# Repair this: `jax.debug.print` should show the numbers x and y. Leave Python's prints
+# as they are.
+#
+# **Args:**
+#
+# - `x`: float32 array, traced under jit or vmap.
+#
+# **Returns:** The sine of x.
 
 # %%
-# Exercise: See the sine (2 points)
 def see_sine(x):
-    """Repair this: `jax.debug.print` should show the numbers x and y. Leave Python's prints as they are.
-
-    Args:
-        x: float32 array, traced under jit or vmap.
-
-    Returns:
-        The sine of x.
-    """
+    """Repair this: `jax.debug.print` should show the numbers x and y."""
     print("print(x) ->", x)
     jax.debug.print(f"jax.debug.print(x) -> {x}")
     y = jnp.sin(x)
@@ -165,15 +198,21 @@ def see_sine(x):
 
 check(see_sine)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(see_sine)
+# solution(see_sine)
+
 # %% [markdown]
 # The text of a tracer is no promise. In 2024 it was
-# `Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>`; since JAX 0.8.2 it is
-# `JitTracer(~float32[])`. The facts in it are the same.
+# `Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>`;
+# since JAX 0.8.2 it is `JitTracer(~float32[])`. The facts in it are the same.
 
 # %% [markdown]
 # ### In which order?
 #
-# `jax.vmap` works on all examples at once: first all x, then all y. `jax.lax.map` takes one example after the other.
+# `jax.vmap` works on all examples at once: first all x, then all y. `jax.lax.map` takes
+# one example after the other.
 
 # %%
 def watched_sine(x):
@@ -190,45 +229,67 @@ _ = jax.vmap(watched_sine)(jnp.arange(3.0))
 _ = jax.lax.map(watched_sine, jnp.arange(3.0))
 
 # %% [markdown]
-# Look closely at the second output. In each step y may come **before** x, though x is computed first! The two prints
-# do not need each other, so the compiler may choose their order. On CPU it does so since JAX 0.5.3; the guide, written
-# before, shows x first.
+# Look closely at the second output. In each step y may come **before** x, though x is
+# computed first! The two prints do not need each other, so the compiler may choose
+# their order. On CPU it does so since JAX 0.5.3; the guide, written before, shows x
+# first.
 #
-# `jax.debug.print(..., ordered=True)` keeps the order in which the prints stand in the program.
+# `jax.debug.print(..., ordered=True)` keeps the order in which the prints stand in the
+# program.
+
+# %% [markdown]
+# ### Exercise: At once, and one by one (3 points)
+#
+# Compute the sine of each number, and print x and y for each, by one `jax.debug.print`
+# for x and one for y.
+#
+# The lines are `jax.debug.print(x) -> ` and x, then `jax.debug.print(y) -> ` and y, the
+# sine.
+#
+# **Args:**
+#
+# - `how`: "vmap" for all numbers at once, by `jax.vmap`; "map" for one after the other,
+#   by `jax.lax.map`.
+# - `xs`: float32[n].
+# - `ordered`: bool, whether the order of the prints must be kept.
+#
+# **Returns:** float32[n], the sines.
 
 # %%
-# Exercise: At once, and one by one (3 points)
 def printed_sines(how, xs, ordered):
-    """Compute the sine of each number, and print x and y for each, by one `jax.debug.print` for x and one for y.
-
-    The lines are `jax.debug.print(x) -> ` and x, then `jax.debug.print(y) -> ` and y, the sine.
-
-    Args:
-        how: "vmap" for all numbers at once, by `jax.vmap`; "map" for one after the other, by `jax.lax.map`.
-        xs: float32[n].
-        ordered: bool, whether the order of the prints must be kept.
-
-    Returns:
-        float32[n], the sines.
+    """Compute the sine of each number, and print x and y for each, by one
+    `jax.debug.print` for x and one for y.
     """
     ...
 
 
 check(printed_sines)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(printed_sines)
+# solution(printed_sines)
+
 # %% [markdown]
-# One more way out: put both values into **one** print. One print cannot be reordered with itself.
+# One more way out: put both values into **one** print. One print cannot be reordered
+# with itself.
+
+# %% [markdown]
+# ### Exercise: Add in order (2 points)
+#
+# Repair this: for each pair it should print x first and then y, and then go on to the
+# next pair.
+#
+# **Args:**
+#
+# - `xs`, `ys`: int32[n] or float32[n].
+#
+# **Returns:** The sums, of the same shape and dtype.
 
 # %%
-# Exercise: Add in order (2 points)
 def add_in_order(xs, ys):
-    """Repair this: for each pair it should print x first and then y, and then go on to the next pair.
-
-    Args:
-        xs, ys: int32[n] or float32[n].
-
-    Returns:
-        The sums, of the same shape and dtype.
+    """Repair this: for each pair it should print x first and then y, and then go on to
+    the next pair.
     """
 
     def add(x, y):
@@ -241,36 +302,53 @@ def add_in_order(xs, ys):
 
 check(add_in_order)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(add_in_order)
+# solution(add_in_order)
+
 # %% [markdown]
 # ## Part 2. Under `grad`, and when it is off
 #
-# `jax.grad` runs your function forward, then goes back to collect slopes. A `jax.debug.print` of x prints on the way
-# forward, once.
+# `jax.grad` runs your function forward, then goes back to collect slopes. A
+# `jax.debug.print` of x prints on the way forward, once.
+
+# %% [markdown]
+# ### Exercise: Print under grad (2 points)
+#
+# Print x in two ways, first `print(x) -> ` by Python's print, then
+# `jax.debug.print(x) -> `; return x squared.
+#
+# Do not use `jax.jit` here: the checks put jit and grad around it, in all orders.
+#
+# **Args:**
+#
+# - `x`: float, or float32[].
+#
+# **Returns:** float32[].
 
 # %%
-# Exercise: Print under grad (2 points)
 def watched_square(x):
-    """Print x in two ways, first `print(x) -> ` by Python's print, then `jax.debug.print(x) -> `; return x squared.
-
-    Do not use `jax.jit` here: the checks put jit and grad around it, in all orders.
-
-    Args:
-        x: float, or float32[].
-
-    Returns:
-        float32[].
+    """Print x in two ways, first `print(x) -> ` by Python's print, then
+    `jax.debug.print(x) -> `; return x squared.
     """
     ...
 
 
 check(watched_square)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(watched_square)
+# solution(watched_square)
+
 # %% [markdown]
 # ### The way back
 #
-# What flows back through a value y is its **cotangent**: the slope of the result with respect to y.
-# `record_gradient(name, y)` returns y as it is, and records that slope. Here it shows why deep chains of `tanh` learn
-# slowly: for large w, little of the slope arrives at the first layers.
+# What flows back through a value y is its **cotangent**: the slope of the result with
+# respect to y. `record_gradient(name, y)` returns y as it is, and records that slope.
+# Here it shows why deep chains of `tanh` learn slowly: for large w, little of the slope
+# arrives at the first layers.
 
 # %%
 import matplotlib.pyplot as plt
@@ -294,8 +372,9 @@ axes.set_ylabel("slope that arrives")
 _ = axes.legend()
 
 # %% [markdown]
-# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself. `forward` returns the value and
-# what to keep. `backward` gets that, and the cotangent of the result; it returns one cotangent for each argument.
+# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself.
+# `forward` returns the value and what to keep. `backward` gets that, and the cotangent
+# of the result; it returns one cotangent for each argument.
 
 # %%
 @jax.custom_vjp
@@ -315,28 +394,38 @@ def backward(kept, cotangent):
 turn_around.defvjp(forward, backward)
 print(jax.grad(lambda x: 3 * turn_around(x))(1.0))
 
+# %% [markdown]
+# ### Exercise: Print the cotangent (3 points)
+#
+# Compute y = sin(x) and return y cubed. On the way back, print `cotangent of y: ` and
+# the cotangent of y.
+#
+# The forward pass alone prints nothing, and the gradient stays as it is.
+#
+# **Args:**
+#
+# - `x`: float32[]; under jit and vmap too.
+#
+# **Returns:** float32[].
+
 # %%
-# Exercise: Print the cotangent (3 points)
 def sine_cubed(x):
-    """Compute y = sin(x) and return y cubed. On the way back, print `cotangent of y: ` and the cotangent of y.
-
-    The forward pass alone prints nothing, and the gradient stays as it is.
-
-    Args:
-        x: float32[]; under jit and vmap too.
-
-    Returns:
-        float32[].
-    """
+    """Compute y = sin(x) and return y cubed."""
     ...
 
 
 check(sine_cubed)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(sine_cubed)
+# solution(sine_cubed)
+
 # %% [markdown]
 # ### What a print costs
 #
-# A print stands in the program. Its lines are *equations*, each with a *primitive*. Here is that of `noted_third`:
+# A print stands in the program. Its lines are *equations*, each with a *primitive*.
+# Here is that of `noted_third`:
 
 # %%
 from jaxguide.tracing import draw_program
@@ -351,8 +440,8 @@ def noted_third(x):
 draw_program(noted_third, 9.0)
 
 # %% [markdown]
-# `jax.make_jaxpr(f)(x)` gives you the program as an object. It also notes the *effects*: what the program does besides
-# computing.
+# `jax.make_jaxpr(f)(x)` gives you the program as an object. It also notes the
+# *effects*: what the program does besides computing.
 
 # %%
 program = jax.make_jaxpr(noted_third)(9.0)
@@ -397,55 +486,78 @@ def prints_the_sine(x):
     return jnp.cos(y)
 
 # %% [markdown]
-# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is that what stands in the program?
+# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is
+# that what stands in the program?
+
+# %% [markdown]
+# ### Exercise: Find the debugging in a program (2 points)
+#
+# List what f's program holds of debugging. Do not run f.
+#
+# **Args:**
+#
+# - `f`: a function of one array, without inner `jax.jit`.
+# - `x`: its argument.
+#
+# **Returns:** A tuple of two lists of str: the names of the primitives that have
+# "debug" in their names, in order; and the program's effects as text.
 
 # %%
-# Exercise: Find the debugging in a program (2 points)
 def debugging_in(f, x):
-    """List what f's program holds of debugging. Do not run f.
-
-    Args:
-        f: a function of one array, without inner `jax.jit`.
-        x: its argument.
-
-    Returns:
-        A tuple of two lists of str: the names of the primitives that have "debug" in their names, in order; and the
-        program's effects as text.
-    """
+    """List what f's program holds of debugging."""
     ...
 
 
 check(debugging_in)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(debugging_in)
+# solution(debugging_in)
+
 # %% [markdown]
-# So a print is not free: the program leaves the device, waits for Python, and cannot be optimised across. When you do
-# not need it, it should not be in the program at all. A Python `if` on a **static** flag does that: while JAX traces,
-# it decides what is written down.
+# So a print is not free: the program leaves the device, waits for Python, and cannot be
+# optimised across. When you do not need it, it should not be in the program at all. A
+# Python `if` on a **static** flag does that: while JAX traces, it decides what is
+# written down.
+
+# %% [markdown]
+# ### Exercise: No trace of it when it is off (2 points)
+#
+# Make a function that computes the sine, and prints `y ` and the sine if verbose is
+# True.
+#
+# If verbose is False, its program is that of `jnp.sin`, and nothing else.
+#
+# **Args:**
+#
+# - `verbose`: bool.
+#
+# **Returns:** A function of x, float32[], that returns the sine; it may be put under
+# jit.
 
 # %%
-# Exercise: No trace of it when it is off (2 points)
 def make_sine(verbose):
-    """Make a function that computes the sine, and prints `y ` and the sine if verbose is True.
-
-    If verbose is False, its program is that of `jnp.sin`, and nothing else.
-
-    Args:
-        verbose: bool.
-
-    Returns:
-        A function of x, float32[], that returns the sine; it may be put under jit.
+    """Make a function that computes the sine, and prints `y ` and the sine if verbose
+    is True.
     """
     ...
 
 
 check(make_sine)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(make_sine)
+# solution(make_sine)
+
 # %% [markdown]
 # ## Part 3. Stop
 #
-# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much like Python's `pdb`. In a
-# terminal you type commands at its prompt, `(jdb)`. Here we give the commands as a list, so that the notebook runs
-# without you: `scripted_breakpoints`. Without it, a program that stops waits for somebody to type.
+# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much
+# like Python's `pdb`. In a terminal you type commands at its prompt, `(jdb)`. Here we
+# give the commands as a list, so that the notebook runs without you:
+# `scripted_breakpoints`. Without it, a program that stops waits for somebody to type.
 
 # %%
 from jaxguide.debug import scripted_breakpoints
@@ -464,8 +576,9 @@ with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
 print(transcript)
 
 # %% [markdown]
-# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this text, and `transcript.stops`
-# counts the stops. This function cuts out what the debugger answered:
+# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this
+# text, and `transcript.stops` counts the stops. This function cuts out what the
+# debugger answered:
 
 # %%
 def answers_of(transcript):
@@ -476,27 +589,39 @@ def answers_of(transcript):
 
 answers_of(transcript)[:2]
 
+# %% [markdown]
+# ### Exercise: Ask the debugger (2 points)
+#
+# Run program(x), type commands at its breakpoints, and return the result and the
+# answers.
+#
+# **Args:**
+#
+# - `program`: a function that stops at a `jax.debug.breakpoint()`.
+# - `x`: its argument.
+# - `commands`: list of str, what to type.
+#
+# **Returns:** A tuple: what the program returned; and a list of str, the debugger's
+# answer to each command.
+
 # %%
-# Exercise: Ask the debugger (2 points)
 def ask_debugger(program, x, commands):
-    """Run program(x), type commands at its breakpoints, and return the result and the answers.
-
-    Args:
-        program: a function that stops at a `jax.debug.breakpoint()`.
-        x: its argument.
-        commands: list of str, what to type.
-
-    Returns:
-        A tuple: what the program returned; and a list of str, the debugger's answer to each command.
+    """Run program(x), type commands at its breakpoints, and return the result and the
+    answers.
     """
     ...
 
 
 check(ask_debugger)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(ask_debugger)
+# solution(ask_debugger)
+
 # %% [markdown]
-# More commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down the call stack. Ask for help
-# on each:
+# More commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down
+# the call stack. Ask for help on each:
 
 # %%
 with scripted_breakpoints(["help", "help u", "help w", "c"]) as transcript:
@@ -506,8 +631,10 @@ print(transcript)
 # %% [markdown]
 # ### Stop only if something is wrong
 #
-# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a Python `if` cannot decide that:
-# there is no value yet. `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or `g(*args)`.
+# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a
+# Python `if` cannot decide that: there is no value yet.
+# `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or
+# `g(*args)`.
 
 # %%
 @jax.jit
@@ -526,27 +653,41 @@ with scripted_breakpoints(["p x", "c"]) as transcript:
     root_or_stop(-4.0)
 print(transcript)
 
+# %% [markdown]
+# ### Exercise: Stop where it is not finite (3 points)
+#
+# Divide x by y in a function under jit, which stops in the debugger if the quotient is
+# NaN or infinite.
+#
+# Give the debugger its commands by `scripted_breakpoints`: ask for the quotient, then
+# for the divisor y.
+#
+# **Args:**
+#
+# - `x`, `y`: float.
+#
+# **Returns:** A tuple: the quotient, float32[]; and a list of the debugger's two
+# answers, empty if it did not stop.
+
 # %%
-# Exercise: Stop where it is not finite (3 points)
 def divide_under_watch(x, y):
-    """Divide x by y in a function under jit, which stops in the debugger if the quotient is NaN or infinite.
-
-    Give the debugger its commands by `scripted_breakpoints`: ask for the quotient, then for the divisor y.
-
-    Args:
-        x, y: float.
-
-    Returns:
-        A tuple: the quotient, float32[]; and a list of the debugger's two answers, empty if it did not stop.
+    """Divide x by y in a function under jit, which stops in the debugger if the
+    quotient is NaN or infinite.
     """
     ...
 
 
 check(divide_under_watch)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(divide_under_watch)
+# solution(divide_under_watch)
+
 # %% [markdown]
-# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It stops inside a helper of its
-# own; `u` twice leads to your function. Here a vector of equal numbers cannot be standardised: its spread is 0.
+# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It
+# stops inside a helper of its own; `u` twice leads to your function. Here a vector of
+# equal numbers cannot be standardised: its spread is 0.
 
 # %%
 from jaxguide.debug import breakpoint_if_nonfinite
@@ -585,32 +726,47 @@ def times_ten(t):
     return plus_one(w) + v
 
 # %% [markdown]
-# If you ask for a name that the function does not have, the debugger answers `*** NameError: ...`. Then go up.
+# If you ask for a name that the function does not have, the debugger answers
+# `*** NameError: ...`. Then go up.
+
+# %% [markdown]
+# ### Exercise: Find the cause (3 points)
+#
+# Run program(x), which may stop at one breakpoint, and look up names there, in all
+# functions of the call stack.
+#
+# If several functions have a name, the one nearest to the stop counts. No name is more
+# than 3 levels up.
+#
+# **Args:**
+#
+# - `program`: a function of x, such as `times_ten` or `standardised`.
+# - `x`: its argument.
+# - `names`: list of str.
+#
+# **Returns:** A dict from each name that was found to the debugger's answer; empty if
+# it did not stop.
 
 # %%
-# Exercise: Find the cause (3 points)
 def values_at_stop(program, x, names):
-    """Run program(x), which may stop at one breakpoint, and look up names there, in all functions of the call stack.
-
-    If several functions have a name, the one nearest to the stop counts. No name is more than 3 levels up.
-
-    Args:
-        program: a function of x, such as `times_ten` or `standardised`.
-        x: its argument.
-        names: list of str.
-
-    Returns:
-        A dict from each name that was found to the debugger's answer; empty if it did not stop.
+    """Run program(x), which may stop at one breakpoint, and look up names there, in all
+    functions of the call stack.
     """
     ...
 
 
 check(values_at_stop)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(values_at_stop)
+# solution(values_at_stop)
+
 # %% [markdown]
 # ### Without stopping
 #
-# `find_nan` runs the program equation by equation, and says which line made the first NaN, and from what.
+# `find_nan` runs the program equation by equation, and says which line made the first
+# NaN, and from what.
 
 # %%
 from jaxguide.debug import find_nan
@@ -625,8 +781,8 @@ def standardised_quietly(x):
 find_nan(standardised_quietly, jnp.ones(3))
 
 # %% [markdown]
-# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if its result has a NaN. It costs
-# time, so switch it on only to search.
+# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if
+# its result has a NaN. It costs time, so switch it on only to search.
 
 # %%
 try:
@@ -638,8 +794,9 @@ except FloatingPointError as error:
 # %% [markdown]
 # ## Part 4. Watch, collect, check
 #
-# `jax.debug.callback(function, *args)` hands values to any Python function when the program runs. In that function
-# everything is allowed: files, plots, `logging`, and `if`, because there the values are known.
+# `jax.debug.callback(function, *args)` hands values to any Python function when the
+# program runs. In that function everything is allowed: files, plots, `logging`, and
+# `if`, because there the values are known.
 
 # %%
 class PrintingHandler(logging.Handler):
@@ -676,31 +833,41 @@ def fourth(x):
 fourth(8.0)
 _ = fourth(800.0)
 
+# %% [markdown]
+# ### Exercise: Log on the host (2 points)
+#
+# Log `Logged value: ` and the value of x at each run, and return x.
+#
+# A negative value is logged by `log.error`, any other by `log.warning`.
+#
+# **Args:**
+#
+# - `x`: float32[]; under jit, vmap and grad too.
+#
+# **Returns:** x.
+
 # %%
-# Exercise: Log on the host (2 points)
 def log_by_sign(x):
-    """Log `Logged value: ` and the value of x at each run, and return x.
-
-    A negative value is logged by `log.error`, any other by `log.warning`.
-
-    Args:
-        x: float32[]; under jit, vmap and grad too.
-
-    Returns:
-        x.
-    """
+    """Log `Logged value: ` and the value of x at each run, and return x."""
     ...
 
 
 check(log_by_sign)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(log_by_sign)
+# solution(log_by_sign)
+
 # %% [markdown]
 # ### Collect values
 #
-# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)` would keep **tracers**: that is
-# called a *leak*. And a call may return before its callbacks have run: `jax.effects_barrier()` waits for all of them.
+# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)`
+# would keep **tracers**: that is called a *leak*. And a call may return before its
+# callbacks have run: `jax.effects_barrier()` waits for all of them.
 #
-# Here are programs that show you their values: each calls `look(value)` while JAX traces it.
+# Here are programs that show you their values: each calls `look(value)` while JAX
+# traces it.
 
 # %%
 def in_jit(look, x):
@@ -757,26 +924,39 @@ leaked = []
 in_while(leaked.append, 3.0)
 print(leaked)
 
+# %% [markdown]
+# ### Exercise: Values on the host (3 points)
+#
+# Run program(look, x) with a function `look` of yours, and return the values that it
+# looks at, in order.
+#
+# **Args:**
+#
+# - `program`: one of the functions above. It calls `look(value)` with tracers, and does
+#   not use what it returns.
+# - `x`: float.
+#
+# **Returns:** A list of float.
+
 # %%
-# Exercise: Values on the host (3 points)
 def values_seen(program, x):
-    """Run program(look, x) with a function `look` of yours, and return the values that it looks at, in order.
-
-    Args:
-        program: one of the functions above. It calls `look(value)` with tracers, and does not use what it returns.
-        x: float.
-
-    Returns:
-        A list of float.
+    """Run program(look, x) with a function `look` of yours, and return the values that
+    it looks at, in order.
     """
     ...
 
 
 check(values_seen)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(values_seen)
+# solution(values_seen)
+
 # %% [markdown]
-# The helper `record` does the same with less: it puts a callback into the program only inside of a `recording()`
-# block. Here it watches how a step size that is a little too large makes gradient descent swing.
+# The helper `record` does the same with less: it puts a callback into the program only
+# inside of a `recording()` block. Here it watches how a step size that is a little too
+# large makes gradient descent swing.
 
 # %%
 from jaxguide.debug import record
@@ -804,8 +984,9 @@ _ = axes.set_ylabel("w")
 # %% [markdown]
 # ### A report for bad examples only
 #
-# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what happens under vmap. For a batch
-# there are many answers to the question, so JAX runs **both** branches for all examples, and selects afterwards.
+# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what
+# happens under vmap. For a batch there are many answers to the question, so JAX runs
+# **both** branches for all examples, and selects afterwards.
 
 # %%
 def report_with_cond(x):
@@ -820,8 +1001,8 @@ print("under vmap:")
 _ = jax.vmap(report_with_cond)(jnp.array([1.0, jnp.nan, 2.0]))
 
 # %% [markdown]
-# Three reports, and one bad example! The program shows why: alone it has a `cond`, and under vmap none. The print
-# stands there without any condition.
+# Three reports, and one bad example! The program shows why: alone it has a `cond`, and
+# under vmap none. The print stands there without any condition.
 
 # %%
 draw_program(report_with_cond, 1.0)
@@ -829,37 +1010,49 @@ draw_program(report_with_cond, 1.0)
 # %%
 draw_program(jax.vmap(report_with_cond), jnp.ones(3))
 
+# %% [markdown]
+# ### Exercise: Report only what is bad (3 points)
+#
+# Print a line if x has elements that are NaN or infinite, at run time, and return x.
+#
+# The line for an x with 2 such elements among 3 is `not finite: 2 of 3`. Under vmap
+# there is one line for each example that has some, and none for the others.
+#
+# **Args:**
+#
+# - `x`: float32[n].
+#
+# **Returns:** x.
+
 # %%
-# Exercise: Report only what is bad (3 points)
 def report_nonfinite(x):
-    """Print a line if x has elements that are NaN or infinite, at run time, and return x.
-
-    The line for an x with 2 such elements among 3 is `not finite: 2 of 3`. Under vmap there is one line for each
-    example that has some, and none for the others.
-
-    Args:
-        x: float32[n].
-
-    Returns:
-        x.
+    """Print a line if x has elements that are NaN or infinite, at run time, and return
+    x.
     """
     ...
 
 
 check(report_nonfinite)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(report_nonfinite)
+# solution(report_nonfinite)
+
 # %% [markdown]
 # ### Checks that survive jit
 #
-# Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX itself is silent where NumPy
-# would complain: an index out of bounds is moved to the last element.
+# Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX
+# itself is silent where NumPy would complain: an index out of bounds is moved to the
+# last element.
 
 # %%
 jnp.arange(5.0)[7]
 
 # %% [markdown]
-# `checkify.check(condition, text, **values)` is an assertion inside the program. `checkify.checkify(f)` makes f return
-# two things: an error, and the result. `error.get()` is the text, or None; `error.throw()` raises it.
+# `checkify.check(condition, text, **values)` is an assertion inside the program.
+# `checkify.checkify(f)` makes f return two things: an error, and the result.
+# `error.get()` is the text, or None; `error.throw()` raises it.
 
 # %%
 @jax.jit
@@ -874,23 +1067,34 @@ for x in (4.0, 0.0):
     error, y = checked(x)
     print("error:", error.get(), "  result:", y)
 
+# %% [markdown]
+# ### Exercise: An index out of bounds (3 points)
+#
+# Take table[i] in a function under jit, which checks at run time that i is less than
+# the length of the table.
+#
+# **Args:**
+#
+# - `table`: float32[n].
+# - `i`: int32[], 0 or more.
+#
+# **Returns:** A tuple: None if i is in bounds, else a text that names i, such as
+# `index 7 is out of bounds`; and table[i], any number where there is none.
+
 # %%
-# Exercise: An index out of bounds (3 points)
 def checked_pick(table, i):
-    """Take table[i] in a function under jit, which checks at run time that i is less than the length of the table.
-
-    Args:
-        table: float32[n].
-        i: int32[], 0 or more.
-
-    Returns:
-        A tuple: None if i is in bounds, else a text that names i, such as `index 7 is out of bounds`; and table[i],
-        any number where there is none.
+    """Take table[i] in a function under jit, which checks at run time that i is less
+    than the length of the table.
     """
     ...
 
 
 check(checked_pick)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(checked_pick)
+# solution(checked_pick)
 
 # %% [markdown]
 # checkify can put such checks in for you, and for NaN and division by zero too:
@@ -903,20 +1107,29 @@ print(error.get().strip().splitlines()[0])
 # %% [markdown]
 # ## What to remember
 #
-# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values, at each run. No f-strings.
+# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values,
+#   at each run. No f-strings.
 # - Only `ordered=True` promises an order.
-# - Under grad a print shows the forward value. To see the cotangent, print in the `backward` of a `custom_vjp`.
+# - Under grad a print shows the forward value. To see the cotangent, print in the
+#   `backward` of a `custom_vjp`.
 # - Switch debugging off by a static flag, so that nothing is left in the program.
-# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called. Behind a `cond` it stops for bad
-#   values only.
-# - `jax.debug.callback` does anything with values on the host, and `if` works there, also for each example of a vmap.
-# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the first NaN.
+# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called.
+#   Behind a `cond` it stops for bad values only.
+# - `jax.debug.callback` does anything with values on the host, and `if` works there,
+#   also for each example of a vmap.
+# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the
+#   first NaN.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page behind this lesson
-# - [Printing and breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all commands
+# - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page
+#   behind this lesson
+# - [Printing and
+#   breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all
+#   commands
 # - [The checkify guide](https://docs.jax.dev/en/latest/debugging/checkify_guide.html)
-# - [Flags for debugging](https://docs.jax.dev/en/latest/debugging/flags.html): `jax_debug_nans`, `jax_disable_jit`
-# - The lesson `callbacks`: the other two kinds of callback, and which calls are dropped, repeated or reordered
+# - [Flags for debugging](https://docs.jax.dev/en/latest/debugging/flags.html):
+#   `jax_debug_nans`, `jax_disable_jit`
+# - The lesson `callbacks`: the other two kinds of callback, and which calls are
+#   dropped, repeated or reordered

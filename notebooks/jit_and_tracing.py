@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Jit and tracing
 #
-# `jax.jit` makes JAX code fast. To use it well, you must know what it does with your Python code: it **traces** it.
+# `jax.jit` makes JAX code fast. To use it well, you must know what it does with your
+# Python code: it **traces** it.
 #
 # After this lesson you can
 #
@@ -11,8 +12,8 @@
 # - repair code that branches, selects, keeps or leaks values under `jax.jit`,
 # - keep static what must be static, and traced what should be traced.
 #
-# You need NumPy, and `jax.numpy` as in the lesson `arrays_and_layers`. It takes about an hour and a half, in four
-# parts.
+# You need NumPy, and `jax.numpy` as in the lesson `arrays_and_layers`. It takes about
+# an hour and a half, in four parts.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -21,7 +22,9 @@ import subprocess
 import sys
 
 if importlib.util.find_spec("jaxguide") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
+    )
     importlib.invalidate_caches()
 
 # %%
@@ -30,12 +33,14 @@ from jaxguide.lesson import check, hint, progress, solution, start
 start("jit_and_tracing")
 
 # %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and a second call a bigger one.
-# In a **prediction** you guess first; then the real answer is computed before your eyes.
+# Run the cells from top to bottom. A cell with a function to write or to repair is an
+# **exercise**: `check(...)` tells you what is right. If you are stuck,
+# `hint(name_of_the_function)` gives a small hint, and a second call a bigger one. In a
+# **prediction** you guess first; then the real answer is computed before your eyes.
 #
-# The lesson follows a page of JAX's documentation, "How to think in JAX", which it calls *the document*. Where today's
-# JAX does something else than an older copy of it says, you will see both.
+# The lesson follows a page of JAX's documentation, "How to think in JAX", which it
+# calls *the document*. Where today's JAX does something else than an older copy of it
+# says, you will see both.
 
 # %%
 import time
@@ -51,8 +56,8 @@ from jaxguide.tracing import draw_program, show_lines, watch_traces
 # %% [markdown]
 # ## Part 1. To jit or not to jit
 #
-# JAX normally runs **one operation at a time**: each is a small compiled program of its own. `jax.jit(f)` is a new
-# function, which runs the whole of `f` as **one** program.
+# JAX normally runs **one operation at a time**: each is a small compiled program of its
+# own. `jax.jit(f)` is a new function, which runs the whole of `f` as **one** program.
 
 # %%
 def wave(x):
@@ -66,8 +71,8 @@ print(wave(x))
 print(fast_wave(x))
 
 # %% [markdown]
-# How can you see it? `jax.make_jaxpr(f)(x)` lists the operations that `f` makes of `x`, one on each line. Its `eqns`
-# (equations) are those lines.
+# How can you see it? `jax.make_jaxpr(f)(x)` lists the operations that `f` makes of `x`,
+# one on each line. Its `eqns` (equations) are those lines.
 
 # %%
 listing = jax.make_jaxpr(wave)(x)
@@ -85,33 +90,46 @@ def decay(x):
 
 print(jax.make_jaxpr(decay)(x))
 
+# %% [markdown]
+# ### Exercise: One by one, or all at once (1 point)
+#
+# Count the operations that JAX is asked to run for one call: without `jax.jit`, and
+# with it.
+#
+# **Args:**
+#
+# - `function`: a function of one array, such as `wave`.
+# - `x`: float32[n].
+#
+# **Returns:** A tuple of two ints: the number of lines in the listing of the function,
+# and in that of the jitted function. Lines inside another line's braces do not count.
+
 # %%
-# Exercise: One by one, or all at once (1 point)
 def operations_to_run(function, x):
-    """Count the operations that JAX is asked to run for one call: without `jax.jit`, and with it.
-
-    Args:
-        function: a function of one array, such as `wave`.
-        x: float32[n].
-
-    Returns:
-        A tuple of two ints: the number of lines in the listing of the function, and in that of the jitted function.
-        Lines inside another line's braces do not count.
+    """Count the operations that JAX is asked to run for one call: without `jax.jit`,
+    and with it.
     """
     ...
 
 
 check(operations_to_run)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(operations_to_run)
+# solution(operations_to_run)
+
 # %% [markdown]
-# `draw_program` shows the operations as a picture: each arc is a value that goes from one operation to a later one.
+# `draw_program` shows the operations as a picture: each arc is a value that goes from
+# one operation to a later one.
 
 # %%
 draw_program(decay, x)
 
 # %% [markdown]
-# One program can be made better than many small ones: XLA, the compiler, *fuses* operations into one loop over the
-# data, so that numbers in between are never written to memory.
+# One program can be made better than many small ones: XLA, the compiler, *fuses*
+# operations into one loop over the data, so that numbers in between are never written
+# to memory.
 
 # %%
 compiled_text = jax.jit(decay).lower(x).compile().as_text()
@@ -120,8 +138,8 @@ print(compiled_text.count("HloModule"), "program,", compiled_text.count(" fusion
 # %% [markdown]
 # ### The document's example
 #
-# The document has this function. It "normalises the rows of a two-dimensional matrix", says the text: it subtracts the
-# mean and divides by the standard deviation.
+# The document has this function. It "normalises the rows of a two-dimensional matrix",
+# says the text: it subtracts the mean and divides by the standard deviation.
 
 # %%
 def norm(x):
@@ -134,22 +152,30 @@ table = jnp.array([[1.0, 2.0, 3.0], [10.0, 30.0, 80.0]])
 print(norm(table))
 
 # %% [markdown]
-# Do the rows look normalised? Then each would have the mean 0. Look at it, before you repair it.
+# Do the rows look normalised? Then each would have the mean 0. Look at it, before you
+# repair it.
 
 # %%
 print("means of the rows:   ", norm(table).mean(axis=1))
 print("means of the columns:", norm(table).mean(axis=0))
 
+# %% [markdown]
+# ### Repair: normalise the rows (2 points)
+#
+# Give each row the mean 0 and the standard deviation 1; it also works under `jax.jit`.
+# Repair this.
+#
+# **Args:**
+#
+# - `x`: float32[n,m], no row with all numbers equal; its numbers may be tiny, so
+#   nothing is added to the deviation.
+#
+# **Returns:** float32[n,m], a JAX array.
+
 # %%
-# Exercise: Repair: normalise the rows (2 points)
 def normalise_rows(x):
-    """Give each row the mean 0 and the standard deviation 1; it also works under `jax.jit`. Repair this.
-
-    Args:
-        x: float32[n,m], no row with all numbers equal; its numbers may be tiny, so nothing is added to the deviation.
-
-    Returns:
-        float32[n,m], a JAX array.
+    """Give each row the mean 0 and the standard deviation 1; it also works under
+    `jax.jit`.
     """
     x = x - x.mean(0)
     return x / x.std(0)
@@ -157,14 +183,21 @@ def normalise_rows(x):
 
 check(normalise_rows)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(normalise_rows)
+# solution(normalise_rows)
+
 # %% [markdown]
-# So the document's function normalises **columns**. Its other claim holds: plain and jitted calls agree, to rounding.
-# Do not ask for equal bits: the compiler may add in another order.
+# So the document's function normalises **columns**. Its other claim holds: plain and
+# jitted calls agree, to rounding. Do not ask for equal bits: the compiler may add in
+# another order.
 #
 # ### Does it pay?
 #
-# The document says that jitted code may be "orders of magnitude" faster. Its own numbers are 942 µs and 512 µs. See how
-# it is on your computer, for a chain of sines. (`block_until_ready` waits until the result is there.)
+# The document says that jitted code may be "orders of magnitude" faster. Its own
+# numbers are 942 µs and 512 µs. See how it is on your computer, for a chain of sines.
+# (`block_until_ready` waits until the result is there.)
 
 # %%
 def chain(x, links):
@@ -187,8 +220,8 @@ def seconds(function, x, repeats):
 print("jitted calls:", [f"{s * 1e6:.0f} µs" for s in seconds(jax.jit(partial(chain, links=8)), x, 5)])
 
 # %% [markdown]
-# The first call is far slower than the others: it traces and compiles. Now without the first calls: how many times as
-# long as the jitted call does the plain call take?
+# The first call is far slower than the others: it traces and compiles. Now without the
+# first calls: how many times as long as the jitted call does the plain call take?
 
 # %%
 def plot_ratios(chains=(1, 2, 4, 8, 16, 32)):
@@ -212,59 +245,79 @@ def plot_ratios(chains=(1, 2, 4, 8, 16, 32)):
 plot_ratios()
 
 # %% [markdown]
-# One operation gains nothing: it was one program before. The more operations, the more `jit` saves. (The numbers wander
-# on a busy computer.) But the price of the first call must be earned back.
+# One operation gains nothing: it was one program before. The more operations, the more
+# `jit` saves. (The numbers wander on a busy computer.) But the price of the first call
+# must be earned back.
+
+# %% [markdown]
+# ### Exercise: When does it pay? (2 points)
+#
+# Tell from measured times how much `jax.jit` saves, and after how many calls.
+#
+# The typical time of a call is the median without the first call of the list.
+#
+# **Args:**
+#
+# - `plain_s`: list of seconds of several calls, in order; the first is the very first
+#   call.
+# - `jitted_s`: the same for the jitted function: its first call also traces and
+#   compiles. Its typical time is the shorter one.
+#
+# **Returns:** A tuple `(ratio, calls)`: the typical plain time divided by the typical
+# jitted time, a float; and the smallest number of calls, an int, for which the jitted
+# calls, the first included, take no longer in all than as many typical plain calls.
 
 # %%
-# Exercise: When does it pay? (2 points)
 def what_jit_saves(plain_s, jitted_s):
-    """Tell from measured times how much `jax.jit` saves, and after how many calls.
-
-    The typical time of a call is the median without the first call of the list.
-
-    Args:
-        plain_s: list of seconds of several calls, in order; the first is the very first call.
-        jitted_s: the same for the jitted function: its first call also traces and compiles. Its typical time is the
-            shorter one.
-
-    Returns:
-        A tuple `(ratio, calls)`: the typical plain time divided by the typical jitted time, a float; and the smallest
-        number of calls, an int, for which the jitted calls, the first included, take no longer in all than as many
-        typical plain calls.
-    """
+    """Tell from measured times how much `jax.jit` saves, and after how many calls."""
     ...
 
 
 check(what_jit_saves)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(what_jit_saves)
+# solution(what_jit_saves)
 
 # %% [markdown]
 # So jit what is called often, or is long. A call that is made once gains nothing.
 #
 # ### What jit refuses
 #
-# A program has fixed shapes: `jit` must know the shape of every array **before** it knows any number. Not all code can
-# live with that.
+# A program has fixed shapes: `jit` must know the shape of every array **before** it
+# knows any number. Not all code can live with that.
+
+# %% [markdown]
+# ### Exercise: How many will there be? (1 point)
+#
+# Select the negative numbers, in their order, with a mask as the index.
+#
+# It works without `jax.jit`. Under `jax.jit` JAX refuses; let its error pass.
+#
+# **Args:**
+#
+# - `x`: float32[n], a JAX array.
+#
+# **Returns:** float32[k], a JAX array: the k numbers that are less than 0. Zero is not,
+# of either sign, and NaN is not.
 
 # %%
-# Exercise: How many will there be? (1 point)
 def negatives(x):
-    """Select the negative numbers, in their order, with a mask as the index.
-
-    It works without `jax.jit`. Under `jax.jit` JAX refuses; let its error pass.
-
-    Args:
-        x: float32[n], a JAX array.
-
-    Returns:
-        float32[k], a JAX array: the k numbers that are less than 0. Zero is not, of either sign, and NaN is not.
-    """
+    """Select the negative numbers, in their order, with a mask as the index."""
     ...
 
 
 check(negatives)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(negatives)
+# solution(negatives)
+
 # %% [markdown]
-# Here is the error. (Up to JAX 0.6.0 the message said `got ShapedArray(bool[3])`; now it is `got bool[3]`.)
+# Here is the error. (Up to JAX 0.6.0 the message said `got ShapedArray(bool[3])`; now
+# it is `got bool[3]`.)
 
 # %%
 try:
@@ -273,27 +326,33 @@ except jax.errors.NonConcreteBooleanIndexError as error:
     print("NonConcreteBooleanIndexError:", str(error).splitlines()[0])
 
 # %% [markdown]
-# What to do? Often you do not need the selected numbers themselves, but their sum, or mean. Then **keep the shape**,
-# and make the others harmless: `jnp.where(mask, x, 0.0)` has as many numbers as x.
+# What to do? Often you do not need the selected numbers themselves, but their sum, or
+# mean. Then **keep the shape**, and make the others harmless: `jnp.where(mask, x, 0.0)`
+# has as many numbers as x.
 
 # %%
 x = jnp.array([3.0, -1.0, 2.0, -5.0])
 print(x[x > 2.5], "  shape", x[x > 2.5].shape)
 print(jnp.where(x > 2.5, x, 0.0), "  shape", jnp.where(x > 2.5, x, 0.0).shape)
 
+# %% [markdown]
+# ### Make it jit-safe: the mean of the negatives (3 points)
+#
+# Return the mean of the negative numbers; 0 where there are none. Repair this: it must
+# work under `jax.jit`.
+#
+# The other numbers do not count, whatever they are: zeros, infinity or NaN. With minus
+# infinity the mean is that.
+#
+# **Args:**
+#
+# - `x`: float32[n].
+#
+# **Returns:** float32[].
+
 # %%
-# Exercise: Make it jit-safe: the mean of the negatives (3 points)
 def mean_of_negatives(x):
-    """Return the mean of the negative numbers; 0 where there are none. Repair this: it must work under `jax.jit`.
-
-    The other numbers do not count, whatever they are: zeros, infinity or NaN. With minus infinity the mean is that.
-
-    Args:
-        x: float32[n].
-
-    Returns:
-        float32[].
-    """
+    """Return the mean of the negative numbers; 0 where there are none."""
     chosen = x[x < 0]
     if len(chosen) == 0:
         return jnp.float32(0.0)
@@ -302,11 +361,17 @@ def mean_of_negatives(x):
 
 check(mean_of_negatives)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(mean_of_negatives)
+# solution(mean_of_negatives)
+
 # %% [markdown]
 # ## Part 2. What your function sees
 #
-# How can a function run on no numbers? `jax.jit` calls it with **tracers**. A tracer stands in for an array: it has a
-# shape and a dtype, and no values. Each operation on it is written down. That is called *tracing*.
+# How can a function run on no numbers? `jax.jit` calls it with **tracers**. A tracer
+# stands in for an array: it has a shape and a dtype, and no values. Each operation on
+# it is written down. That is called *tracing*.
 
 # %%
 @jax.jit
@@ -320,35 +385,46 @@ print(tell(jnp.arange(3)))
 print(tell(jnp.arange(3) + 5))
 
 # %% [markdown]
-# The first call printed a tracer, and still gave numbers: after tracing, the recorded operations were compiled and run.
-# The second call printed nothing. Your Python code did not run; the compiled program did.
+# The first call printed a tracer, and still gave numbers: after tracing, the recorded
+# operations were compiled and run. The second call printed nothing. Your Python code
+# did not run; the compiled program did.
+
+# %% [markdown]
+# ### Exercise: A look inside (2 points)
+#
+# Jit this function, and let it print what it sees while it is traced.
+#
+# It prints four lines: `Running f():`, then `x = ...`, `y = ...` and `result = ...`,
+# with what `print` shows of each. A second call with the same shapes prints nothing, as
+# with `tell` above.
+#
+# **Args:**
+#
+# - `x`: float32[n,m].
+# - `y`: float32[m].
+#
+# **Returns:** float32[n]: the result, which is the dot product of x + 1 and y + 1.
 
 # %%
-# Exercise: A look inside (2 points)
 def look_inside_jit(x, y):
-    """Jit this function, and let it print what it sees while it is traced.
-
-    It prints four lines: `Running f():`, then `x = ...`, `y = ...` and `result = ...`, with what `print` shows of each.
-    A second call with the same shapes prints nothing, as with `tell` above.
-
-    Args:
-        x: float32[n,m].
-        y: float32[m].
-
-    Returns:
-        float32[n]: the result, which is the dot product of x + 1 and y + 1.
-    """
+    """Jit this function, and let it print what it sees while it is traced."""
     ...
 
 
 check(look_inside_jit)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(look_inside_jit)
+# solution(look_inside_jit)
+
 # %% [markdown]
-# (In older texts a tracer is printed as `Traced<ShapedArray(float32[3,4])>with<DynamicJaxprTrace(level=1/0)>`. Since
-# JAX 0.8.2 it is `JitTracer(float32[3,4])`.)
+# (In older texts a tracer is printed as
+# `Traced<ShapedArray(float32[3,4])>with<DynamicJaxprTrace(level=1/0)>`. Since JAX 0.8.2
+# it is `JitTracer(float32[3,4])`.)
 #
-# `show_lines` shows the same for each line of a function, without any `print`: what is traced, and what is plain Python
-# (*static*).
+# `show_lines` shows the same for each line of a function, without any `print`: what is
+# traced, and what is plain Python (*static*).
 
 # %%
 def scaled_sum(x, y):
@@ -363,8 +439,9 @@ show_lines(scaled_sum, jnp.ones(4), jnp.ones(4))
 # %% [markdown]
 # ### When does it trace again?
 #
-# A recorded program fits one shape and one dtype of each argument. (A Python number is traced, too: as a scalar of a
-# weak type.) `watch_traces` counts the traces in a block, and says why there was one more.
+# A recorded program fits one shape and one dtype of each argument. (A Python number is
+# traced, too: as a scalar of a weak type.) `watch_traces` counts the traces in a block,
+# and says why there was one more.
 
 # %%
 @jax.jit
@@ -378,42 +455,63 @@ with watch_traces() as traces:
         double(value)
 print(traces)
 
+# %% [markdown]
+# ### Predict: how many traces? (1 point)
+#
+# A new jitted function is called with these six arguments, one after the other. How
+# often is it traced?
+#
+# `jnp.ones(3)`, `jnp.zeros(3)`, `jnp.ones((3, 1))`, `jnp.arange(3)`, `1.0`, `2.0`
+#
+# **Returns:** An int.
+
 # %%
-# Predict: how many traces? (1 point)
 def predict_traces():
-    """A new jitted function is called with these six arguments, one after the other. How often is it traced?
-
-    `jnp.ones(3)`, `jnp.zeros(3)`, `jnp.ones((3, 1))`, `jnp.arange(3)`, `1.0`, `2.0`
-
-    Returns:
-        An int.
-    """
+    """A new jitted function is called with these six arguments, one after the other."""
     ...
 
 
 check(predict_traces)
 
 # %%
-# Exercise: Count the traces (2 points)
+# Stuck? Uncomment a line and run the cell.
+# hint(predict_traces)
+# solution(predict_traces)
+
+# %% [markdown]
+# ### Exercise: Count the traces (2 points)
+#
+# Call one new jitted function of your own with each argument, and tell how often it has
+# been traced by then.
+#
+# **Args:**
+#
+# - `arguments`: a list of JAX arrays, NumPy arrays and Python numbers.
+#
+# **Returns:** A list of ints, one for each argument: how many traces there were when
+# its call was done.
+
+# %%
 def traces_so_far(arguments):
-    """Call one new jitted function of your own with each argument, and tell how often it has been traced by then.
-
-    Args:
-        arguments: a list of JAX arrays, NumPy arrays and Python numbers.
-
-    Returns:
-        A list of ints, one for each argument: how many traces there were when its call was done.
+    """Call one new jitted function of your own with each argument, and tell how often
+    it has been traced by then.
     """
     ...
 
 
 check(traces_so_far)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(traces_so_far)
+# solution(traces_so_far)
+
 # %% [markdown]
 # ### What is written down
 #
-# The recorded program is called a **jaxpr** (JAX expression). You have seen one in Part 1. It has the operations on
-# tracers, and nothing else: no `print`, no `if`, no loop, no names of yours.
+# The recorded program is called a **jaxpr** (JAX expression). You have seen one in
+# Part 1. It has the operations on tracers, and nothing else: no `print`, no `if`, no
+# loop, no names of yours.
 
 # %%
 def with_side_effects(x, y):
@@ -428,44 +526,59 @@ def with_side_effects(x, y):
 draw_program(with_side_effects, 2.0, 3.0)
 
 # %% [markdown]
-# In Python a jaxpr is an object. Each of its `eqns` has a `primitive`, the kind of operation, and that has a `name`.
+# In Python a jaxpr is an object. Each of its `eqns` has a `primitive`, the kind of
+# operation, and that has a `name`.
 
 # %%
 print(listing.eqns[0].primitive.name, "is the first of", len(listing.eqns))
 
 # %% [markdown]
-# The document shows the program of the next function. `jnp.dot` becomes the operation `dot_general`.
+# The document shows the program of the next function. `jnp.dot` becomes the operation
+# `dot_general`.
 
 # %%
 def dot_of_sums(x, y):
     """Compute the dot product of x + 1 and y + 1."""
     return jnp.dot(x + 1, y + 1)
 
+# %% [markdown]
+# ### Exercise: Read the record (1 point)
+#
+# Trace a function, and return its jaxpr as text, together with the names of its
+# operations.
+#
+# **Args:**
+#
+# - `function`: a function of arrays.
+# - `args`: its arguments.
+#
+# **Returns:** A tuple `(text, names)`: the jaxpr as `str` gives it; and a list of the
+# names of its operations, in the order in which they stand there, such as
+# `["add", "add", "dot_general"]`.
+
 # %%
-# Exercise: Read the record (1 point)
 def recorded_program(function, *args):
-    """Trace a function, and return its jaxpr as text, together with the names of its operations.
-
-    Args:
-        function: a function of arrays.
-        args: its arguments.
-
-    Returns:
-        A tuple `(text, names)`: the jaxpr as `str` gives it; and a list of the names of its operations, in
-        the order in which they stand there, such as `["add", "add", "dot_general"]`.
+    """Trace a function, and return its jaxpr as text, together with the names of its
+    operations.
     """
     ...
 
 
 check(recorded_program)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(recorded_program)
+# solution(recorded_program)
+
 # %% [markdown]
-# (Up to JAX 0.6.0 the numbers in a jaxpr had no type: `add a 1.0`. Now it is `add a 1.0:f32[]`.)
+# (Up to JAX 0.6.0 the numbers in a jaxpr had no type: `add a 1.0`. Now it is
+# `add a 1.0:f32[]`.)
 #
 # ### Frozen values
 #
-# What a function takes from **outside**, a global name or a variable of the function around it, is read while it is
-# traced. Then it is frozen.
+# What a function takes from **outside**, a global name or a variable of the function
+# around it, is read while it is traced. Then it is frozen.
 
 # %%
 gain = 10.0
@@ -484,21 +597,25 @@ print(amplified(2.0), "although gain is", gain)
 # %% [markdown]
 # No error, no warning: just an old number.
 
+# %% [markdown]
+# ### Repair: the frozen rate (2 points)
+#
+# Make one step for each rate: x becomes x - rate * x. This uses the wrong rates: repair
+# it.
+#
+# The step, or all of them together, stays jitted, so that nothing is computed outside
+# of `jax.jit`. It is traced once for all rates.
+#
+# **Args:**
+#
+# - `x`: float32[n].
+# - `rates`: a list of floats, one or more.
+#
+# **Returns:** float32[n]: x after all steps.
+
 # %%
-# Exercise: Repair: the frozen rate (2 points)
 def steps_with_rates(x, rates):
-    """Make one step for each rate: x becomes x - rate * x. This uses the wrong rates: repair it.
-
-    The step, or all of them together, stays jitted, so that nothing is computed outside of `jax.jit`. It is traced once
-    for all rates.
-
-    Args:
-        x: float32[n].
-        rates: a list of floats, one or more.
-
-    Returns:
-        float32[n]: x after all steps.
-    """
+    """Make one step for each rate: x becomes x - rate * x."""
     rate = 0.0
 
     @jax.jit
@@ -513,11 +630,16 @@ def steps_with_rates(x, rates):
 
 check(steps_with_rates)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(steps_with_rates)
+# solution(steps_with_rates)
+
 # %% [markdown]
 # ### Tracers that escape
 #
-# The opposite mistake: to carry a tracer **out** of the function, by a list or a global. It stands for no number, and
-# when the trace is over, it is of no use.
+# The opposite mistake: to carry a tracer **out** of the function, by a list or a
+# global. It stands for no number, and when the trace is over, it is of no use.
 
 # %%
 kept = []
@@ -538,20 +660,25 @@ try:
 except jax.errors.UnexpectedTracerError as error:
     print("UnexpectedTracerError:", str(error).splitlines()[0])
 
+# %% [markdown]
+# ### Repair: the leak (2 points)
+#
+# Run x through some layers; return the sum of the last one, and all layers. This leaks
+# tracers: repair it.
+#
+# The model stays jitted.
+#
+# **Args:**
+#
+# - `x`: float32[n].
+# - `weights`: a list of floats, one for each layer; one or more.
+#
+# **Returns:** A tuple `(total, layers)`: float32[], and a list of one float32[n] for
+# each layer.
+
 # %%
-# Exercise: Repair: the leak (2 points)
 def sum_and_layers(x, weights):
-    """Run x through some layers; return the sum of the last one, and all layers. This leaks tracers: repair it.
-
-    The model stays jitted.
-
-    Args:
-        x: float32[n].
-        weights: a list of floats, one for each layer; one or more.
-
-    Returns:
-        A tuple `(total, layers)`: float32[], and a list of one float32[n] for each layer.
-    """
+    """Run x through some layers; return the sum of the last one, and all layers."""
     saved = []
 
     @jax.jit
@@ -567,11 +694,16 @@ def sum_and_layers(x, weights):
 
 check(sum_and_layers)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(sum_and_layers)
+# solution(sum_and_layers)
+
 # %% [markdown]
 # ### A new function each time
 #
-# `jax.jit` keeps its programs with the *function*. A `lambda`, a `partial` or an inner `def` that is made anew is a new
-# function: nothing is remembered.
+# `jax.jit` keeps its programs with the *function*. A `lambda`, a `partial` or an inner
+# `def` that is made anew is a new function: nothing is remembered.
 
 # %%
 with watch_traces() as traces:
@@ -579,22 +711,31 @@ with watch_traces() as traces:
         jax.jit(lambda v, shift=shift: v + shift)(jnp.ones(3))
 print(traces)
 
+# %% [markdown]
+# ### Make it fast: four calls, one trace (2 points)
+#
+# Compute factor * x + 1 with a jitted function. This is traced in each call: make it
+# one trace for all of them.
+#
+# **Args:**
+#
+# - `x`: float32[n].
+# - `factor`: float.
+#
+# **Returns:** float32[n].
+
 # %%
-# Exercise: Make it fast: four calls, one trace (2 points)
 def louder(x, factor):
-    """Compute factor * x + 1 with a jitted function. This is traced in each call: make it one trace for all of them.
-
-    Args:
-        x: float32[n].
-        factor: float.
-
-    Returns:
-        float32[n].
-    """
+    """Compute factor * x + 1 with a jitted function."""
     return jax.jit(lambda v: factor * v + 1)(x)
 
 
 check(louder)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(louder)
+# solution(louder)
 
 # %% [markdown]
 # ## Part 3. Static values
@@ -611,30 +752,42 @@ print(negate_if(1, True), negate_if(1, False))
 show_lines(negate_if, jnp.array(1), jnp.array(True))
 
 # %% [markdown]
-# One way out: declare the argument **static**. Then it is no tracer but the plain Python value, and `jit` makes one
-# program for each value that it meets. You name static arguments when you jit: by place, `static_argnums=(1,)`, or by
-# name, `static_argnames="neg"`.
+# One way out: declare the argument **static**. Then it is no tracer but the plain
+# Python value, and `jit` makes one program for each value that it meets. You name
+# static arguments when you jit: by place, `static_argnums=(1,)`, or by name,
+# `static_argnames="neg"`.
+
+# %% [markdown]
+# ### Exercise: Traced or static? (2 points)
+#
+# Jit `negate_if`, with a static or a traced `neg`.
+#
+# **Args:**
+#
+# - `static`: True or False, whether `neg` is to be static.
+#
+# **Returns:** The jitted `negate_if`, a function of x and neg. If `static` is False,
+# all its arguments are traced, and a call
+#
+# - `fails`: let it.
 
 # %%
-# Exercise: Traced or static? (2 points)
 def jit_negate_if(static):
-    """Jit `negate_if`, with a static or a traced `neg`.
-
-    Args:
-        static: True or False, whether `neg` is to be static.
-
-    Returns:
-        The jitted `negate_if`, a function of x and neg. If `static` is False, all its arguments are traced, and a call
-        fails: let it.
-    """
+    """Jit `negate_if`, with a static or a traced `neg`."""
     ...
 
 
 check(jit_negate_if)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(jit_negate_if)
+# solution(jit_negate_if)
+
 # %% [markdown]
-# The other way out: keep the flag traced, and compute with it. `jnp.where(neg, -x, x)` evaluates both and picks; one
-# program serves both flags. It also works for a flag that another program has computed.
+# The other way out: keep the flag traced, and compute with it. `jnp.where(neg, -x, x)`
+# evaluates both and picks; one program serves both flags. It also works for a flag that
+# another program has computed.
 
 # %%
 pick = jax.jit(lambda x, neg: jnp.where(neg, -x, x))
@@ -645,8 +798,9 @@ print(traces)
 # %% [markdown]
 # ### What static costs
 #
-# Each new static value is traced **and compiled**: see the reasons below. So make static what decides about shapes or
-# about Python's way, and little else. A static value must be hashable: a tuple, not a list.
+# Each new static value is traced **and compiled**: see the reasons below. So make
+# static what decides about shapes or about Python's way, and little else. A static
+# value must be hashable: a tuple, not a list.
 
 # %%
 power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
@@ -655,32 +809,42 @@ with watch_traces() as traces:
         power(1.5, n)
 print(traces)
 
+# %% [markdown]
+# ### Make it jit-safe: which one is static? (3 points)
+#
+# Add `width` neighbours at each place, times a scale. Jit this function, all of it: one
+# program for each width.
+#
+# It is called as it is, and not put into another `jax.jit`.
+#
+# **Args:**
+#
+# - `x`: float32[n].
+# - `width`: int, from 1 to n.
+# - `scale`: float; every call may bring another one.
+#
+# **Returns:** float32[n-width+1]: number i is the scale times the sum of
+# `x[i : i + width]`.
+
 # %%
-# Exercise: Make it jit-safe: which one is static? (3 points)
 def moving_sum(x, width, scale):
-    """Add `width` neighbours at each place, times a scale. Jit this function, all of it: one program for each width.
-
-    It is called as it is, and not put into another `jax.jit`.
-
-    Args:
-        x: float32[n].
-        width: int, from 1 to n.
-        scale: float; every call may bring another one.
-
-    Returns:
-        float32[n-width+1]: number i is the scale times the sum of `x[i : i + width]`.
-    """
+    """Add `width` neighbours at each place, times a scale."""
     window = jnp.ones(width)
     return scale * jnp.convolve(x, window, mode="valid")
 
 
 check(moving_sum)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(moving_sum)
+# solution(moving_sum)
+
 # %% [markdown]
 # ### A loop of unknown length
 #
-# `range(n)` needs a Python int. With a static n it works: the loop is *unrolled* while tracing, so that the program
-# grows with n, and each n has its own.
+# `range(n)` needs a Python int. With a static n it works: the loop is *unrolled* while
+# tracing, so that the program grows with n, and each n has its own.
 
 # %%
 def halves(x, n):
@@ -693,8 +857,9 @@ def halves(x, n):
 draw_program(partial(halves, n=4), 1.0)
 
 # %% [markdown]
-# `jax.lax.fori_loop(start, stop, body, value)` is a loop **inside** the program. It runs `value = body(i, value)` for
-# each i. `stop` may be traced, and `value` may be a tuple; its shapes and dtypes must stay.
+# `jax.lax.fori_loop(start, stop, body, value)` is a loop **inside** the program. It
+# runs `value = body(i, value)` for each i. `stop` may be traced, and `value` may be a
+# tuple; its shapes and dtypes must stay.
 
 # %%
 halve_often = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, value: value / 2, x))
@@ -702,20 +867,25 @@ with watch_traces() as traces:
     print([float(halve_often(1.0, n)) for n in (0, 1, 4, 10)])
 print(traces)
 
+# %% [markdown]
+# ### Make it fast: one program for every n (3 points)
+#
+# Add up the first n powers of each number: x + x² + ... + xⁿ. Make it work under
+# `jax.jit`, with a traced n.
+#
+# One program serves every n, and its length does not depend on n. n may be 0, and a
+# number of x may be 1.
+#
+# **Args:**
+#
+# - `x`: float32[m].
+# - `n`: int32[], or a Python int; 0 or more.
+#
+# **Returns:** float32[m].
+
 # %%
-# Exercise: Make it fast: one program for every n (3 points)
 def sum_of_powers(x, n):
-    """Add up the first n powers of each number: x + x² + ... + xⁿ. Make it work under `jax.jit`, with a traced n.
-
-    One program serves every n, and its length does not depend on n. n may be 0, and a number of x may be 1.
-
-    Args:
-        x: float32[m].
-        n: int32[], or a Python int; 0 or more.
-
-    Returns:
-        float32[m].
-    """
+    """Add up the first n powers of each number: x + x² + ..."""
     total, power = jnp.zeros_like(x), jnp.ones_like(x)
     for _ in range(n):
         power = power * x
@@ -725,36 +895,52 @@ def sum_of_powers(x, n):
 
 check(sum_of_powers)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(sum_of_powers)
+# solution(sum_of_powers)
+
 # %% [markdown]
 # ## Part 4. Static and traced operations
 #
-# Not only values are static or traced: **operations** are. A static operation is done by Python, once, while tracing.
-# A traced one is written into the program and done in each call.
+# Not only values are static or traced: **operations** are. A static operation is done
+# by Python, once, while tracing. A traced one is written into the program and done in
+# each call.
 #
-# The shape of a tracer is static: a plain tuple of ints. But what you do with it may make it traced again.
+# The shape of a tracer is static: a plain tuple of ints. But what you do with it may
+# make it traced again.
+
+# %% [markdown]
+# ### Exercise: Three lines (1 point)
+#
+# Jit this function, and let it print what is traced.
+#
+# It prints three lines: `x = ...`, `x.shape = ...` and
+# `jnp.array(x.shape).prod() = ...`, with what `print` shows of each, and returns the
+# last one.
+#
+# **Args:**
+#
+# - `x`: a JAX array with one axis or more.
+#
+# **Returns:** int32[]: `jnp.array(x.shape).prod()`.
 
 # %%
-# Exercise: Three lines (1 point)
 def three_lines(x):
-    """Jit this function, and let it print what is traced.
-
-    It prints three lines: `x = ...`, `x.shape = ...` and `jnp.array(x.shape).prod() = ...`, with what `print` shows of
-    each, and returns the last one.
-
-    Args:
-        x: a JAX array with one axis or more.
-
-    Returns:
-        int32[]: `jnp.array(x.shape).prod()`.
-    """
+    """Jit this function, and let it print what is traced."""
     ...
 
 
 check(three_lines)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(three_lines)
+# solution(three_lines)
+
 # %% [markdown]
-# So `jnp` on a shape makes a tracer, and the shape of a result must not be one. Here are two ways to multiply the
-# numbers of a shape.
+# So `jnp` on a shape makes a tracer, and the shape of a result must not be one. Here
+# are two ways to multiply the numbers of a shape.
 
 # %%
 def numpys_product(shape):
@@ -766,26 +952,40 @@ def jaxs_product(shape):
     """Multiply with JAX: a traced operation."""
     return jnp.array(shape).prod()
 
+# %% [markdown]
+# ### Exercise: Flatten, with two libraries (2 points)
+#
+# Make a jitted function that flattens an array; its new length is computed by
+# `product`, while it is traced.
+#
+# **Args:**
+#
+# - `product`: a function that multiplies the numbers of a shape: `numpys_product` or
+#   `jaxs_product`. Its result goes into `reshape` as it is. One of the two fails; let
+#   it.
+#
+# **Returns:** A jitted function: an array with one axis or more -> the same numbers in
+# a vector.
+
 # %%
-# Exercise: Flatten, with two libraries (2 points)
 def flatten_with(product):
-    """Make a jitted function that flattens an array; its new length is computed by `product`, while it is traced.
-
-    Args:
-        product: a function that multiplies the numbers of a shape: `numpys_product` or `jaxs_product`. Its result goes
-            into `reshape` as it is. One of the two fails; let it.
-
-    Returns:
-        A jitted function: an array with one axis or more -> the same numbers in a vector.
+    """Make a jitted function that flattens an array; its new length is computed by
+    `product`, while it is traced.
     """
     ...
 
 
 check(flatten_with)
 
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(flatten_with)
+# solution(flatten_with)
+
 # %% [markdown]
-# Here is the failing one, line by line. (The document's message blames the operation `convert_element_type`; since
-# JAX 0.6.1 it is `reduce_prod`: an array made of plain numbers is no operation of its own any more.)
+# Here is the failing one, line by line. (The document's message blames the operation
+# `convert_element_type`; since JAX 0.6.1 it is `reduce_prod`: an array made of plain
+# numbers is no operation of its own any more.)
 
 # %%
 def flatten_by_jax(x):
@@ -797,8 +997,8 @@ def flatten_by_jax(x):
 show_lines(flatten_by_jax, jnp.ones((2, 3)))
 
 # %% [markdown]
-# That gives the rule: **`np` for what should stay static, `jnp` for what should be traced.** NumPy cannot do more: it
-# does not know tracers.
+# That gives the rule: **`np` for what should stay static, `jnp` for what should be
+# traced.** NumPy cannot do more: it does not know tracers.
 
 # %%
 def size_by_numpy(x):
@@ -862,24 +1062,32 @@ def four_columns(x):
         raise ValueError("four columns are needed")
     return x
 
+# %% [markdown]
+# ### Transfer: static, traced or refused? (3 points)
+#
+# Find out how an operation behaves under `jax.jit`, where x is a tracer.
+#
+# **Args:**
+#
+# - `operation`: a function of one array, such as `size_by_numpy`. It may return what it
+#   gets, or a tuple of ints, and it may raise any exception.
+# - `x`: an array.
+#
+# **Returns:** A str: "static" if its result is a plain Python or NumPy value, "traced"
+# if it is a tracer, "refused" if it raises an exception, of whatever class.
+
 # %%
-# Exercise: Transfer: static, traced or refused? (3 points)
 def static_or_traced(operation, x):
-    """Find out how an operation behaves under `jax.jit`, where x is a tracer.
-
-    Args:
-        operation: a function of one array, such as `size_by_numpy`. It may return what it gets, or a tuple of ints, and
-            it may raise any exception.
-        x: an array.
-
-    Returns:
-        A str: "static" if its result is a plain Python or NumPy value, "traced" if it is a tracer, "refused" if it
-        raises an exception, of whatever class.
-    """
+    """Find out how an operation behaves under `jax.jit`, where x is a tracer."""
     ...
 
 
 check(static_or_traced)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(static_or_traced)
+# solution(static_or_traced)
 
 # %% [markdown]
 # See it line by line: the size is computed once, by NumPy. Only the sum and the
@@ -898,20 +1106,28 @@ show_lines(mean, jnp.ones((2, 3)))
 # %% [markdown]
 # ## What to remember
 #
-# - `jit` runs a function as one program. It pays for what is long or called often; the first call traces and compiles.
-# - While it traces, your code sees tracers: shapes and dtypes, no numbers. Prints and appends happen once for each
-#   trace.
-# - A new shape, dtype, static value or function object is traced anew; new numbers are not.
-# - Values from outside are frozen; tracers must not escape. Pass arguments, return results.
-# - No selecting by mask, no `if` on a tracer: use `jnp.where`, `fori_loop`, or a static argument, which costs a compile
-#   for each value.
+# - `jit` runs a function as one program. It pays for what is long or called often; the
+#   first call traces and compiles.
+# - While it traces, your code sees tracers: shapes and dtypes, no numbers. Prints and
+#   appends happen once for each trace.
+# - A new shape, dtype, static value or function object is traced anew; new numbers are
+#   not.
+# - Values from outside are frozen; tracers must not escape. Pass arguments, return
+#   results.
+# - No selecting by mask, no `if` on a tracer: use `jnp.where`, `fori_loop`, or a static
+#   argument, which costs a compile for each value.
 # - `np` for what is static, `jnp` for what is traced.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind this lesson
-# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html): when not to jit, and caching
-# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): each error with its causes and repairs
-# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `cond`, `scan`, `while_loop`
+# - [How to think in
+#   JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind
+#   this lesson
+# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html):
+#   when not to jit, and caching
+# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): each error with its causes
+#   and repairs
+# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `cond`, `scan`,
+#   `while_loop`
 # - [The jaxpr language](https://docs.jax.dev/en/latest/jaxpr.html)

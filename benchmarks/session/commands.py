@@ -21,6 +21,7 @@ from pathlib import Path
 
 from jaxguide.course.books.key_text import right_answers
 from jaxguide.course.books.library import read_outline
+from jaxguide.course.books.printer import printable_source
 from jaxguide.student.workspace import lay_workspace
 
 BASE = [sys.executable, "-c", "import click, rich.console"]
@@ -42,13 +43,16 @@ def answer_everything(folder: Path) -> None:
     lay_workspace(folder, outline.folders.notebooks)
     for topic, lesson in outline.books.items():
         key = outline.folders.solutions / f"{topic}.py"
-        answers = {e.starter_source: right_answers(key, e.name)[0].source.strip() for e in lesson.exercises}
+        answers = {
+            printable_source(e): f"{right_answers(key, e.name)[0].source.strip()}\n\n\ncheck({e.name})"
+            for e in lesson.exercises
+        }
         script, notebook = folder / f"{topic}.py", folder / f"{topic}.ipynb"
         text, cells = script.read_text("utf-8"), json.loads(notebook.read_text("utf-8"))
-        for stub, answer in answers.items():
-            text = text.replace(stub, answer)
+        for printed, answer in answers.items():
+            text = text.replace(printed, answer)
             for cell in cells["cells"]:
-                cell["source"] = "".join(cell["source"]).replace(stub, answer).splitlines(keepends=True)
+                cell["source"] = "".join(cell["source"]).replace(printed, answer).splitlines(keepends=True)
         script.write_text(text, "utf-8")
         notebook.write_text(json.dumps(cells, indent=1), "utf-8")
 

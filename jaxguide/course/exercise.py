@@ -103,6 +103,7 @@ class Task:
 
     Args:
         contract: the docstring.
+        contract_line: the line in the book at which its text begins, 0 without one.
         starter_source: the function that students start from.
         cell_source: the whole cell as students get it, without the author's decorator.
         headings: the headings above it in its lesson, without the lesson's title.
@@ -119,6 +120,7 @@ class Task:
     is_prediction: bool
     signature: str
     contract: str
+    contract_line: int
     starter_source: str
     cell_source: str
     headings: tuple[str, ...]
@@ -129,6 +131,12 @@ class Task:
     why_so_many: str = ""
     keeps: float = 0.0
     why_keeps: str = ""
+
+    @property
+    def full_title(self) -> str:
+        """The title below the word that says what it is, unless it begins with one: 'Repair: the leak'."""
+        kind = "Prediction" if self.is_prediction else "Exercise"
+        return self.title if ": " in self.title else f"{kind}: {self.title}"
 
 
 def exercise(

@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.library import Course
+from jaxguide.course.books.statement import examples
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
 from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
+from jaxguide.proving.example_calls import failing
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
 from jaxguide.proving.missing_texts import missing_texts
@@ -167,6 +170,7 @@ class _Prover:
         if not self._prove_right(self.key.answer):
             return
         self._prove_repeatable()
+        self._prove_examples()
         for planted in self.key.alternatives:
             self._prove_right(planted)
         self._prove_starter()
@@ -371,6 +375,24 @@ class _Prover:
         answer, reference = (Repeated(exercise.name, tape) for tape in tapes)
         failure = self._run_checks(exercise, answer, reference, 0, until_failure=True).first_failure
         return failure, any(tape.differs for tape in tapes)
+
+    def _prove_examples(self) -> None:
+        """Prove that the examples in the docstring come out with the key's answer."""
+        exercise, source = self.exercise, self.key.answer.source
+        self.at = self.key.answer
+        try:
+            shown = examples(exercise)
+            self.watch.begin()
+            found = self.watch.call(lambda: failing(shown, lambda names: run_answer(self.book, source, also=names)))
+        except (AnswerGone, ValueError) as error:
+            why = error.note if isinstance(error, AnswerGone) else str(error)
+            self._problem(f"the examples of `{exercise.name}` cannot be run: {why}")
+            return
+        for example, got in found:
+            message = "the example `{call}` shows {want}, but the key's answer gives {got}"
+            said = (" ".join(clean(text, 300).split()) or "nothing" for text in (example.source, example.want, got))
+            words = message.format(**dict(zip(("call", "want", "got"), said, strict=True)))
+            self.proof.problems.append(Problem(exercise.path, exercise.contract_line + example.lineno, words))
 
     # Starters and wrong answers
 

@@ -12,7 +12,8 @@ from jaxguide.code.as_ipython import as_ipython
 from jaxguide.code.sameness import attached_to, cell_statements, given_in
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
-from jaxguide.course.books.printer import printable_source
+from jaxguide.course.books.printer import printable_source, whole_source
+from jaxguide.course.books.statement import statement
 from jaxguide.course.exercise import Task
 from jaxguide.grading.intake.submission import UnreadableSubmission, decoded, is_notebook
 
@@ -76,30 +77,41 @@ def _in_notebook(notebook: Any, exercise: Task, book: Lesson) -> tuple[str, list
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise ValueError("The file is not a notebook: it has no list of cells.")
+    sources = [_source_of(cell) for cell in cells]
     old: list[str] = []
-    for cell in cells:
+    for cell, source in zip(cells, sources, strict=True):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
-        source = cell.get("source", "")
-        source = source if isinstance(source, str) else "".join(source)
-        changed = _without_answer(source, exercise, book, is_cell=True, before=old)
+        changed = _without_answer(source, exercise, book, _whole_cell(sources, exercise), before=old)
         if changed is not None:
             old.append(source)
             cell.update(source=changed.splitlines(keepends=True), outputs=[], execution_count=None)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", old
 
 
+def _source_of(cell: Any) -> str:
+    source = cell.get("source", "") if isinstance(cell, dict) else ""
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _whole_cell(sources: list[str], exercise: Task) -> str:
+    """Return an exercise's printed cell; files printed by earlier versions have no statement above it."""
+    heading = statement(exercise).partition("\n")[0]
+    return printable_source(exercise) if any(heading in source for source in sources) else whole_source(exercise)
+
+
 def _in_script(text: str, exercise: Task, book: Lesson) -> tuple[str, list[str]]:
     lines = text.split("\n")
     bounds = [line for _title, _source, line in split_cells(text)]
     is_cells = bounds != [0]
+    whole = _whole_cell([text], exercise) if is_cells else None
     old: list[str] = []
     parts: list[str] = []
     if bounds and bounds[0] > 1:
         parts.append("\n".join(lines[: bounds[0] - 1]))
     for start, end in zip(bounds, [*bounds[1:], len(lines) + 1], strict=True):
         marker, source = lines[max(0, start - 1) : start], "\n".join(lines[start : end - 1])
-        changed = _without_answer(source, exercise, book, is_cell=is_cells, before=old)
+        changed = _without_answer(source, exercise, book, whole, before=old)
         if changed is not None:
             old.append(source if is_cells else _answer_of(source, exercise))
             source = changed.rstrip("\n") + source[len(source.rstrip("\n")) :]
@@ -113,18 +125,19 @@ def _answer_of(source: str, exercise: Task) -> str:
     return "\n\n".join("\n".join(lines[start:end]) for start, end in spans)
 
 
-def _without_answer(source: str, exercise: Task, book: Lesson, is_cell: bool, before: list[str]) -> str | None:
+def _without_answer(source: str, exercise: Task, book: Lesson, whole: str | None, before: list[str]) -> str | None:
     """Return a cell's source with the stub in place of the answer, or None if it has no answer.
 
-    Only the first function in a file is replaced, none if the cells `before` have one; the rest is deleted.
+    Only the first function in a file is replaced, none if the cells `before` have one; the rest is deleted. A cell
+    without other exercises becomes `whole`; None if the file has no cells.
     """
     spans = _spans(source, exercise.name, given_in(exercise).names)
     if not spans:
         return None
     functions = [] if any(_spans(one, exercise.name) for one in before) else _spans(source, exercise.name)
     others = [name for name in book.exercise_names if name != exercise.name and _spans(source, name)]
-    if is_cell and functions and not others:
-        return printable_source(exercise)
+    if whole is not None and functions and not others:
+        return whole
     lines = source.split("\n")
     for start, end in reversed(spans):
         lines[start:end] = exercise.cell_source.split("\n") if (start, end) in functions[:1] else []

@@ -1,6 +1,5 @@
 """Render what a student's session shows: an exercise, the list of exercises, and the progress."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -11,15 +10,11 @@ from rich.text import Text
 from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.statement import joined_lines
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.student.position import Counts, Position
 from jaxguide.student.standing import badge_of
-
-# Lines that begin an entry: of a list, of a table, or, if they are indented, names followed by a colon.
-_STARTS = re.compile(r"[-*|#] |\d+\. ")
-_COLONS = (":", "：")  # the second is for Chinese and Japanese
-_NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?(?::\s|：)")
 
 
 class Flow:
@@ -38,52 +33,11 @@ class Flow:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout = Layout(options.max_width, options.ascii_only)
-        for indent, line in joined_lines(self.text):
-            left = self.indent + indent
+        for line in joined_lines(self.text):
+            left = self.indent + line.indent
             if left > options.max_width // 2:
                 left = self.indent
-            yield Padding(layout.text(line), (0, 0, 0, left), expand=False) if line else Text("")
-
-
-def joined_lines(text: str) -> list[tuple[int, str]]:
-    r"""Return a text's lines as (indent, words), with the lines of each paragraph or entry joined.
-
-    >>> joined_lines("Do this,\nthen that:\n\n    >>> f(1)\n    2")
-    [(0, 'Do this, then that:'), (0, ''), (4, '>>> f(1)'), (4, '2')]
-    """
-    found: list[tuple[int, str]] = []
-    is_verbatim = False
-    last_indent = 0
-    for line in text.strip("\n").splitlines():
-        words = line.strip()
-        indent = len(line) - len(line.lstrip())
-        if not words:
-            is_verbatim = is_verbatim and indent > 0
-            found.append((0, ""))
-            continue
-        is_code = words.startswith(">>>") or words.startswith("```")
-        is_verbatim = is_code or (is_verbatim and bool(found) and found[-1][1] != "")
-        follows = bool(found) and found[-1][1] != "" and not is_verbatim and not _STARTS.match(words)
-        follows = follows and not (indent and _NAMES.match(words))
-        is_same = indent == last_indent
-        # A deeper line continues the entry above, unless that is a heading such as `Args:`.
-        is_hanging = follows and indent > found[-1][0] and not found[-1][1].endswith(_COLONS)
-        if follows and (is_same or is_hanging) and not _is_heading(found[-1], indent):
-            before, said = found[-1]
-            found[-1] = (before, f"{said}{_space(said, words)}{words}")
-        else:
-            found.append((indent, words))
-        last_indent = indent
-    return found
-
-
-def _is_heading(line: tuple[int, str], indent: int) -> bool:
-    return line[1].endswith(_COLONS) and indent > line[0]
-
-
-def _space(before: str, after: str) -> str:
-    """Return the separator of two joined lines: a space, but nothing between Chinese or Japanese characters."""
-    return "" if ord(before[-1]) > 0x2E7F and ord(after[0]) > 0x2E7F else " "
+            yield Padding(layout.text(line.words), (0, 0, 0, left), expand=False) if line.words else Text("")
 
 
 _WIDEST = 120
@@ -113,9 +67,8 @@ class ExerciseText:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
         yield layout.text(" · ".join([self.book.title, *exercise.headings]))
-        kind = "Prediction: {title}" if exercise.is_prediction else "Exercise: {title}"
         points = plural("{count} point", "{count} points", exercise.points)
-        head = Text(overflow="fold").append_text(layout.text(kind.format(title=exercise.title), style="bold"))
+        head = Text(overflow="fold").append_text(layout.text(exercise.full_title, style="bold"))
         head.append_text(layout.text(f" ({points})"))
         yield head
         yield Text("")

@@ -1,7 +1,9 @@
 """Prove the course: each exercise, the printed lessons, and the ledger."""
 
+import ast
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.printer import notebook_text, print_book, printed_cells, script_text, stale_files
+from jaxguide.course.books.statement import stub_cell
 from jaxguide.proving.proof import Proof
 from jaxguide.proving.prover import prove_course
 
@@ -100,6 +103,17 @@ class TestPrinted:
         notebook = nbformat.reads(notebook_text(whole_course.books[topic]), as_version=4)
         nbformat.validate(notebook)
         assert all(not cell.get("outputs") for cell in notebook.cells)
+
+    def test_text_fits_on_88_columns(self, whole_course: Course, topic: str) -> None:
+        """Only what has no blank to break at is longer, and tables, whose rows are lines."""
+        for cell in printed_cells(whole_course.books[topic]):
+            if cell.kind == "prose":
+                too_long = [line for line in cell.source.splitlines() if len(line) > 86 and "|" not in line]
+                assert [line for line in too_long if not re.search(r"\]\(\S+$|`.{80,}`$", line)] == []
+        for exercise in whole_course.books[topic].exercises:
+            for node in ast.walk(ast.parse(stub_cell(exercise))):
+                if isinstance(node, ast.FunctionDef) and node.name == exercise.name:
+                    assert max(map(len, (ast.get_docstring(node) or "").splitlines())) <= 84
 
     def test_students_get_no_author_code(self, whole_course: Course, topic: str) -> None:
         book = whole_course.books[topic]

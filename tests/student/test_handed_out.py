@@ -173,7 +173,7 @@ def in_kernel(cells: list[str], folder: Path) -> list[dict[str, object]]:
 @pytest.mark.long
 def test_a_notebook_checks_itself_and_keeps_no_secret_of_the_key(handed_out: HandedOut, here: Path) -> None:
     name = handed_out.exercise
-    given = (here / f"{handed_out.lesson}.py").read_text().partition("# Exercise: ")[0]
+    given = (here / f"{handed_out.lesson}.py").read_text().partition("# ### ")[0]
     given = given.partition("# %%\nfrom jaxguide.lesson")[2].partition("# %%\n")[2]
     start, _given, wrong, hint, solution, help_, right, done = in_kernel(
         [

@@ -99,11 +99,13 @@ class Book(Lesson):
         return namespace
 
 
-def run_answer(book: Book, source: str, filename: str = "<submission answer>") -> dict[str, Any]:
-    """Run an answer's source in a new student namespace and return the namespace."""
+def run_answer(
+    book: Book, source: str, filename: str = "<submission answer>", also: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Run an answer's source in a new student namespace, which has the names `also`, too, and return the namespace."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     with compat.float64(book.x64):
-        namespace = book.student_namespace(global_names(source))
+        namespace = book.student_namespace(global_names(source) | also)
         exec(compile(source, filename, "exec"), namespace)
     return namespace
 

@@ -97,6 +97,7 @@ def _task(path: Path, cell: PercentCell, above: tuple[str, ...]) -> Task:
         is_prediction=decorator_name(decorator) == "prediction",
         signature=f"({ast.unparse(node.args)})",
         contract=ast.get_docstring(node) or "",
+        contract_line=_docstring_line(node, cell),
         starter_source="\n".join(starter),
         cell_source="\n".join([*lines[: first - 1], *starter, *lines[node.end_lineno :]]).rstrip(),
         headings=above,
@@ -105,6 +106,11 @@ def _task(path: Path, cell: PercentCell, above: tuple[str, ...]) -> Task:
         path=path,
         **_options(path, cell, decorator),
     )
+
+
+def _docstring_line(node: ast.FunctionDef, cell: PercentCell) -> int:
+    text = ast.get_docstring(node, clean=False) or ""
+    return cell.line + node.body[0].lineno + text[: len(text) - len(text.lstrip())].count("\n") if text else 0
 
 
 def _options(path: Path, cell: PercentCell, decorator: ast.expr) -> dict[str, Any]:

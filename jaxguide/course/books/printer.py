@@ -11,7 +11,8 @@ from jaxguide.base.files import write_whole
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
 
-from jaxguide.base.text import plural
+from jaxguide.base.markdown import wrapped
+from jaxguide.course.books.statement import WIDTH, statement, stub_cell
 from jaxguide.course.exercise import Task
 
 _METADATA = {
@@ -22,7 +23,10 @@ _METADATA = {
 
 @dataclasses.dataclass(frozen=True)
 class PrintedCell:
-    """One cell as students get it: `kind` is 'prose', 'setup', 'example' or 'exercise', `source` Markdown or code."""
+    """One cell as students get it: `source` is Markdown if `kind` is 'prose'; in the others it is code.
+
+    The kinds of code are 'setup', 'example', 'exercise' and 'help'.
+    """
 
     kind: str
     source: str
@@ -43,14 +47,17 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     exercises = iter(book.exercises)  # one for each exercise cell
     for cell in book.cells:
         if cell.kind == "prose":
-            add("prose", cell.prose)
+            add("prose", wrapped(cell.prose, WIDTH - len("# ")))
             if sum(c.kind == "setup" for c in cells) == 0:
                 add("setup", install_cell())
                 add("setup", setup_cell(book.topic, book.start_course))
         elif cell.kind == "example":
             add("example", cell.source)
         elif cell.kind == "exercise":
-            add("exercise", printable_source(next(exercises)))
+            exercise = next(exercises)
+            add("prose", statement(exercise))
+            add("exercise", printable_source(exercise))
+            add("help", help_cell(exercise, book.start_course))
     return cells
 
 
@@ -60,7 +67,9 @@ import subprocess
 import sys
 
 if importlib.util.find_spec("jaxguide") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
+    )
     importlib.invalidate_caches()"""
 
 
@@ -138,12 +147,21 @@ def printed_files(book: "Book", folder: Path) -> dict[Path, str]:
 
 
 def printable_source(exercise: Task) -> str:
-    """Return an exercise cell as students get it: title and points, no author's decorators, `check(<name>)` below."""
-    return f"{_heading(exercise)}\n" + exercise.cell_source + f"\n\n\ncheck({exercise.name})"
+    """Return an exercise's cell as students get it below its statement: the stub, and `check(<name>)` below."""
+    return _with_check(stub_cell(exercise), exercise)
 
 
-def _heading(exercise: Task) -> str:
-    title = exercise.title
-    title = title if exercise.is_prediction else f"Exercise: {title}"
-    points = plural("{count} point", "{count} points", exercise.points)
-    return f"# {title} ({points})"
+def whole_source(exercise: Task) -> str:
+    """Return an exercise's cell with all that it asks for, as in lessons printed by earlier versions of jaxguide."""
+    heading = statement(exercise).partition("\n")[0].lstrip("#")
+    return _with_check(f"#{heading}\n{exercise.cell_source}", exercise)
+
+
+def _with_check(source: str, exercise: Task) -> str:
+    return f"{source}\n\n\ncheck({exercise.name})"
+
+
+def help_cell(exercise: Task, course: str = "") -> str:
+    """Return the cell below an exercise: lines to uncomment; like `start`, without solutions in a `course`."""
+    lines = [f"hint({exercise.name})", *(() if course else (f"solution({exercise.name})",))]
+    return "\n".join(["# Stuck? Uncomment a line and run the cell.", *(f"# {line}" for line in lines)])

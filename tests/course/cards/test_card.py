@@ -12,8 +12,8 @@ from made_results import ALL, FAILED, GRADED, GUESSED, NOT_STARTED, PASSED, RAIS
 from rich.cells import cell_len
 from rich.console import Console
 
-from jaxguide.base.render.terminal import plain_text
 from jaxguide.base.render.card import Prose
+from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
 from jaxguide.course.cards.shown import DisplayText
 from jaxguide.course.verdict import ErrorInfo, ExerciseResult, Verdict

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Five functions of arrays
 #
-# The assignment that benchmarks grade: five exercises, each with a visible and a hidden check.
+# The assignment that benchmarks grade: five exercises, each with a visible and a hidden
+# check.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -10,7 +11,9 @@ import subprocess
 import sys
 
 if importlib.util.find_spec("jaxguide") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
+    )
     importlib.invalidate_caches()
 
 # %%
@@ -22,17 +25,32 @@ start("arrays", course="benchmark-arrays")
 import jax
 import jax.numpy as jnp
 
+# %% [markdown]
+# ### Exercise: Columns of mean 0 (2 points)
+#
+# Scale each column to mean 0 and deviation 1, a constant column to 0: float32[n,m] ->
+# float32[n,m].
+
 # %%
-# Exercise: Columns of mean 0 (2 points)
 def standardize(x):
-    """Scale each column to mean 0 and deviation 1, a constant column to 0: float32[n,m] -> float32[n,m]."""
+    """Scale each column to mean 0 and deviation 1, a constant column to 0: float32[n,m]
+    -> float32[n,m].
+    """
     ...
 
 
 check(standardize)
 
 # %%
-# Exercise: Softmax of large scores (2 points)
+# Stuck? Uncomment a line and run the cell.
+# hint(standardize)
+
+# %% [markdown]
+# ### Exercise: Softmax of large scores (2 points)
+#
+# Turn scores into probabilities: float32[n] -> float32[n].
+
+# %%
 def stable_softmax(scores):
     """Turn scores into probabilities: float32[n] -> float32[n]."""
     ...
@@ -41,28 +59,65 @@ def stable_softmax(scores):
 check(stable_softmax)
 
 # %%
-# Exercise: Gradient of a loss (2 points)
+# Stuck? Uncomment a line and run the cell.
+# hint(stable_softmax)
+
+# %% [markdown]
+# ### Exercise: Gradient of a loss (2 points)
+#
+# Differentiate the mean of (x @ w - y)**2 by w: float32[m], float32[n,m], float32[n] ->
+# float32[m].
+
+# %%
 def loss_gradient(w, x, y):
-    """Differentiate the mean of (x @ w - y)**2 by w: float32[m], float32[n,m], float32[n] -> float32[m]."""
+    """Differentiate the mean of (x @ w - y)**2 by w: float32[m], float32[n,m],
+    float32[n] -> float32[m].
+    """
     ...
 
 
 check(loss_gradient)
 
 # %%
-# Exercise: All distances (2 points)
+# Stuck? Uncomment a line and run the cell.
+# hint(loss_gradient)
+
+# %% [markdown]
+# ### Exercise: All distances (2 points)
+#
+# Compute the distance of each row of a to each row of b: float32[n,k], float32[m,k] ->
+# float32[n,m].
+
+# %%
 def distances(a, b):
-    """Compute the distance of each row of a to each row of b: float32[n,k], float32[m,k] -> float32[n,m]."""
+    """Compute the distance of each row of a to each row of b: float32[n,k],
+    float32[m,k] -> float32[n,m].
+    """
     ...
 
 
 check(distances)
 
 # %%
-# Exercise: Exponential smoothing (2 points)
+# Stuck? Uncomment a line and run the cell.
+# hint(distances)
+
+# %% [markdown]
+# ### Exercise: Exponential smoothing (2 points)
+#
+# Mix each value with the result before it, weighted 1 - decay and decay: float32[n],
+# float32[] -> float32[n].
+
+# %%
 def smooth(values, decay):
-    """Mix each value with the result before it, weighted 1 - decay and decay: float32[n], float32[] -> float32[n]."""
+    """Mix each value with the result before it, weighted 1 - decay and decay:
+    float32[n], float32[] -> float32[n].
+    """
     ...
 
 
 check(smooth)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(smooth)

@@ -1,0 +1,44 @@
+"""Run the examples of an exercise's docstring, to find those that do not come out as they show."""
+
+import contextlib
+import doctest
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from jaxguide.code.slices import global_names
+
+
+def failing(
+    shown: list[doctest.Example], run: Callable[[frozenset[str]], dict[str, Any]]
+) -> list[tuple[doctest.Example, str]]:
+    """Return the examples that come out otherwise, each with what it gave; in an example, `...` stands for anything.
+
+    Args:
+        shown: the examples, which run one after the other.
+        run: runs an answer, and returns a namespace that has these names of the lesson, too.
+    """
+    if not shown:
+        return []
+    names: set[str] = set()
+    for example in shown:
+        with contextlib.suppress(SyntaxError):  # which the runner notes
+            names |= global_names(example.source)
+    runner = _Runner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    test = doctest.DocTest(shown, run(frozenset(names)), "example", None, None, None)
+    runner.run(test, out=lambda text: None, clear_globs=False)
+    return runner.found
+
+
+class _Runner(doctest.DocTestRunner):
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.found: list[tuple[doctest.Example, str]] = []
+
+    def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self.found.append((example, got))
+
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        self.found.append((example, traceback.format_exception_only(exc_info[1])[-1]))
