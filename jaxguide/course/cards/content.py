@@ -62,7 +62,7 @@ def content_of(
 ) -> Content:
     """Describe a result: first what failed and why, then every check. Hidden details need `reveal`."""
     result = result if reveal else for_student(result)
-    failure = result.first_failure
+    failure = result.leading
     content = Content(
         badge=exercise_badge(result),
         title=clean(result.title, 200) or clean(result.name, 100),
@@ -70,7 +70,7 @@ def content_of(
         counts=" · ".join(filter(None, [counts_of(result), _what_is_required(result)])),
         checks=tuple(
             (
-                check_badge(check.verdict),
+                check_badge(check.seen),
                 _fact(check),
                 tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
             )
@@ -81,6 +81,9 @@ def content_of(
     if result.verdict is Verdict.NOT_ATTEMPTED:
         start = f"Write your answer in `{content.name}`, down to its `return`. Then check again."
         content = dataclasses.replace(content, message=clean(result.note, 600) or start)
+        if result.as_given is not None:
+            as_given = f"As given, it fails: {_fact(result.as_given)}"
+            content = dataclasses.replace(_with_failure(content, result.as_given, start), failed=as_given)
     elif is_prediction(result):
         content = dataclasses.replace(content, pair=_guess_and_truth(result), message=_guess_message(result))
     elif failure is not None:
@@ -148,7 +151,7 @@ def counts_of(result: ExerciseResult) -> str:
         words = plural(
             "{{passed}} of {count} visible check passed", "{{passed}} of {count} visible checks passed", len(visible)
         )
-        said.append(words.format(passed=sum(check.passed for check in visible)))
+        said.append(words.format(passed=sum(check.seen is Verdict.PASSED for check in visible)))
     if hidden:
         words = plural(
             "{{passed}} of {count} hidden check passed", "{{passed}} of {count} hidden checks passed", len(hidden)
@@ -175,7 +178,7 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
     message = clean(check.message, 1000) or note
     error = _error_row(check.error, message) if check.error else None
     behind = _behind(check)
-    failed = "Failed: {fact}" if check.verdict is Verdict.FAILED else "While checking: {fact}"
+    failed = "Failed: {fact}" if check.seen is Verdict.FAILED else "While checking: {fact}"
     return dataclasses.replace(
         content,
         failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
