@@ -218,19 +218,22 @@ def check_answer(
     """Judge a function in this process by the visible checks, record the progress, and fill in `cases` if given."""
     from jaxguide.code.sameness import answer_in_session
     from jaxguide.course.judging.answer import LocalAnswer
-    from jaxguide.course.judging.judge import judge
+    from jaxguide.course.judging.judge import failure_as_given, judge
 
     book = _course().book_of(exercise)
     found = answer_in_session(function, exercise, names, book.given)
     # Functions that a check passes by name are the book's, as in grading, even if the notebook redefined them.
-    answer = LocalAnswer(exercise.name, function, {**names, **book.names}) if not found.is_starter else None
-    if cases is None or answer is None:
-        result = judge(exercise, answer)
+    answer = LocalAnswer(exercise.name, function, {**names, **book.names})
+    if found.is_starter:
+        result = judge(exercise, None)
+        result.as_given = failure_as_given(exercise, answer)
+    elif cases is None:
+        result = judge(exercise, answer, find_cause=True)
     else:
         from jaxguide.student.cases import watched
 
         watched_exercise, watched_answer, told = watched(exercise, answer)
-        result = judge(watched_exercise, watched_answer)
+        result = judge(watched_exercise, watched_answer, find_cause=True)
         cases.update(told)
     progress.note(result, found.id)
     if result.first_failure:

@@ -406,6 +406,19 @@ def is_starter(cell: str, exercise: HasStarter) -> bool:
     return exercise.name in starters_in_cells([ast.parse(cell)], {exercise.name: exercise})[0][0]
 
 
+def is_to_repair(starter: str) -> bool:
+    """Return whether a stub is code to repair: it does something, and leaves nothing to fill in.
+
+    >>> is_to_repair("def f(x):\\n    return x[..., 0]"), is_to_repair("def f(x):\\n    y = ...\\n    return y")
+    (True, False)
+    """
+    nodes = list(ast.walk(ast.parse(starter)))
+    indices = {part for node in nodes if isinstance(node, ast.Subscript) for part in ast.walk(node.slice)}
+    blanks = [n for n in nodes if isinstance(n, ast.Constant) and n.value is Ellipsis and n not in indices]
+    is_refused = any(isinstance(node, ast.Name) and node.id == "NotImplementedError" for node in nodes)
+    return bool(_stub(starter).body) and not blanks and not is_refused
+
+
 def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -> bool:
     try:
         body = _body(function)

@@ -85,7 +85,7 @@ class Kind(enum.StrEnum):
 
 
 STAGES = ("attempted", "runs", "shape", "dtype", "value", "jit", "traces", "gradient", "keys", "cost")
-"""The order in which checks run. A failure in one stage leaves the later stages unchecked."""
+"""The order in which checks run. A failure in one stage leaves the later stages unchecked, see `after_failure`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +130,10 @@ class CheckFailed(Exception):
     """A check failed: the message, what the function returned, what was expected, and the likely misconception.
 
     `call` is the call that returned it. `compared` is what the check derived from it, and `label` says what that is.
-    `difference` and `extent` are as in `CheckResult`. `on` is the kind of input in words.
+    `difference`, `extent` and `names_cause` are as in `CheckResult`. `on` is the kind of input in words.
     """
+
+    names_cause = False
 
     def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = ""):
         super().__init__(message)
@@ -157,6 +159,10 @@ class CheckResult:
         misconceptions: the names of the planted wrong answers that fail on the same input in the same way.
         says: a sentence for each of them, or what the check itself saw.
         trouble: the exception that the check itself raised, if any.
+        names_cause: whether the failure is something that also makes values wrong: a problem in the use of keys, or
+            the misconception that the check declares.
+        after_failure: how the check came out if it ran only to find out why an earlier one failed. Its `verdict` is
+            `NOT_CHECKED` then, since it decides nothing and earns nothing.
     """
 
     name: str
@@ -181,10 +187,17 @@ class CheckResult:
     misconceptions: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
     trouble: str = ""
+    names_cause: bool = False
+    after_failure: Verdict | None = None
 
     @property
     def passed(self) -> bool:
         return self.verdict is Verdict.PASSED
+
+    @property
+    def seen(self) -> Verdict:
+        """How the check came out, even if it decided nothing."""
+        return self.after_failure or self.verdict
 
 
 @dataclasses.dataclass
@@ -193,7 +206,8 @@ class ExerciseResult:
 
     Of a prediction whose guess is locked, `reveal` is what JAX gives, `why` says why, and the code in `shows` shows it.
     `printed` is what the code printed while visible checks ran, and `hidden_printed` while hidden checks did, which may
-    reveal their inputs. `is_all` says whether grading runs no further check.
+    reveal their inputs. `is_all` says whether grading runs no further check. `as_given` is the check that a starter to
+    repair fails as long as it is unchanged.
     """
 
     name: str
@@ -211,10 +225,16 @@ class ExerciseResult:
     shows: str = ""
     hidden_printed: str = ""
     is_all: bool = False
+    as_given: CheckResult | None = None
 
     @property
     def first_failure(self) -> CheckResult | None:
         return next((c for c in self.checks if c.verdict not in (Verdict.PASSED, Verdict.NOT_CHECKED)), None)
+
+    @property
+    def leading(self) -> CheckResult | None:
+        """The failed check to show: a later one that names the cause, or else the first."""
+        return next((c for c in self.checks if c.after_failure is Verdict.FAILED), self.first_failure)
 
 
 def score(points: float, checks: list[CheckResult], all_or_nothing: bool = False) -> float:

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from jaxguide.base.files import user_folder
 from jaxguide.code.sameness import answer_id, given_in
+from jaxguide.course.books.book import run_answer
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import failure_as_given
 from jaxguide.course.limits import Limits
 from jaxguide.course.progress import Progress
 from jaxguide.course.set_up import beside_files
-from jaxguide.course.verdict import Outcome, about
+from jaxguide.course.verdict import CheckResult, Outcome, Verdict, about
 from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade_files
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.reading import lessons_of
@@ -51,11 +54,20 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
     if found.unreadable is None:
         submission = read_submission(path)
         note(found, submission, course, progress)
-        for result in found.results:
-            if only and not any(result.name in cell.defines for cell in submission.cells):
+        for result in found.results if only else ():
+            if not any(result.name in cell.defines for cell in submission.cells):
                 message = "{file} does not define `{name}`."
                 result.note = message.format(file=path.name, name=result.name)
+            elif result.verdict is Verdict.NOT_ATTEMPTED:
+                result.as_given = _failure_as_given(course.exercise(result.name), course)
     return found
+
+
+def _failure_as_given(exercise: Exercise, course: Course) -> CheckResult | None:
+    """Return the check that the book's own starter fails; it is not the student's code, so it needs no worker."""
+    # Errors in code from a file of this name are told without line numbers, which are others in the student's file.
+    names = run_answer(course.book_of(exercise), exercise.cell_source, f"<book> {exercise.name}")
+    return failure_as_given(exercise, LocalAnswer(exercise.name, names[exercise.name], names))
 
 
 def note(found: SubmissionResult, submission: Submission, course: Course, progress: Progress) -> None:

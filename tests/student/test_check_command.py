@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxguide.course.books.library import installed_course
+
 
 def check(folder: Path, source: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(source)
@@ -25,6 +27,17 @@ def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
     done = check(tmp_path, "two_samples = 1\n", "worker_noise")
     assert done.returncode == 1
     assert "mine.py does not define `worker_noise`." in done.stdout
+
+
+def test_a_starter_to_repair_shows_how_it_fails_if_it_is_asked_for(tmp_path: Path) -> None:
+    starters = [installed_course().exercise(name).cell_source for name in ("mean_of_negatives", "look_inside_jit")]
+    source = "import jax\nimport jax.numpy as jnp\n\n" + "\n\n".join(starters)
+    said = " ".join(check(tmp_path, source, "mean_of_negatives", "look_inside_jit").stdout.split())
+    assert "As given, it fails: Under `jax.jit` the result is the same" in said
+    assert not re.search(r"line \d", said), "it would be one of the book"
+    assert said.count("As given") == 1, "`look_inside_jit` is to be written"
+    assert "2 not started." in said
+    assert "As given" not in check(tmp_path, source).stdout
 
 
 @pytest.mark.long

@@ -103,6 +103,18 @@ def test_the_stub_is_not_started(workspace: Path, capsys: pytest.CaptureFixture[
     assert Progress(workspace).of("two_samples").attempts == []
 
 
+def test_a_starter_to_repair_shows_how_it_fails_and_counts_as_not_started(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exercise = installed_course().exercise("normalise_rows")
+    lesson._check("normalise_rows", run("import jax.numpy as jnp\n" + exercise.cell_source))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Not started yet" in said
+    assert "As given, it fails: Each row has the mean 0 and the standard deviation 1." in said
+    assert "Call normalise_rows(" in said
+    assert Progress(workspace).of("normalise_rows").attempts == []
+
+
 def test_a_given_function_sent_by_name_is_the_books_own(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = """
 import jax

@@ -30,7 +30,9 @@ def face_of(
 
 def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     """Return what a student reads first: what went wrong in a sentence, the call and the difference."""
-    note, failure = clean(result.note, 600), result.first_failure
+    note, failure = clean(result.note, 600), result.leading
+    if result.as_given is not None:
+        return [Prose("This is the code as given: repair it. It fails like this."), *_failure(result.as_given, note)]
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return [Prose(note or f"Write your answer in `{name}`, down to its `return`. Then check again.")]
     if is_prediction(result):
@@ -54,7 +56,7 @@ def _checks(result: ExerciseResult, cases: Mapping[str, list[str]]) -> list[Part
     counts, missed = counts_of(result), _missed(result)
     items = tuple(
         Item(
-            _listed_badge(check, result.first_failure),
+            _listed_badge(check, result.leading),
             f"{_fact(check)} (no points without this one)" if check is missed else _fact(check),
             tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
         )
@@ -65,13 +67,13 @@ def _checks(result: ExerciseResult, cases: Mapping[str, list[str]]) -> list[Part
 
 def _listed_badge(check: CheckResult, first: CheckResult | None) -> Badge:
     """Return the badge of a check in the list: one that fails as the first failure does, on the same call, says so."""
-    badge = check_badge(check.verdict)
+    badge = check_badge(check.seen)
     is_alike = first is not None and check is not first and first.call and _cause(check) == _cause(first)
     return replace(badge, word=f"{badge.word}, likewise") if is_alike else badge
 
 
 def _cause(check: CheckResult) -> tuple[object, ...]:
-    return check.verdict, check.call, check.error, check.got, check.compared, check.expected
+    return check.seen, check.call, check.error, check.got, check.compared, check.expected
 
 
 def _first_cases(lines: list[str]) -> list[str]:
@@ -132,7 +134,7 @@ def counts_of(result: ExerciseResult) -> str:
 
 def _passed(checks: list[CheckResult], kind: str) -> str:
     one, more = "{passed} of {count} {kind}check passed", "{passed} of {count} {kind}checks passed"
-    return plural(one, more, len(checks), passed=sum(check.passed for check in checks), kind=kind)
+    return plural(one, more, len(checks), passed=sum(check.seen is Verdict.PASSED for check in checks), kind=kind)
 
 
 def _missed(result: ExerciseResult) -> CheckResult | None:

@@ -289,7 +289,9 @@ def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: U
             clashes = _has_clash(use) if clashes is None else clashes
         if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or clashes):
             seen, wanted = _in_words(problem.kind), "each key used once"
-            raise _failure(problem.message, use, seen, wanted, {"label": "Keys", **remarks})
+            failure = _failure(problem.message, use, seen, wanted, {"label": "Keys", **remarks})
+            failure.names_cause = True
+            raise failure
 
 
 # The problems of keys that are made again.

@@ -1,8 +1,10 @@
 """Judge an answer to an exercise: run the checks in order and decide the verdict and marks."""
 
+import dataclasses
 import functools
 
 from jaxguide import compat
+from jaxguide.code.sameness import is_to_repair
 from jaxguide.course import verdict
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
@@ -32,6 +34,7 @@ def judge(
     all_or_nothing: bool = False,
     course_digest: str = "",
     until_failure: bool = False,
+    find_cause: bool = False,
     planted: PlantedAnswers | None = None,
 ) -> ExerciseResult:
     """Run an exercise's checks on an answer.
@@ -45,6 +48,8 @@ def judge(
         course_digest: together with the seed, determines the hidden inputs.
         until_failure: whether to stop after the first check that fails, in the order of `ordered`; the verdict is
             that of the checks that ran.
+        find_cause: whether to go on, after wrong values, with later visible checks that can say why they are wrong.
+            This changes neither verdict nor marks.
         planted: runs planted wrong answers, to find out whether the answer fails as one of them does. Without it, only
             misconceptions that a check itself saw are named.
 
@@ -58,12 +63,20 @@ def judge(
         all_or_nothing=all_or_nothing,
         course_digest=course_digest,
         until_failure=until_failure,
+        find_cause=find_cause,
         planted=planted,
     )
     judging.ask(answer, hidden=False)
     if judging.has_hidden:
         judging.ask(answer, hidden=True)
     return judging.end()
+
+
+def failure_as_given(exercise: Exercise, starter: Answer) -> CheckResult | None:
+    """Return the visible check that an exercise's starter fails; None if that is no code to repair, or passes."""
+    if exercise.reveal is not None or not is_to_repair(exercise.starter_source):
+        return None
+    return judge(exercise, starter, find_cause=True).leading
 
 
 class Judging:
@@ -83,10 +96,11 @@ class Judging:
         all_or_nothing: bool = False,
         course_digest: str = "",
         until_failure: bool = False,
+        find_cause: bool = False,
         planted: PlantedAnswers | None = None,
     ):
         self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
-        self._until_failure, self._planted = until_failure, planted
+        self._until_failure, self._find_cause, self._planted = until_failure, find_cause, planted
         self._seed, self._course_digest = seed, course_digest
         self._checks = ordered(exercise, hidden=reference is not None)
         self._required = required_names(self._checks)
@@ -139,6 +153,15 @@ class Judging:
             self._outcome.hidden_printed += answer.log.printed[before:]
         else:
             self._outcome.printed += answer.log.printed[before:]
+            self._look_for_cause(answer)
+
+    def _look_for_cause(self, answer: Answer) -> None:
+        """Run the visible checks that can say why values are wrong, if they are and if these have not run."""
+        if self._gone or not self._find_cause or not _is_wrong_value(self._outcome.first_failure):
+            return
+        for number, check in enumerate(self._checks):
+            if _can_name_cause(check) and STAGES.index(check.stage) > self._failed_at and self._run(number, answer):
+                break
 
     @property
     def has_hidden(self) -> bool:
@@ -154,7 +177,7 @@ class Judging:
             stage = STAGES.index(check.stage)
             if is_gone or stage > failed_at:
                 # If all checks had run by stage, this one would not have run.
-                results[number] = self._unchecked(check)
+                results[number] = self._after_failure(number)
             elif not results[number].passed:
                 failed_at = min(failed_at, stage)
                 is_gone = number in self._gone
@@ -174,11 +197,22 @@ class Judging:
     def _unchecked(self, check: Check) -> CheckResult:
         return not_checked(check, check.name in self._required)
 
+    def _after_failure(self, number: int) -> CheckResult:
+        """Return the result of a check that decides nothing, because an earlier stage failed."""
+        check, result = self._checks[number], self._outcome.checks[number]
+        # Any other failure may be an effect of the wrong value.
+        is_told = result.seen is Verdict.PASSED or (result.seen is Verdict.FAILED and result.names_cause)
+        is_asked = self._find_cause and _is_wrong_value(self._outcome.first_failure) and _can_name_cause(check)
+        if not is_told or not is_asked:
+            return self._unchecked(check)
+        return dataclasses.replace(result, verdict=Verdict.NOT_CHECKED, after_failure=result.seen)
+
     def _run(self, number: int, answer: Answer) -> bool:
         check, result = self._checks[number], self._outcome.checks[number]
         with compat.float64(self.exercise.x64):
             gone = run_check(check, result, answer, self._reference, self._draw(check))
             self._name_misconceptions(check, result, Failure.of(result, answer.log))
+            result.names_cause |= check.misconception in result.misconceptions
         return gone
 
     def _draw(self, check: Check) -> Draw:
@@ -238,6 +272,18 @@ def required_names(checks: list[Check]) -> set[str]:
     if not any(check.kind is Kind.VALUE and check.stage == "value" for check in checks):
         required |= {c.name for c in checks if c.kind is Kind.RELATION and c.stage == "value"}
     return required
+
+
+def _is_wrong_value(failure: CheckResult | None) -> bool:
+    """Return whether a check failed because of the values that the answer returned, not of their form or an error."""
+    if failure is None or failure.verdict is not Verdict.FAILED or failure.kind is Kind.OBSERVED or failure.trouble:
+        return False
+    return STAGES.index(failure.stage) >= STAGES.index("value")
+
+
+def _can_name_cause(check: Check) -> bool:
+    """Return whether a check observes what can make values wrong: the use of keys, or a misconception it declares."""
+    return not check.hidden and check.kind is Kind.OBSERVED and (check.stage == "keys" or check.misconception != "")
 
 
 def not_checked(check: Check, required: bool) -> CheckResult:

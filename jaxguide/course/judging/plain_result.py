@@ -47,16 +47,17 @@ def from_plain(plain: dict[str, Any], read: "Callable[[str], Data]") -> Exercise
     """Rebuild a result from the data of `to_plain`; `read` parses the text of a revealed value."""
     reveal = None if plain["reveal"] is None else read(plain["reveal"])
     checks = [_check(check) for check in plain["checks"]]
+    as_given = _check(plain["as_given"]) if plain.get("as_given") else None
     known = {name: value for name, value in plain.items() if name in _RESULT_FIELDS}
-    return ExerciseResult(
-        **{**_shared(known), "verdict": Verdict(plain["verdict"]), "checks": checks, "reveal": reveal}
-    )
+    changed = {"verdict": Verdict(plain["verdict"]), "checks": checks, "reveal": reveal, "as_given": as_given}
+    return ExerciseResult(**{**_shared(known), **changed})
 
 
 def _check(plain: dict[str, Any]) -> CheckResult:
     changed = {
         "kind": Kind(plain["kind"]),
         "verdict": Verdict(plain["verdict"]),
+        "after_failure": Verdict(plain["after_failure"]) if plain.get("after_failure") else None,
         "error": plain["error"] and ErrorInfo.from_plain(plain["error"]),
         "misconceptions": tuple(map(sys.intern, plain["misconceptions"])),
         "says": tuple(map(sys.intern, plain.get("says", ()))),

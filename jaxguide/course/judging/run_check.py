@@ -44,6 +44,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         if failure.on and failure.on in _constants(check.function):
             result.on = failure.on
         result.says = (failure.misconception,) if failure.misconception else ()
+        result.names_cause = failure.names_cause
         result.idea = check.idea
         return False
     except StudentError as failure:

@@ -467,6 +467,7 @@ class Grader:
             reference=reference,
             all_or_nothing=self.settings.all_or_nothing,
             course_digest=self._inputs_digest,
+            find_cause=True,
             planted=self._planted,
         )
 
