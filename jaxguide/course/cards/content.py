@@ -25,11 +25,16 @@ class Badge:
 
 @dataclasses.dataclass(frozen=True)
 class CardRow:
-    """One labelled entry of a card; with `code`, the text is shown verbatim in a code font."""
+    """One labelled entry of a card.
+
+    With `code`, the text is shown verbatim in a code font; if it is `folded`, a page shows it on demand and a terminal
+    its first two lines.
+    """
 
     label: str
     text: str
     code: bool = False
+    folded: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Content:
     call: CardRow | None = None
     got: CardRow | None = None
     pair: tuple[CardRow, ...] = ()
-    error: CardRow | None = None
+    error: tuple[CardRow, ...] = ()
     idea: str = ""
     misconceptions: CardRow | None = None
     hint: CardRow | None = None
@@ -84,7 +89,7 @@ def content_of(
     elif is_prediction(result):
         content = dataclasses.replace(content, pair=_guess_and_truth(result), message=_guess_message(result))
     elif failure is not None:
-        content = _with_failure(content, failure, clean(result.note, 600))
+        content = _with_failure(content, failure, clean(result.note, 600), verbose=bool(cases))
     else:
         content = dataclasses.replace(content, message=clean(result.note, 600))
     if result.hint and result.verdict is not Verdict.PASSED:
@@ -166,14 +171,18 @@ def _what_is_required(result: ExerciseResult) -> str:
     return f"no points without this one: {_fact(missed)}"
 
 
-def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
+def _with_failure(content: Content, check: CheckResult, note: str, verbose: bool) -> Content:
     got, compared, expected = (clean(t, 600) for t in (check.got, check.compared, check.expected))
     returned = CardRow("Got", got, code=True) if got else None
     pair = [returned] if returned and not compared else []
     pair += [CardRow(clean(check.label, 60) or "Compared", compared, code=True)] if compared else []
     pair += [CardRow("Expected", expected, code=True)] if expected else []
     message = clean(check.message, 1000) or note
-    error = _error_row(check.error, message) if check.error else None
+    error: tuple[CardRow, ...] = ()
+    if check.error and check.error.explanation:
+        message, error = "", explained(check.error, verbose)
+    elif check.error:
+        error = tuple(filter(None, [_error_row(check.error, message)]))
     behind = _behind(check)
     failed = "Failed: {fact}" if check.verdict is Verdict.FAILED else "While checking: {fact}"
     return dataclasses.replace(
@@ -204,14 +213,42 @@ def _error_row(error: ErrorInfo, message: str) -> CardRow | None:
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
     if said and said in message:
         said = ""
-    place = ""
-    if error.line is not None:
-        place = f"line {error.line}"
-        source = clean(error.source, 300)
-        place += f": `{source}`" if source else ""
+    place = _place(error)
     if not said:
         return CardRow("Your code", place) if place else None
     return CardRow("Error", "\n".join([said, *([f"Your code, {place}"] if place else [])]))
+
+
+def _place(error: ErrorInfo) -> str:
+    place, source = clean(error.place, 100), clean(error.source, 300)
+    return f"{place}: `{source}`" if place and source else place
+
+
+def explained(error: ErrorInfo, verbose: bool = False) -> tuple[CardRow, ...]:
+    """Return the rows for an error with an explanation: what, why and how to fix it; then JAX's own words, folded.
+
+    >>> from jaxguide.course.verdict import ExplanationText
+    >>> text = ExplanationText("`if` needs a known value", "", "JAX traces `x`.", (("Use `jnp.where`.", "y = 1"),))
+    >>> error = ErrorInfo("TracerBoolConversionError", "Attempted ...", 3, "if x > 0:", "cell [7]", text)
+    >>> for row in explained(error):
+    ...     print(f"{row.label} | {row.text}")
+    Error | `if` needs a known value
+    Your code | cell [7], line 3: `if x > 0:`
+    Why | JAX traces `x`.
+    To fix it | Use `jnp.where`.
+     | y = 1
+    JAX's own words | TracerBoolConversionError: Attempted ...
+    """
+    text = error.explanation
+    assert text is not None
+    rows = [CardRow("Error", clean(text.title, 200)), CardRow("Your code", _place(error))]
+    rows.append(CardRow("Why", clean(f"{text.what} {text.why}".strip(), 1200)))
+    for number, (sentence, code) in enumerate(text.fixes):
+        rows.append(CardRow("Or" if number else "To fix it", clean(sentence, 400)))
+        rows += [CardRow("", clean(code, 1000), code=True)] if code else []
+    rows += [CardRow("More", clean(text.link, 300))] if text.link else []
+    said = f"{clean(error.type_name, 100)}: {clean(error.message, 600)}"
+    return (*rows, CardRow("JAX's own words", said, folded=not verbose))
 
 
 def _guess_and_truth(result: ExerciseResult) -> tuple[CardRow, ...]:

@@ -21,7 +21,7 @@ def card_html(content: Content) -> str:
         parts.append(f'<p style="{_BLOCK}">{prose_html(content.failed)}</p>')
     if content.message:
         parts.append(f'<p style="{_BLOCK};{WRAP}">{prose_html(content.message)}</p>')
-    rows = [row for row in (content.on, content.call, content.got, *content.pair, content.error) if row]
+    rows = [row for row in (content.on, content.call, content.got, *content.pair, *content.error) if row]
     if rows:
         parts.append(_rows(content))
     if content.idea:
@@ -47,7 +47,7 @@ def _head(content: Content) -> str:
 
 def _rows(content: Content) -> str:
     call = "".join(_item(row) for row in (content.on, content.call, content.got) if row)
-    error = _item(content.error) if content.error else ""
+    error = "".join(map(_item, content.error))
     pair = ""
     if content.pair:
         halves = "".join(
@@ -61,6 +61,9 @@ def _rows(content: Content) -> str:
 
 def _item(row: CardRow) -> str:
     text = f'<code style="{CODE}">{escape(row.text)}</code>' if row.code else prose_html(row.text)
+    if row.folded:
+        text = f"<details><summary>{escape(row.label)}</summary>{text}</details>"
+        return f'<dd style="float:none;width:auto;margin:0.35em 0 0 0;padding:0;{WRAP}">{text}</dd>'
     edge = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}" if row.code else ""
     inner = f"padding:0 0 0 0.6em;{edge}" if row.code else "padding:0"
     return (

@@ -3,6 +3,7 @@
 import io
 import shutil
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -96,8 +97,8 @@ def _first_rows(content: Content, layout: Layout) -> Iterator[tuple[Text, Text]]
         if row:
             yield _row(row, layout)
     yield from _pair_rows(content.pair, layout)
-    if content.error:
-        yield _row(content.error, layout)
+    for row in content.error:
+        yield _row(row, layout)
     why = " ".join(part for part in (content.message, content.idea) if part)
     if why:
         label = "Why" if content.failed else ""
@@ -109,7 +110,10 @@ def _first_rows(content: Content, layout: Layout) -> Iterator[tuple[Text, Text]]
 
 
 def _row(row: CardRow, layout: Layout) -> tuple[Text, Text]:
-    return layout.text(row.label, style="bold"), layout.text(row.text)
+    text = row.text
+    if row.folded:
+        text = shorten(text, 2 * (layout.width - len(row.label) - 2 * _INDENT), placeholder=" …")
+    return layout.text(row.label, style="bold"), layout.text(text)
 
 
 def _pair_rows(pair: tuple[CardRow, ...], layout: Layout) -> Iterator[tuple[Text, Text]]:
