@@ -118,7 +118,10 @@ def _display_first(shell: Any, explanation: "Explanation", shown: tuple[Any, Any
         return
     lines = shell.InteractiveTB.structured_traceback(*shown, tb_offset=tb_offset)
     whole = clean(shell.InteractiveTB.stb2text(lines), 100_000)
-    folded = f'<details><summary>Python\'s traceback</summary><pre style="{CODE}">{escape(whole)}</pre></details>'
+    folded = (
+        f'<details style="margin:0.3em 0"><summary>Python\'s traceback</summary><pre style="{CODE}">{escape(whole)}</pre>'
+        "</details>"
+    )
     text = f"{explanation.text()}\n  `%tb` shows the traceback."
     display({"text/plain": text, "text/html": explanation.html() + folded}, raw=True)
     kind, error, _traceback = shown

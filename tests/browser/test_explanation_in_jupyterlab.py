@@ -43,10 +43,10 @@ def test_the_card_above_a_traceback_can_be_read(lab_page: LabPage, theme: str) -
     assert abs(_light(text) - _light(ground)) > 0.5
     card.scroll_into_view_if_needed()
     lab_page.picture(card, f"explanation-{theme.split()[-1].lower()}")
+    lab_page.picture(cell, f"traceback-{theme.split()[-1].lower()}")
     card.locator("summary").click()
     assert "Traceback (most recent call last)" in traceback.inner_text()
     assert "\x1b" not in traceback.inner_text()
-    lab_page.picture(cell, f"traceback-{theme.split()[-1].lower()}")
 
 
 def _light(rgb: str) -> float:
