@@ -128,7 +128,9 @@ def test_an_error_that_is_explained_says_what_why_and_how_to_fix_it() -> None:
 
 
 def test_a_terminal_shows_two_lines_of_what_jax_said_unless_more_is_asked_for() -> None:
-    shown = [Card(EXPLAINED, cases=cases).text(80).split("JAX's own words")[1] for cases in ({}, {"runs": ["signs(1)"]})]
+    shown = [
+        Card(EXPLAINED, cases=cases).text(80).split("JAX's own words")[1] for cases in ({}, {"runs": ["signs(1)"]})
+    ]
     assert [words.partition("\n\n")[0].count("\n") for words in shown] == [1, 5]
     assert [words.count("while tracing") for words in shown] == [1, 6]
 
