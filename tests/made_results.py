@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
+from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, ExplanationText, Kind, Verdict
 
 P, F, N = Verdict.PASSED, Verdict.FAILED, Verdict.NOT_CHECKED
 
@@ -51,6 +51,33 @@ RAISED = exercise(
         )
     ],
 )
+EXPLAINED = exercise(
+    "signs",
+    "Find the signs",
+    Verdict.ERROR,
+    [
+        check(
+            "runs",
+            "It runs.",
+            Verdict.ERROR,
+            message="Your code raised TracerBoolConversionError: attempted boolean conversion.",
+            error=ErrorInfo(
+                "TracerBoolConversionError",
+                "attempted boolean conversion. " + "The error occurred while tracing the function. " * 6,
+                4,
+                "if x > 0:",
+                "cell [7]",
+                ExplanationText(
+                    "`if` needs a known value, but `x` is traced",
+                    "`x` is a traced float32[] here.",
+                    "Python's `if` must choose now.",
+                    (("Choose with `jnp.where`.", "y = jnp.where(x > 0, x, -x)"), ("Or decide outside.", "")),
+                    "https://docs.jax.dev/en/latest/errors.html",
+                ),
+            ),
+        )
+    ],
+)
 PASSED = exercise("right", "A right one", P, [check("a", "It is a.", P), check("b", "It is b.", P)])
 NOT_STARTED = exercise("many", "Many keys", Verdict.NOT_ATTEMPTED, [check("a", "It is a.", N)])
 GUESSED = exercise("guess_shape", "Which shape?", P, [], note="(2,)", reveal=(3, 2))
@@ -78,4 +105,4 @@ GRADED = exercise(
     ],
     hidden_printed="secret print 123",
 )
-ALL = [FAILED, RAISED, PASSED, NOT_STARTED, GUESSED, PARTLY, GRADED]
+ALL = [FAILED, RAISED, EXPLAINED, PASSED, NOT_STARTED, GUESSED, PARTLY, GRADED]

@@ -38,13 +38,25 @@ def place_name(file: str) -> str:
     >>> place_name("/home/ada/lesson.py"), place_name("<stdin>")
     ('lesson.py', '<stdin>')
     """
+    if re.fullmatch(r"<line \d+>", file):  # a part of a file that is graded
+        return "your file"
+    return cell_name(file) or (file if re.fullmatch(r"<.*>", file) else Path(file).name)
+
+
+def cell_name(file: str) -> str:
+    """Return the number of a notebook cell as it stands beside the cell, or its place if it is graded; '' for a file.
+
+    >>> cell_name("<code cell 3>"), cell_name("/home/ada/lesson.py")
+    ('code cell 3', '')
+    """
+    graded = re.fullmatch(r"<(code cell \d+)>", file)
+    if graded:
+        return graded[1]
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    if shell:  # in the grader, `get_ipython()` returns something empty
-        named = shell.compile.format_code_name(file)
-        if named is not None:
-            return f"cell {named[1]}"
-    return file if re.fullmatch(r"<.*>", file) else Path(file).name
+    # In the grader, `get_ipython()` returns something empty.
+    named = shell.compile.format_code_name(file) if shell else None
+    return f"cell {named[1].removeprefix('In')}" if named else ""
 
 
 def lines_of_equation(source_info: Any) -> tuple[Line, ...]:

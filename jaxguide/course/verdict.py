@@ -4,6 +4,8 @@ import dataclasses
 import enum
 from typing import Any
 
+from jaxguide.base.clean import clean
+
 
 class Verdict(enum.StrEnum):
     """How an exercise or a check ended; a check is never `PARTLY_RIGHT` or `NOT_ATTEMPTED`."""
@@ -88,21 +90,61 @@ STAGES = ("attempted", "runs", "shape", "dtype", "value", "jit", "traces", "grad
 """The order in which checks run. A failure in one stage leaves the later stages unchecked, see `after_failure`."""
 
 
+_FIXES_SHOWN = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class ExplanationText:
+    """The explanation of an error that `jaxguide.explain` gives, as text for a card; it never decides a mark.
+
+    `fixes` has the sentence of each fix and the changed code, '' if there is none.
+    """
+
+    title: str
+    what: str
+    why: str
+    fixes: tuple[tuple[str, str], ...]
+    link: str = ""
+
+    def bounded(self) -> "ExplanationText":
+        """Return it with few fixes, texts that fit a card, and a link only if it leads to JAX's documentation."""
+        fixes = tuple((clean(sentence, 400), clean(code, 1000)) for sentence, code in self.fixes[:_FIXES_SHOWN])
+        link = clean(self.link, 300) if self.link.startswith("https://docs.jax.dev/") else ""
+        return ExplanationText(clean(self.title, 200), clean(self.what, 600), clean(self.why, 600), fixes, link)
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "ExplanationText":
+        return cls(**{**plain, "fixes": tuple((sentence, code) for sentence, code in plain["fixes"])})
+
+
 @dataclasses.dataclass(frozen=True)
 class ErrorInfo:
-    """A student's exception as data: class, message, and the line of the student's code that raised it."""
+    """A student's exception as data: class, message, and the line of the student's code that raised or caused it.
+
+    `cell` is the notebook cell of that line, such as 'cell [7]', and '' in a file.
+    """
 
     type_name: str
     message: str
     line: int | None = None
     source: str = ""
+    cell: str = ""
+    explanation: ExplanationText | None = None
+
+    @property
+    def place(self) -> str:
+        """The line and its cell in words; '' if it is not known."""
+        if self.line is None:
+            return ""
+        return f"{self.cell}, line {self.line}" if self.cell else f"line {self.line}"
 
     def to_plain(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "ErrorInfo":
-        return cls(**plain)
+        explanation = plain.get("explanation")
+        return cls(**{**plain, "explanation": explanation and ExplanationText.from_plain(explanation)})
 
 
 class StudentError(Exception):

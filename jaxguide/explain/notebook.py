@@ -1,12 +1,22 @@
-"""Show an explanation below the traceback of a failed cell, and add `%jaxguide`, in IPython and notebooks."""
+"""Show an explanation with the traceback of a failed cell, and add `%jaxguide`, in IPython and notebooks."""
 
 import sys
-from typing import Any
+from html import escape
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from jaxguide import compat
+from jaxguide.base.clean import clean
+from jaxguide.base.render.theme import CODE
+
+if TYPE_CHECKING:
+    from jaxguide.explain.explanation import Explanation
 
 # The last error that IPython showed before the cell ran: `%%time` and `%run` show a traceback but report no error.
 _shown_before: BaseException | None = None
+# The last error whose explanation came first, which it does for all that are known in a lesson.
+_explained_first: BaseException | None = None
+_ANY = (Exception,)
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -38,14 +48,18 @@ def unload_ipython_extension(ipython: Any) -> None:
     for event, function in (("pre_run_cell", _before), ("post_run_cell", _after)):
         if function in ipython.events.callbacks[event]:
             ipython.events.unregister(event, function)
+    if ipython.custom_exceptions is _ANY:
+        ipython.set_custom_exc((), None)
 
 
 def explain_in_notebook() -> None:
-    """Turn on the cards and the magic in IPython; do nothing elsewhere."""
+    """Turn on the magic and the cards, which come before tracebacks here; do nothing outside of IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None:
         load_ipython_extension(shell)
+        if not shell.custom_exceptions:  # of another extension
+            shell.set_custom_exc(_ANY, _explain_first)
 
 
 def _before(info: Any = None) -> None:
@@ -60,14 +74,56 @@ def _after(result: Any) -> None:
         if error is None:
             last = getattr(sys, "last_value", None)
             error = last if last is not _shown_before else None
-        if error is None or "jax" not in sys.modules:
+        if error is None or error is _explained_first:
             return
-        from IPython.display import display
-
-        from jaxguide.explain.explaining import explain
-
-        explanation = explain(error)
+        explanation = _explanation(error)
         if explanation is not None:
+            from IPython.display import display
+
             display(explanation)
     except Exception:
         return
+
+
+def _explanation(error: BaseException) -> "Explanation | None":
+    if "jax" not in sys.modules:
+        return None
+    from jaxguide.explain.explaining import explain
+
+    return explain(error)
+
+
+def _explain_first(
+    shell: Any, kind: type[BaseException], error: BaseException, traceback: TracebackType, tb_offset: int | None = None
+) -> None:
+    """Show an error of a cell as IPython does, but before it the explanation, with the traceback folded."""
+    global _explained_first
+    shown = (kind, error, traceback)
+    try:
+        explanation = _explanation(error)
+        if explanation is not None:
+            _display_first(shell, explanation, shown, tb_offset)
+            _explained_first = error
+    except Exception:  # it must not hide the error of the student's code
+        pass
+    shell.showtraceback(shown, tb_offset=tb_offset)
+    vars(error).pop("_render_traceback_", None)  # for `%tb`
+
+
+def _display_first(shell: Any, explanation: "Explanation", shown: tuple[Any, Any, Any], tb_offset: int | None) -> None:
+    from IPython.display import display
+
+    if not hasattr(shell, "kernel"):  # a terminal cannot fold it
+        display(explanation)
+        return
+    lines = shell.InteractiveTB.structured_traceback(*shown, tb_offset=tb_offset)
+    whole = clean(shell.InteractiveTB.stb2text(lines), 100_000)
+    folded = (
+        f'<details style="margin:0.3em 0"><summary>Python\'s traceback</summary><pre style="{CODE}">{escape(whole)}</pre>'
+        "</details>"
+    )
+    text = f"{explanation.text()}\n  `%tb` shows the traceback."
+    display({"text/plain": text, "text/html": explanation.html() + folded}, raw=True)
+    kind, error, _traceback = shown
+    first = clean(str(error), 600).partition("\n")[0]
+    error._render_traceback_ = lambda: [f"\x1b[31m{kind.__name__}\x1b[39m: {first}"]  # as IPython asks exceptions

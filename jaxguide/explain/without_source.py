@@ -69,7 +69,7 @@ def _mask(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "boolean_mask",
-        "A mask picks a number of values that is not known",
+        "A mask picks an unknown number of values",
         "How long the result is depends on how many are True, and JAX must know every shape while it records.",
         "Keep the shape, and let what is masked out count for nothing.",
         "jnp.where(mask, {x}, 0)",

@@ -56,7 +56,7 @@ class KeyProblem:
         message: one sentence for a beginner.
         first_line, second_line: the lines of the first and the second use; equal if one line ran twice.
         first_source, second_source: their text; if a statement spans several lines, the whole statement.
-        first_file, second_file: the file's name or the notebook cell, such as 'lesson.py' or 'cell In[2]'.
+        first_file, second_file: the file's name or the notebook cell, such as 'lesson.py' or 'cell [2]'.
         name: the key's name in the student's code, such as 'key' or 'keys[0]'; None if it has none.
         package: the installed package that used the key twice of its own accord, and the lines are of the call that
             led there; None if the code is the student's.

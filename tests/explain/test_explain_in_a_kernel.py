@@ -1,4 +1,4 @@
-"""Test explanations in a real Jupyter kernel: the usual traceback, and the card below it."""
+"""Test explanations in a real Jupyter kernel: below the usual traceback, and in a lesson above it."""
 
 from typing import Any
 
@@ -32,6 +32,11 @@ CELLS = {
     "after": "x[0] = 1.0",
     "lesson": "from jaxguide.lesson import start\nstart('random_numbers')",
     "in_a_lesson": "x[0] = 1.0",
+    "again_in_a_lesson": "start('random_numbers')\nx[0] = 1.0",
+    "shown_on_demand": "%tb",
+    "unknown_in_a_lesson": "1 / 0",
+    "timed_in_a_lesson": "%%time\nx[0] = 1.0",
+    "broken_in_a_lesson": "inner.explain = broken\nx[0] = 1.0",
 }
 
 
@@ -61,7 +66,7 @@ def test_the_card_comes_under_the_traceback_and_never_instead_of_it(shown: dict[
     assert "immutable" in error["evalue"]
     assert "Traceback" in "".join(error["traceback"])
     assert card["output_type"] == "display_data"
-    assert "Your code, cell In[5], line 2: `x[0] += 1.0`" in card["data"]["text/plain"]
+    assert "Your code, cell [5], line 2: `x[0] += 1.0`" in card["data"]["text/plain"]
     assert "x = x.at[0].add(1.0)" in card["data"]["text/html"]
 
 
@@ -79,7 +84,7 @@ def test_an_error_that_is_not_known_gets_no_card(shown: dict[str, list[Any]]) ->
 
 def test_a_fix_in_another_cell_names_that_cells_lines(shown: dict[str, list[Any]]) -> None:
     _error, card = shown["called_from_another_cell"]
-    assert "cell In[6], line 3: `return jnp.ones(n)`" in card["data"]["text/plain"]
+    assert "cell [6], line 3: `return jnp.ones(n)`" in card["data"]["text/plain"]
     assert '@jax.jit(static_argnames="n")' in card["data"]["text/plain"]
     assert "".join(output["text"] for output in shown["fixes"]) == '@jax.jit(static_argnames="n")\n[1. 1. 1.]\n'
 
@@ -104,9 +109,27 @@ def test_the_last_error_is_explained_on_request(shown: dict[str, list[Any]]) -> 
     assert "text/html" in card["data"]
 
 
-def test_a_lesson_switches_the_cards_on(shown: dict[str, list[Any]]) -> None:
+def test_in_a_lesson_the_explanation_comes_first_and_the_traceback_is_folded(shown: dict[str, list[Any]]) -> None:
     assert kinds(shown["lesson"]) == ["stream"]
-    assert kinds(shown["in_a_lesson"]) == ["error", "display_data"]
+    card, error = shown["in_a_lesson"]
+    assert "`x[0] = 1.0`" in card["data"]["text/plain"]
+    folded = card["data"]["text/html"].partition("<details")[2]
+    assert "Traceback (most recent call last)" in folded
+    assert "\x1b" not in folded
+    assert (error["output_type"], error["ename"]) == ("error", "TypeError")
+    assert error["evalue"].startswith("JAX arrays are immutable")
+    (line,) = error["traceback"]
+    assert "TypeError" in line
+    assert "\n" not in line
+    assert kinds(shown["again_in_a_lesson"]) == ["stream", "display_data", "error"]
+    assert kinds(shown["timed_in_a_lesson"]) == ["stream", "display_data", "error"]
+
+
+def test_in_a_lesson_unknown_errors_keep_their_traceback(shown: dict[str, list[Any]]) -> None:
+    for name in ("shown_on_demand", "unknown_in_a_lesson", "broken_in_a_lesson"):
+        (error,) = shown[name]
+        assert error["output_type"] == "error"
+        assert "Traceback" in "".join(error["traceback"])
 
 
 @pytest.mark.long

@@ -44,6 +44,10 @@ IN_THE_CALL = {
     "the line of an exception": "exec(compile('\\n' * (int(seen[0]) % 90_000) + 'raise ValueError', 'cell', 'exec'))",
     "the function of an exception": "exec(f'def f{seen[0]}(): raise ValueError\\nf{seen[0]}()')",
     "the source of an exception": "exec(f'raise ValueError  # {seen[0]}')",
+    "the explanation of an exception": "exec(f'v{seen[0]} = x\\nif jax.jit(bool)(v{seen[0]}[0]): pass')",
+    "an explanation of its own": "from jaxguide.course.judging import evaluate as e; from jaxguide.course import verdict; "
+    "t = verdict.ExplanationText(*[seen[0]] * 3, ((seen[0], seen[0]),), 'https://docs.jax.dev/' + seen[0]); "
+    "e.describe_error = lambda *_: verdict.ErrorInfo('ValueError', 'm', 1, '', seen[0], t); raise ValueError",
     "a syntax error": "exec(f'{seen[0]} {seen[0]}')",
     "sys.exit": "import sys; sys.exit(seen[0])",
     "a keyboard interrupt": "raise KeyboardInterrupt(seen[0])",

@@ -1,5 +1,6 @@
 """Test that students read everything about visible checks, and of hidden ones nothing that could reveal an input."""
 
+import json
 import re
 from pathlib import Path
 
@@ -97,3 +98,19 @@ def test_marks_have_two_decimals_at_most() -> None:
         check("cost", Verdict.FAILED, kind=Kind.OBSERVED),
     ]
     assert [score(points, checks) for points in (1, 2, 10)] == [0.67, 1.33, 6.67]
+
+
+def test_an_error_in_a_visible_check_is_explained_and_named_by_its_cell(course: Course, tmp_path: Path) -> None:
+    source = "import jax\n\n\n@jax.jit\ndef double(x):\n    if x[0] > 0:\n        y = 2 * x\n    else:\n        y = x + x\n    return y"
+    cells = [{"cell_type": "code", "source": one, "metadata": {}, "outputs": []} for one in ("import jax", source)]
+    (tmp_path / "class").mkdir()
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "class" / "ada.ipynb").write_text(json.dumps(notebook))
+    text = feedback(tmp_path, course, GradeSettings(), "ada")
+    assert "Error `if` needs a known value, but `x` is traced" in text
+    assert "Your code code cell 2, line 6: `if x[0] > 0:`" in text
+    assert "y = jnp.where(x[0] > 0, 2 * x, x + x)" in text
+    page = (tmp_path / "results" / "feedback" / "ada.html").read_text("utf-8")
+    assert "jnp.where(x[0] &gt; 0, 2 * x, x + x)" in page
+    # The hidden check of the value, which failed in the same way, is not explained.
+    assert text.count("needs a known value") == 1

@@ -315,8 +315,8 @@ def test_in_a_notebook_a_line_is_told_by_its_cell():
     ]
     shown = run_in_kernel(cells)
     assert shown[2].startswith(
-        "The key `rng` was drawn from twice (cell In[2], line 3: `x = draw(rng)`; then line 4: `return x + draw(rng)`; "
-        "the key is used in cell In[1], line 5: `return jax.random.normal(key)`)"
+        "The key `rng` was drawn from twice (cell [2], line 3: `x = draw(rng)`; then line 4: `return x + draw(rng)`; "
+        "the key is used in cell [1], line 5: `return jax.random.normal(key)`)"
     )
 
 

@@ -448,10 +448,10 @@ def test_cells_of_a_notebook_are_named_by_number():
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     (output,) = [o for o in notebook.cells[2].outputs if o.output_type == "execute_result"]
     text = output.data["text/plain"]
-    assert text.startswith("f(x) · cell In[2], line 1\n")
+    assert text.startswith("f(x) · cell [2], line 1\n")
     assert "2      n = x.ndim" in text
     assert "makes   sin, mul" in text
-    assert "cell In[2], line 1" in output.data["text/html"]
+    assert "cell [2], line 1" in output.data["text/html"]
 
 
 def all_kinds_of_statements(x, mode, *rest, **more):

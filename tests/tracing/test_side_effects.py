@@ -661,8 +661,8 @@ def test_cells_of_a_notebook_are_named_by_number():
         return output.data["text/plain"]
 
     printed, leak = result(notebook.cells[2]).splitlines()
-    assert printed.startswith("cell In[2], line 2: `tracing` is printed while JAX traces")
-    assert leak.startswith("cell In[2], line 3: the list `log` still holds a tracer, `log[0]` (float32[3])")
+    assert printed.startswith("cell [2], line 2: `tracing` is printed while JAX traces")
+    assert leak.startswith("cell [2], line 3: the list `log` still holds a tracer, `log[0]` (float32[3])")
     assert result(notebook.cells[3]) == "[]"
 
 

@@ -10,7 +10,7 @@ from jaxguide.base.render.line_diff import marked_apart
 from jaxguide.base.text import plural
 from jaxguide.course.cards.shown import written
 from jaxguide.course.cards.student_view import for_student
-from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Outcome, Verdict, about
+from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, ExplanationText, Outcome, Verdict, about
 
 _CASES_SHOWN = 10
 
@@ -146,6 +146,8 @@ def _missed(result: ExerciseResult) -> CheckResult | None:
 
 
 def _failure(check: CheckResult, note: str) -> list[Part]:
+    if check.error and check.error.explanation:
+        return _explained(check, check.error, check.error.explanation)
     message = clean(check.message, 1000) or note or ("" if _is_unreadable(check) else f"Failed: {_fact(check)}")
     parts: list[Part] = [Prose(message)] if message else []
     if check.call:
@@ -201,10 +203,31 @@ def _error(error: ErrorInfo, message: str) -> list[Part]:
     """Return the exception, unless the message already has it, and the line of the student's code."""
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
     parts: list[Part] = [Prose(said, "Error")] if said and said not in message else []
-    if error.line is not None:
-        source = clean(error.source, 300)
-        parts.append(Prose(f"line {error.line}" + (f": `{source}`" if source else ""), "Your code"))
-    return parts
+    return [*parts, *_place(error)]
+
+
+def _place(error: ErrorInfo) -> list[Part]:
+    place, source = clean(error.place, 100), clean(error.source, 300)
+    return [Prose(f"{place}: `{source}`" if source else place, "Your code")] if place else []
+
+
+def _explained(check: CheckResult, error: ErrorInfo, text: ExplanationText) -> list[Part]:
+    """Return an error as `explain` explains it: what, why and how to fix it, with JAX's own words folded."""
+    parts: list[Part] = [Prose(clean(text.title, 200))]
+    parts += [Code(clean(check.call, 600), "Call", is_python=True)] if check.call else []
+    parts += [*_place(error), Prose(clean(f"{text.what} {text.why}".strip(), 1200), "Why")]
+    first, *others = [
+        _fix(sentence, code, "To fix it" if i == 0 else "Or") for i, (sentence, code) in enumerate(text.fixes)
+    ] or [[]]
+    said = Code(f"{clean(error.type_name, 100)}: {clean(error.message, 600)}")
+    link: list[Part] = [Prose(clean(text.link, 300), "More")] if text.link else []
+    more = [Folded("Other ways to fix it", tuple(part for fix in others for part in fix))] if others else []
+    return [*parts, *first, *more, Folded("JAX's own words", (said, *link))]
+
+
+def _fix(sentence: str, code: str, label: str) -> list[Part]:
+    shown: list[Part] = [Code(clean(code, 1000), is_python=True)] if code else []
+    return [Prose(clean(sentence, 400), label), *shown]
 
 
 def _guess_and_truth(result: ExerciseResult) -> Pair:

@@ -79,7 +79,7 @@ class Answer(ABC):
         Raises:
             StudentError: the function raised; use `observe_error` if it should.
         """
-        return self._unless_raised(self._observations([(args, kwargs)]))[0]
+        return self._unless_raised(self._observations([(args, kwargs)], self.log.explains))[0]
 
     def observe_error(self, *args: Any, **kwargs: Any) -> Observation:
         """Call a function that should raise, and return the observation for `expect_raises`."""
@@ -91,7 +91,7 @@ class Answer(ABC):
         Raises:
             StudentError: one of the calls raised.
         """
-        return self._unless_raised(self._observations([(tuple(args), {}) for args in calls]))
+        return self._unless_raised(self._observations([(tuple(args), {}) for args in calls], self.log.explains))
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the program that the function traces to, as data."""
@@ -101,8 +101,11 @@ class Answer(ABC):
         """Return the PRNG keys that a call consumes, and the problems found in their use."""
         return KeyUse.from_plain(self._question("key_use", args, kwargs))
 
-    def _observations(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Observation]:
-        request = Request(self.steps, "observe", tuple((to_data(args), to_data(kwargs)) for args, kwargs in calls))
+    def _observations(
+        self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]], explains: bool = False
+    ) -> list[Observation]:
+        data = tuple((to_data(args), to_data(kwargs)) for args, kwargs in calls)
+        request = Request(self.steps, "observe", data, explains)
         found = [Observation.from_plain(plain) for plain in self._send(request)]
         for number, one in enumerate(found):
             self.log.add(request, number, one)
@@ -116,7 +119,7 @@ class Answer(ABC):
         return observations
 
     def _question(self, question: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Data:
-        request = Request(self.steps, question, ((to_data(args), to_data(kwargs)),))
+        request = Request(self.steps, question, ((to_data(args), to_data(kwargs)),), self.log.explains)
         reply = self._send(request)
         self.log.add(request, 0, reply)
         return reply

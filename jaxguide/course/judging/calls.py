@@ -120,11 +120,13 @@ class Evidence(NamedTuple):
 class CallLog:
     """The calls that the current check made, and everything that the student's code printed, in order.
 
-    `request` is the last request, and `raised` says which of its calls raised the exception that was observed.
+    `explains` says whether an exception is to be explained. `request` is the last request, and `raised` says which of
+    its calls raised the exception that was observed.
     `blamed` are the calls that the check failed on.
     """
 
     name: str = ""
+    explains: bool = False
     request: Request | None = None
     printed: str = ""
     raised: int | None = None

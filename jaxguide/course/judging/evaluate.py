@@ -15,9 +15,10 @@ import jax
 
 from jaxguide import compat, keys, tracing
 from jaxguide.code.frames import is_library
+from jaxguide.code.lines import cell_name
 from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
-from jaxguide.course.verdict import ErrorInfo
+from jaxguide.course.verdict import ErrorInfo, ExplanationText
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
@@ -52,11 +53,15 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A request to an answer: its transformations from the inside out, the question, and the arguments of each call."""
+    """A request to an answer: its transformations from the inside out, the question, and the arguments of each call.
+
+    `explains` says whether an exception is to be explained, which takes time.
+    """
 
     steps: tuple[Step, ...]
     question: str
     calls: tuple[tuple[tuple[Data, ...], dict[str, Data]], ...]
+    explains: bool = False
 
     @property
     def args(self) -> tuple[Data, ...]:
@@ -82,10 +87,8 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
             subject = _transform(function, request.steps, namespace)
             value: Any = _QUESTIONS[request.question](subject, request, namespace)
             reply = {"value": value}
-        except MemoryError as error:
-            reply = {"error": describe_error(error).to_plain()}
         except BaseException as error:  # sys.exit() or KeyboardInterrupt in a student's code is a student's error
-            reply = {"error": describe_error(error).to_plain()}
+            reply = {"error": describe_error(error, request.explains).to_plain()}
     reply["printed"] = out.getvalue()
     return reply
 
@@ -155,7 +158,7 @@ def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any
 
     def watched(*args: Any, **kwargs: Any) -> None:
         # Count and watch the same call: code that prints while it is traced would print nothing in a second call.
-        seen.append(_watch(subject, args, kwargs))
+        seen.append(_watch(subject, args, kwargs, request.explains and not any(one["error"] for one in seen)))
 
     counts = tracing.trace_counts(watched, calls)
     return [
@@ -163,7 +166,9 @@ def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any
     ]
 
 
-def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _watch(
+    subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], explains: bool
+) -> dict[str, Any]:
     out = Printed()
     value, error = None, None
     with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as caught:
@@ -175,7 +180,7 @@ def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         except BaseException as raised:
             if isinstance(raised, MemoryError) or "RESOURCE_EXHAUSTED" in _text_of(raised):
                 raise  # this ends the exercise; it is not an observation
-            value, error = None, describe_error(raised).to_plain()
+            value, error = None, describe_error(raised, explains).to_plain()
         jax.effects_barrier()
     return {
         "value": value,
@@ -207,27 +212,64 @@ _QUESTIONS: dict[str, Callable[[Callable[..., Any], Request, dict[str, Any]], An
 _HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*")
 
 
-def describe_error(error: BaseException) -> ErrorInfo:
-    """Describe an exception of a student's code, with the innermost line of that code in the traceback."""
-    line, source = None, ""
+def describe_error(error: BaseException, explains: bool = False) -> ErrorInfo:
+    """Describe an exception of a student's code, with the innermost line of that code in the traceback.
+
+    Args:
+        error: the exception.
+        explains: whether to explain it, if it is known; the line is then that of the explanation.
+    """
+    line, source, cell = None, "", ""
     paths = set()
     for frame, number in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         if _is_students(path):
             paths.add(path)
             line, source = number, linecache.getline(path, number, frame.f_globals).strip()
+            cell = cell_name(path)
     if isinstance(error, SyntaxError) and error.lineno is not None:
         line, source = error.lineno, (error.text or "").strip()
     text = _without_paths(_text_of(error), paths)
-    return ErrorInfo(type(error).__name__, _first_lines(text), line, source[:300])
+    found = ErrorInfo(type(error).__name__, _first_lines(text), line, source[:300], cell)
+    return _explained(error, found) if explains else found
+
+
+def _explained(error: BaseException, found: ErrorInfo) -> ErrorInfo:
+    """Return what is known about an exception with its explanation, if it has one."""
+    if not isinstance(error, Exception) or isinstance(error, MemoryError):
+        return found
+    from jaxguide.explain import explain  # loads its rules at the first error: 0.2 s and 6 MB
+
+    try:
+        explanation = explain(error)
+    except Exception:  # a student's objects may do anything when inspected
+        return found
+    if explanation is None or not _is_students(explanation.line.file):
+        return found
+    fixes = tuple((fix.sentence, fix.code) for fix in explanation.fixes)
+    text = ExplanationText(explanation.title, explanation.what, explanation.why, fixes, explanation.link)
+    return dataclasses.replace(
+        found,
+        line=explanation.line.number,
+        source=(explanation.line.text() or "")[:300],
+        cell=cell_name(explanation.line.file),
+        explanation=text.bounded(),
+    )
 
 
 def _text_of(error: BaseException) -> str:
     try:
         # The message of an exception in a host function includes a traceback, whose library frames hide the error.
-        return _HOST_TRACEBACK.sub("", str(error))
+        text = _HOST_TRACEBACK.sub("", str(error))
+        return f"{text}{_did_you_mean(error, text)}" if isinstance(error, NameError | AttributeError) else text
     except Exception:  # the `__str__` of a student's exception class may raise
         return "<exception str() failed>"
+
+
+def _did_you_mean(error: BaseException, text: str) -> str:
+    """Return what Python adds to the message of a misspelled name when it prints a traceback (since Python 3.12)."""
+    said = traceback.TracebackException(type(error), error, error.__traceback__, limit=0, lookup_lines=False)
+    return str(said).removeprefix(text) if str(said).startswith(text) else ""
 
 
 def _without_paths(text: str, paths: Collection[str]) -> str:

@@ -209,6 +209,7 @@ class Judging:
 
     def _run(self, number: int, answer: Answer) -> bool:
         check, result = self._checks[number], self._outcome.checks[number]
+        answer.log.explains = not check.hidden and not any(one.error for one in self._outcome.checks)
         with compat.float64(self.exercise.x64):
             gone = run_check(check, result, answer, self._reference, self._draw(check))
             self._name_misconceptions(check, result, Failure.of(result, answer.log))

@@ -1,5 +1,6 @@
 """Run one check on one answer and record the result."""
 
+import dataclasses
 import inspect
 import re
 import traceback
@@ -50,7 +51,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
     except StudentError as failure:
         result.verdict = error_verdict(failure)
         is_stopped = failure.info.type_name == "KeyboardInterrupt"
-        result.error = failure.info
+        result.error = failure.info if log.explains else dataclasses.replace(failure.info, explanation=None)
         result.message = error_sentence(failure)
         if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
             result.verdict = Verdict.OUT_OF_MEMORY

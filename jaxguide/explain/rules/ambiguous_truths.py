@@ -92,7 +92,7 @@ def _given_at_all(scene: Scene, node: ast.AST) -> Explanation | None:
             edit = scene.source.replace(node, test)
     return scene.explanation(
         "array_given_or_none",
-        title="An array has no truth value that says whether it was given",
+        title="An array's truth value does not say whether it was given",
         what=scene.what(name, scene.spot.value(plain)),
         variable=name,
         why=f"`{name}` is None if it is not given. Python asks an array for its entries, not whether it is there.",

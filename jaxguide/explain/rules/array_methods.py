@@ -538,7 +538,7 @@ def scalar_of_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     return scene.explanation(
         "scalar_of_array",
-        title="Python needs one number, and an array has axes",
+        title="Python needs one number, but this array has axes",
         what=scene.what(text, value),
         variable=text,
         why="Only an array of shape () is a number for Python."
@@ -553,7 +553,7 @@ def _number_of_written(scene: Scene, text: str, shape: tuple[int, ...]) -> Expla
     """Explain `float(jnp.ones(3))`."""
     return scene.explanation(
         "scalar_of_array",
-        title="Python needs one number, and an array has axes",
+        title="Python needs one number, but this array has axes",
         what=f"`{text}` has shape {shape}.",
         variable=text,
         why="Only an array of shape () is a number for Python.",

@@ -85,7 +85,7 @@ def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
     return scene.explanation(
         "callback_without_vmap_method",
-        title="`jax.vmap` of a callback that does not say how",
+        title="`jax.vmap` of a callback without a `vmap_method`",
         what=f"`{host}` is a function on the host, written for one row.",
         variable=host,
         why=f"Only you know whether `{host}` takes a whole batch at once, or must be called row by row.",

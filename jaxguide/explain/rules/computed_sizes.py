@@ -49,7 +49,7 @@ def size_from_a_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     whole = isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "complex")
     return scene.explanation(
         "size_from_a_shape",
-        title=f"A known number computed with `{scene.jnp}`, which traces it",
+        title=f"A known number is traced, because `{scene.jnp}` computed it",
         what=f"`{text}` uses only numbers that are known here, such as a shape.",
         variable=text,
         why=(

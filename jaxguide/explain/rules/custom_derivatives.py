@@ -340,7 +340,7 @@ def traced_nondiff(scene: Scene, found: re.Match[str]) -> Explanation | None:
     names = ", ".join(f"`{name}`" for name in static)
     return scene.explanation(
         "nondiff_of_tracer",
-        title="`nondiff_argnums` of a value that is traced",
+        title="`nondiff_argnums` names a value that is traced",
         what=f"`{rule.primal.name}` lists {names} in `nondiff_argnums`.",
         variable=static[0],
         why="Such an argument is handed on as it is, so it cannot be traced; it is meant for functions and options.",

@@ -551,7 +551,7 @@ def apply_in_another_order(scene: Scene, found: re.Match[str]) -> Explanation | 
         return None
     return scene.explanation(
         "flax_apply_order",
-        title="`apply` was given the input for the variables",
+        title="`apply` was given the input in place of the variables",
         what=f"`{spot.quote(second)}` holds the variables, and comes second.",
         variable=spot.quote(first),
         why="`apply` takes the variables first, and then what `__call__` takes.",

@@ -128,7 +128,7 @@ def arguments_swapped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     one, other = (spot.quote(node) for node in call.args[:2])
     return scene.explanation(
         "optax_update_order",
-        title="The state is given for the gradients",
+        title="The state was passed in place of the gradients",
         what=f"`{one}` is a state of the optimizer.",
         variable=one,
         why="`update` takes the gradients first, then the state.",
@@ -306,7 +306,7 @@ def _pair(scene: Scene, spot: UserFrame, node: ast.expr, text: str) -> Explanati
     sentence = "Take both apart: the value comes first."
     return scene.explanation(
         "optax_value_and_gradients",
-        title="A value and its gradients are given for the gradients",
+        title="A value and its gradients were passed in place of the gradients",
         what=f"`{text}` is a pair: a value and gradients.",
         variable=text,
         why="`jax.value_and_grad` returns both, and the optimizer takes the gradients.",
@@ -331,7 +331,7 @@ def _updates(scene: Scene, spot: UserFrame, call: ast.Call) -> Explanation | Non
     if _is_state(updates):
         return scene.explanation(
             "optax_state_for_updates",
-            title="The state is given for the updates",
+            title="The state was passed in place of the updates",
             what=f"`{text}` is a state of the optimizer.",
             variable=text,
             why="`update` returns the updates, which are added to the parameters, and the state for the next step.",
@@ -350,7 +350,7 @@ def _updates(scene: Scene, spot: UserFrame, call: ast.Call) -> Explanation | Non
         sentence = "Take both apart: the updates come first."
         return scene.explanation(
             "optax_updates_and_state",
-            title="Updates and state are given for the updates",
+            title="Updates and state were passed in place of the updates",
             what=f"`{text}` is a pair: updates and a state.",
             variable=text,
             why="`update` returns the updates, which are added to the parameters, and the state for the next step.",

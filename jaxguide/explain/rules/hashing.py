@@ -98,7 +98,7 @@ def _cached(scene: Scene, call: ast.Call, node: ast.expr | None) -> Explanation 
     value = scene.spot.value(node) if node is not None else MISSING
     if not is_tracer(value):
         fixes.append(scene.advice("Or pass Python numbers and tuples, which have a hash."))
-    title = f"`{name}` has a cache, and an array has no hash"
+    title = f"`{name}` has a cache, but an array has no hash"
     return _explained(scene, "cached_function_of_array", title, node, fixes, _CACHE)
 
 

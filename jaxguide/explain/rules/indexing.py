@@ -82,7 +82,7 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
     return scene.explanation(
         "boolean_mask",
-        title="A mask picks a number of values that is not known",
+        title="A mask picks an unknown number of values",
         what=what,
         variable=variable,
         why=(

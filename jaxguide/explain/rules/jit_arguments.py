@@ -245,7 +245,7 @@ def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | Non
     constants = [n for n in ast.walk(statement or scene.node) if isinstance(n, ast.Constant) and n.value == wrong[0]]
     return scene.explanation(
         "static_name_unknown",
-        title="`static_argnames` names no argument",
+        title="`static_argnames` names an argument that is not there",
         what="`{name}` is not one of the arguments ({names}).".format(name=wrong[0], names=", ".join(names)),
         variable=wrong[0],
         why="`jax.jit` finds a static argument by its name in the `def` line.",

@@ -40,7 +40,7 @@ def read_only_view(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     return scene.explanation(
         "read_only_view",
-        title="NumPy must not change the memory of a JAX array",
+        title="NumPy cannot change the memory of a JAX array",
         what=f"`{name}` was made by `{scene.quote(call)}`.",
         variable=name,
         why="It shares its memory with a JAX array, which never changes, so it is read-only.",

@@ -306,7 +306,7 @@ def range_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, value = scene.quote(part[0]), part[1]
     return scene.explanation(
         "range_of_float",
-        title="`range` was given a float, and counts in integers",
+        title="`range` counts in integers, but was given a float",
         what=scene.what(text, value),
         variable=text,
         why="A float cannot say how often a loop turns, not even 3.0.",

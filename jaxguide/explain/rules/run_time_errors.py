@@ -307,7 +307,7 @@ def _already_there(scene: Scene, kind: str) -> Explanation | None:
         option = "jax_debug_nans" if kind == "nan" else "jax_debug_infs"
         return scene.explanation(
             "not_a_number",
-            title=f"`{text}` is written here",
+            title=f"This line writes `{text}` itself",
             variable=text,
             why=f"`{option}` stops at every {word}, also at one that is meant.",
             fixes=[

@@ -81,7 +81,7 @@ class PlantedWorkers:
         worker.start_exercise()
         if self._defined != (exercise.name, planted.name):
             self._defined = "", ""
-            cell = {"cell": 1, "source": planted.source, "exercises": [exercise.name], "starters": []}
+            cell = {"cell": "planted answer", "source": planted.source, "exercises": [exercise.name], "starters": []}
             if worker.request("define", **cell).get("failed"):
                 raise AnswerGone(Verdict.NO_SUCH_FUNCTION, "The planted answer cannot be defined.")
             self._defined = exercise.name, planted.name

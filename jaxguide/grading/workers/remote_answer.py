@@ -49,8 +49,10 @@ class RemoteAnswer(Answer):
     def key_use(self, *args: Any, **kwargs: Any) -> KeyUse:
         return checked(KeyUse, lambda: super(RemoteAnswer, self).key_use(*args, **kwargs))
 
-    def _observations(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Observation]:
-        found = checked(list[Observation], lambda: super(RemoteAnswer, self)._observations(calls))
+    def _observations(
+        self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]], explains: bool = False
+    ) -> list[Observation]:
+        found = checked(list[Observation], lambda: super(RemoteAnswer, self)._observations(calls, explains))
         if len(found) != len(calls):
             raise broken_reply()
         return found

@@ -56,7 +56,7 @@ def defined_by(reply: dict[str, Any], names: Collection[str]) -> Defined:
 
 
 def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
-    """Return the error in a reply, with its texts cut to a length that can be shown.
+    """Return the error in a reply, with its texts and its explanation cut to a length that can be shown.
 
     >>> error_of({"type_name": "ValueError", "message": "m" * 30_000, "line": 3, "source": ""}).message[19_998:]
     'm…'
@@ -72,6 +72,8 @@ def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
         _cut(found.message, message_limit),
         found.line,
         _cut(found.source, _LINE_LIMIT),
+        _cut(found.cell, _LINE_LIMIT),
+        found.explanation and found.explanation.bounded(),
     )
 
 

@@ -266,8 +266,10 @@ class Session:
     def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
         cell = planned.cell
         worker.start_exercise()
-        fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
+        fields = {"cell": cell.label, "source": cell.source, "exercises": self.names}
         fields |= {"starters": sorted(planned.starters), "may_await": self.plan.may_await}
+        # Its error is that of the exercises which it defines.
+        fields |= {"explains": not planned.starters.issuperset(cell.defines)}
         reply = self._request(worker, "define", **fields)
         found = defined_by(reply, self.names)
         if found.failed is not None:

@@ -187,7 +187,7 @@ class _Writer:
             return ["S", data.name, *([name, self.write(value, depth + 1)] for name, value in data.options)]
         if isinstance(data, Request):
             steps = self.write(data.steps, depth + 1)
-            return ["R", steps, data.question, self.write(data.calls, depth + 1)]
+            return ["R", steps, data.question, self.write(data.calls, depth + 1), data.explains]
         raise WireError(f"values of type {type(data).__name__} are not supported")
 
     def _array(self, values: np.ndarray) -> tuple[str, list[str]]:
@@ -315,7 +315,9 @@ class _Reader:
         good = type(calls) is tuple and calls and all(_is_call(call) for call in calls)
         if not good:
             raise WireError("a request's calls are not valid")
-        return Request(steps, question, calls)
+        if type(parts[3]) is not bool:
+            raise WireError("a request does not say whether it explains")
+        return Request(steps, question, calls, parts[3])
 
 
 def _require_different_hashes(keys: Iterable[Any]) -> None:
@@ -377,5 +379,5 @@ _READERS: dict[str, tuple[int, int, Callable[[_Reader, list[Any], int], Data]]] 
     "P": (2, 2, _Reader.function_source),
     "u": (2, 2, lambda reader, parts, depth: Unsupported(_text(parts[0]), _text(parts[1]))),
     "S": (1, _MANY, _Reader.step),
-    "R": (3, 3, _Reader.request),
+    "R": (4, 4, _Reader.request),
 }

@@ -171,7 +171,7 @@ def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader"
             reply = encode({"id": request["id"], **served.answer(request)})
         except WireError as error:
             problem = {"type_name": "ValueError", "message": f"the value is too large to be compared: {error}"}
-            error_info = {**problem, "line": None, "source": ""}
+            error_info = {**problem, "line": None}
             reply = encode({"id": request["id"], "error": error_info, "printed": ""})
         if os.getpid() != process:
             os._exit(0)  # the student's code called os.fork(): only the original process replies
@@ -248,20 +248,27 @@ class StudentNamespace:
         return evaluate(self.answers[request["name"]], request["request"], self.given)
 
     def define(
-        self, cell: int, source: str, exercises: list[str], starters: list[str], may_await: bool = False
+        self,
+        cell: str,
+        source: str,
+        exercises: list[str],
+        starters: list[str],
+        may_await: bool = False,
+        explains: bool = False,
     ) -> dict[str, Any]:
         """Run one cell and report which exercises' names it bound to new functions or other values.
 
         Args:
-            cell: the cell's number, which tracebacks show.
+            cell: the cell's name, which tracebacks show.
             source: the cell's code.
             exercises: the names of the exercises.
             starters: the names that this cell defines as in the printed starter, which does not replace an answer.
             may_await: whether code may await outside of functions, as in a notebook.
+            explains: whether to explain an exception.
         """
         missing = object()
         before = {name: self.names.get(name, missing) for name in exercises}
-        reply = self.run(f"<submission cell {cell}>", source, may_await)
+        reply = self.run(f"<{cell}>", source, may_await, explains)
         bound, values = [], []
         for name in exercises:
             value = self.names.get(name, missing)
@@ -277,7 +284,7 @@ class StudentNamespace:
                 self.names[name] = self.answers[name] if name in starters else value
         return {**reply, "bound": bound, "values": values}
 
-    def run(self, filename: str, source: str, may_await: bool = False) -> dict[str, Any]:
+    def run(self, filename: str, source: str, may_await: bool = False, explains: bool = False) -> dict[str, Any]:
         """Run source in the namespace, one statement after the other as IPython does; return an exception as data."""
         from jaxguide.course.judging.evaluate import Printed, describe_error
         from jaxguide.course.judging.unattended import unattended
@@ -297,7 +304,7 @@ class StudentNamespace:
                     if code.co_flags & inspect.CO_COROUTINE:
                         self._event_loop().run_until_complete(awaited)
             except BaseException as raised:  # also a sys.exit() in the cell
-                error = describe_error(raised).to_plain()
+                error = describe_error(raised, explains).to_plain()
         return {"failed": error}
 
     def _event_loop(self) -> Any:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from made_results import ALL, FAILED, GRADED, GUESSED, NOT_STARTED, PASSED, RAISED, F, N, P, check, exercise
+from made_results import ALL, EXPLAINED, FAILED, GRADED, GUESSED, NOT_STARTED, PASSED, RAISED, F, N, P, check, exercise
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -16,7 +16,7 @@ from jaxguide.base.render.card import Prose
 from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
 from jaxguide.course.cards.shown import DisplayText
-from jaxguide.course.verdict import ErrorInfo, ExerciseResult, Verdict
+from jaxguide.course.verdict import ErrorInfo, ExerciseResult, ExplanationText, Verdict
 
 NASTY = "<script>alert(1)</script><b onclick=x>&\x1b[31mred\x1b[0m\x07\u202e\ud800\x00 \" ' `"
 
@@ -119,6 +119,26 @@ def test_an_error_without_a_message_of_its_own_names_the_exception() -> None:
     assert re.search("Your code +line 2: `return a @ b`", text)
 
 
+def test_an_error_that_is_explained_says_what_why_and_how_to_fix_it() -> None:
+    html = Card(EXPLAINED).html()
+    for words in (" ".join(Card(EXPLAINED).text(120).split()), " ".join(Elements(html).words.split())):
+        for part in (
+            "if` needs a known value, but `x` is traced",
+            "cell [7], line 4: `if x > 0:`",
+            "`x` is a traced float32[] here. Python's `if` must choose now.",
+            "Choose with `jnp.where`.",
+            "y = jnp.where(x > 0, x, -x)",
+            "Or decide outside.",
+        ):
+            assert part.replace("`", "") in words.replace("`", "")
+        assert words.count("TracerBoolConversionError") == 1
+    folded = html.partition("JAX&#x27;s own words</summary>")[2].partition("</details>")[0]
+    assert folded.count("The error occurred") == 6
+    shown = plain_text(Card(EXPLAINED), 80)
+    assert len(shown.splitlines()) <= 14
+    assert "while tracing" not in shown
+
+
 def test_code_that_is_no_python_is_called_that() -> None:
     error = ErrorInfo("SyntaxError", "'(' was never closed", 2, "print(")
     seen = check("a", "It runs.", Verdict.ERROR, message="SyntaxError: '(' was never closed", error=error)
@@ -191,7 +211,8 @@ def test_each_themed_edge_follows_a_plain_one() -> None:
 
 
 def nasty_results() -> list[ExerciseResult]:
-    error = ErrorInfo(NASTY, NASTY, 1, NASTY)
+    explanation = ExplanationText(NASTY, NASTY, NASTY, ((NASTY, NASTY),), NASTY)
+    error = ErrorInfo(NASTY, NASTY, 1, NASTY, NASTY, explanation)
     more: dict[str, Any] = {
         "message": NASTY,
         "idea": NASTY,
@@ -250,7 +271,8 @@ def test_of_a_hidden_check_a_student_sees_its_fact_and_idea_only() -> None:
 
 
 def test_no_part_of_an_error_in_a_hidden_check_can_carry_its_inputs_to_a_student() -> None:
-    error = ErrorInfo("ValueError", "secret 123", 10**40, "x = 123")
+    explanation = ExplanationText("123", "123", "123", (("123", "123"),), "https://docs.jax.dev/123")
+    error = ErrorInfo("ValueError", "secret 123", 10**40, "x = 123", "cell 123", explanation)
     failing = check("h", "It holds for more.", Verdict.ERROR, hidden=True, error=error, message="123")
     card = Card(exercise("f", "F", Verdict.ERROR, [failing]))
     assert "123" not in json.dumps(card.plain()) + card.text() + card.html()
@@ -327,7 +349,7 @@ def test_a_lesson_has_one_line_per_exercise_and_a_total() -> None:
     lines = text.splitlines()
     assert len(lines) == len(ALL) + 2
     assert re.match("✗ Not right yet +two_draws +1 of 4 checks passed", lines[0])
-    assert lines[-1] == "2 of 7 exercises: visible checks passed. 1 not started."
+    assert lines[-1] == "2 of 8 exercises: visible checks passed. 1 not started."
     for width in (60, 80, 120):
         assert max(map(cell_len, LessonSummary(ALL).text(width).splitlines())) <= width
 

@@ -18,6 +18,8 @@ def answering(reply: dict[str, Any]) -> Answer:
 SEEN = {"value": 1, "arguments": (1,), "error": None, "lines": ["a"], "warnings": [], "traces": 1, "compiles": 1}
 PROGRAM = Program({"add": 2}, 2, [Output((3,), "float32", False)], 0, 0).to_plain()
 KEY_USE = KeyUse([Use("draw", (0, 1), "fry", 3)], [KeyProblem("drawn_twice", "twice")]).to_plain()
+ERROR = {"type_name": "E", "message": "", "line": 1, "source": ""}
+EXPLANATION = {"title": "t", "what": "w", "why": "y", "fixes": (("sentence", "code"),), "link": ""}
 QUESTIONS = {"observe": [SEEN], "program": PROGRAM, "key_use": KEY_USE}
 
 
@@ -38,6 +40,12 @@ def test_good_replies_come_through(question: str) -> None:
         {"error": {"type_name": 3}, "printed": ""},
         {"error": {"type_name": 3, "message": "", "line": None, "source": ""}, "printed": ""},
         {"error": {"type_name": "E", "message": "", "line": "1", "source": ""}, "printed": ""},
+        {"error": {**ERROR, "cell": 7}, "printed": ""},
+        {"error": {**ERROR, "mark": 1}, "printed": ""},
+        {"error": {**ERROR, "explanation": 7}, "printed": ""},
+        {"error": {**ERROR, "explanation": {**EXPLANATION, "title": 7}}, "printed": ""},
+        {"error": {**ERROR, "explanation": {**EXPLANATION, "fixes": (("a", "b", "c"),)}}, "printed": ""},
+        {"error": {**ERROR, "explanation": {**EXPLANATION, "fixes": (("a", 1),)}}, "printed": ""},
     ],
 )
 def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) -> None:
@@ -85,3 +93,14 @@ def test_the_message_of_an_observed_error_is_cut() -> None:
     seen = answering({"value": [{**SEEN, "error": error}], "printed": ""}).observe_error(1)
     assert seen.error is not None
     assert len(seen.error.message) < 30_000
+
+
+def test_an_explanation_is_cut_to_what_a_card_can_show() -> None:
+    long = "l" * 10**5
+    explanation = {"title": long, "what": long, "why": long, "fixes": ((long, long),) * 1000, "link": "javascript:1"}
+    with pytest.raises(StudentError) as raised:
+        answering({"error": {**ERROR, "cell": long, "explanation": explanation}, "printed": ""})(1)
+    info = raised.value.info
+    assert info.explanation is not None
+    assert info.explanation.link == ""
+    assert len(repr(info)) < 12_000

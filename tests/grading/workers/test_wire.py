@@ -62,7 +62,7 @@ def test_keys_cross_as_bits_and_implementation() -> None:
 
 def test_requests_cross() -> None:
     steps = (Step("jit"), Step("vmap", (("in_axes", (0, None)), ("out_axes", 0))))
-    request = Request(steps, "value", (((to_data(jnp.ones(3)), FunctionName("loss")), {"n": 3}),))
+    request = Request(steps, "value", (((to_data(jnp.ones(3)), FunctionName("loss")), {"n": 3}),), explains=True)
     sent = encode({"id": 1, "request": request})
     assert same(decode(sent, takes_requests=True)["request"], request)
     for stray in (sent, encode({"value": steps[0]})):  # as a worker may not reply
