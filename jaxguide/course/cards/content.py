@@ -216,18 +216,16 @@ def _explained(check: CheckResult, error: ErrorInfo, text: ExplanationText) -> l
     parts: list[Part] = [Prose(clean(text.title, 200))]
     parts += [Code(clean(check.call, 600), "Call", is_python=True)] if check.call else []
     parts += [*_place(error), Prose(clean(f"{text.what} {text.why}".strip(), 1200), "Why")]
-    first, *others = [
-        _fix(sentence, code, "To fix it" if i == 0 else "Or") for i, (sentence, code) in enumerate(text.fixes)
-    ] or [[]]
+    first, *others = [_fix(number, *fix) for number, fix in enumerate(text.fixes)] or [[]]
     said = Code(f"{clean(error.type_name, 100)}: {clean(error.message, 600)}")
     link: list[Part] = [Prose(clean(text.link, 300), "More")] if text.link else []
     more = [Folded("Other ways to fix it", tuple(part for fix in others for part in fix))] if others else []
     return [*parts, *first, *more, Folded("JAX's own words", (said, *link))]
 
 
-def _fix(sentence: str, code: str, label: str) -> list[Part]:
+def _fix(number: int, sentence: str, code: str) -> list[Part]:
     shown: list[Part] = [Code(clean(code, 1000), is_python=True)] if code else []
-    return [Prose(clean(sentence, 400), label), *shown]
+    return [Prose(clean(sentence, 400), "Or" if number else "To fix it"), *shown]
 
 
 def _guess_and_truth(result: ExerciseResult) -> Pair:

@@ -160,8 +160,9 @@ def test_a_key_used_twice_leads_over_the_wrong_values(two_draws: Exercise) -> No
     assert result.first_failure is not None
     assert (result.first_failure.name, leading(result)) == ("draws_differ", "keys_are_fresh")
     assert (result.verdict, result.score) == (Verdict.FAILED, 0)
-    first, *_rest = Card(result).text(200).splitlines()
-    assert first.endswith("Failed: No key is used twice.")
+    _verdict, first, *_rest = Card(result).text(200).splitlines()
+    assert result.leading is not None
+    assert first.strip() == result.leading.message
     assert "✗ failed       The two draws differ." in Card(result).text(200)
 
 
