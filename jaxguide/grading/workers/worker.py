@@ -284,9 +284,7 @@ class StudentNamespace:
                 self.names[name] = self.answers[name] if name in starters else value
         return {**reply, "bound": bound, "values": values}
 
-    def run(
-        self, filename: str, source: str, may_await: bool = False, explains: bool = False
-    ) -> dict[str, Any]:
+    def run(self, filename: str, source: str, may_await: bool = False, explains: bool = False) -> dict[str, Any]:
         """Run source in the namespace, one statement after the other as IPython does; return an exception as data."""
         from jaxguide.course.judging.evaluate import Printed, describe_error
         from jaxguide.course.judging.unattended import unattended
