@@ -109,17 +109,19 @@ def card() -> None:
 
 
 def error() -> None:
-    """Draw the explanation of an error, below the last line of its traceback."""
+    """Draw the explanation of an error in a lesson, above the line that is left of its traceback."""
     import jax
 
-    (output,) = shown_by("%load_ext jaxguide\nimport jax, jax.numpy as jnp", ERROR)
+    setup = "import jax, jax.numpy as jnp\nfrom jaxguide.explain.notebook import explain_in_notebook\n"
+    # A shell with a kernel is that of a notebook.
+    (output,) = shown_by(f"{setup}get_ipython().kernel = None\nexplain_in_notebook()", ERROR)
     raised = sys.last_value
     assert isinstance(raised, jax.errors.TracerBoolConversionError)
     said = f"{type(raised).__name__}: {str(raised).splitlines()[0]}"
     style = (
         "background:#fdecea;margin:10px 0;padding:6px 10px;font:14px 'DejaVu Sans Mono',monospace;white-space:pre-wrap"
     )
-    photograph("error", ERROR, f'<div style="{style}">{escape(said)}</div>{output}')
+    photograph("error", ERROR, f'{output}<div style="{style}">{escape(said)}</div>')
 
 
 def keys() -> None:

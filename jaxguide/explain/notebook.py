@@ -117,11 +117,9 @@ def _display_first(shell: Any, explanation: "Explanation", shown: tuple[Any, Any
         display(explanation)
         return
     lines = shell.InteractiveTB.structured_traceback(*shown, tb_offset=tb_offset)
-    whole = clean(shell.InteractiveTB.stb2text(lines), 100_000)
-    folded = (
-        f'<details style="margin:0.3em 0"><summary>Python\'s traceback</summary><pre style="{CODE}">{escape(whole)}</pre>'
-        "</details>"
-    )
+    whole = escape(clean(shell.InteractiveTB.stb2text(lines), 100_000))
+    folded = f'<summary>Python\'s traceback</summary><pre style="{CODE}">{whole}</pre>'
+    folded = f'<details style="margin:0.3em 0">{folded}</details>'
     text = f"{explanation.text()}\n  `%tb` shows the traceback."
     display({"text/plain": text, "text/html": explanation.html() + folded}, raw=True)
     kind, error, _traceback = shown

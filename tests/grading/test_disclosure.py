@@ -45,7 +45,8 @@ IN_THE_CALL = {
     "the function of an exception": "exec(f'def f{seen[0]}(): raise ValueError\\nf{seen[0]}()')",
     "the source of an exception": "exec(f'raise ValueError  # {seen[0]}')",
     "the explanation of an exception": "exec(f'v{seen[0]} = x\\nif jax.jit(bool)(v{seen[0]}[0]): pass')",
-    "an explanation of its own": "from jaxguide.course.judging import evaluate as e; from jaxguide.course import verdict; "
+    "an explanation of its own": "from jaxguide.course import verdict; "
+    "from jaxguide.course.judging import evaluate as e; "
     "t = verdict.ExplanationText(*[seen[0]] * 3, ((seen[0], seen[0]),), 'https://docs.jax.dev/' + seen[0]); "
     "e.describe_error = lambda *_: verdict.ErrorInfo('ValueError', 'm', 1, '', seen[0], t); raise ValueError",
     "a syntax error": "exec(f'{seen[0]} {seen[0]}')",

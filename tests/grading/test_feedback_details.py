@@ -101,14 +101,14 @@ def test_marks_have_two_decimals_at_most() -> None:
 
 
 def test_an_error_in_a_visible_check_is_explained_and_named_by_its_cell(course: Course, tmp_path: Path) -> None:
-    source = "import jax\n\n\n@jax.jit\ndef double(x):\n    if x[0] > 0:\n        y = 2 * x\n    else:\n        y = x + x\n    return y"
+    source = "@jax.jit\ndef double(x):\n    if x[0] > 0:\n        y = 2 * x\n    else:\n        y = x + x\n    return y"
     cells = [{"cell_type": "code", "source": one, "metadata": {}, "outputs": []} for one in ("import jax", source)]
     (tmp_path / "class").mkdir()
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
     (tmp_path / "class" / "ada.ipynb").write_text(json.dumps(notebook))
     text = feedback(tmp_path, course, GradeSettings(), "ada")
     assert "Error `if` needs a known value, but `x` is traced" in text
-    assert "Your code code cell 2, line 6: `if x[0] > 0:`" in text
+    assert "Your code code cell 2, line 3: `if x[0] > 0:`" in text
     assert "y = jnp.where(x[0] > 0, 2 * x, x + x)" in text
     page = (tmp_path / "results" / "feedback" / "ada.html").read_text("utf-8")
     assert "jnp.where(x[0] &gt; 0, 2 * x, x + x)" in page

@@ -266,7 +266,7 @@ class Session:
     def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
         cell = planned.cell
         worker.start_exercise()
-        fields = {"cell": cell.label, "source": cell.source, "exercises": self.names}
+        fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
         fields |= {"starters": sorted(planned.starters), "may_await": self.plan.may_await}
         # Its error is that of the exercises which it defines.
         fields |= {"explains": not planned.starters.issuperset(cell.defines)}

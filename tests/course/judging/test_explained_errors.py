@@ -18,7 +18,7 @@ from jaxguide.course.verdict import ErrorInfo
 
 
 def chosen(x: Any) -> Any:
-    if x > 0:
+    if x > 0:  # noqa: SIM108
         y = x
     else:
         y = -x
@@ -42,7 +42,7 @@ def test_a_known_error_is_explained_in_the_students_names() -> None:
     assert info.explanation is not None
     assert info.explanation.title == "`if` needs a known value, but `x` is traced"
     assert ("y = jnp.where(x > 0, x, -x)") in [code for _sentence, code in info.explanation.fixes]
-    assert info.source == "if x > 0:"
+    assert info.source == "if x > 0:  # noqa: SIM108"
     assert info.message.startswith("Attempted boolean conversion")
     assert ErrorInfo.from_plain(info.to_plain()) == info
 
