@@ -1,5 +1,6 @@
 """Run the visible checks on a student's own file, in a worker, and record their progress."""
 
+import ast
 import contextlib
 from collections.abc import Collection
 from pathlib import Path
@@ -59,15 +60,23 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
                 message = "{file} does not define `{name}`."
                 result.note = message.format(file=path.name, name=result.name)
             elif result.verdict is Verdict.NOT_ATTEMPTED:
-                result.as_given = _failure_as_given(course.exercise(result.name), course)
+                result.as_given = _failure_as_given(course.exercise(result.name), course, submission)
     return found
 
 
-def _failure_as_given(exercise: Exercise, course: Course) -> CheckResult | None:
+def _failure_as_given(exercise: Exercise, course: Course, submission: Submission) -> CheckResult | None:
     """Return the check that the book's own starter fails; it is not the student's code, so it needs no worker."""
-    # Errors in code from a file of this name are told without line numbers, which are others in the student's file.
-    names = run_answer(course.book_of(exercise), exercise.cell_source, f"<book> {exercise.name}")
+    lines = [line for cell in submission.cells for line in _lines_of(exercise.name, cell.tree)]
+    (line,) = _lines_of(exercise.name, ast.parse(exercise.cell_source))
+    # Failures quote lines of the student's file.
+    source = "\n" * (lines[-1] - line if lines else 0) + exercise.cell_source
+    names = run_answer(course.book_of(exercise), source)
     return failure_as_given(exercise, LocalAnswer(exercise.name, names[exercise.name], names))
+
+
+def _lines_of(name: str, tree: ast.Module | None) -> list[int]:
+    found = tree.body if tree is not None else []
+    return [node.lineno for node in found if isinstance(node, ast.FunctionDef) and node.name == name]
 
 
 def note(found: SubmissionResult, submission: Submission, course: Course, progress: Progress) -> None:
