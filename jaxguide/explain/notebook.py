@@ -1,12 +1,16 @@
 """Show an explanation below the traceback of a failed cell, and add `%jaxguide`, in IPython and notebooks."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from jaxguide import compat
 
+_Explains = Callable[[BaseException], Any]
 # The last error that IPython showed before the cell ran: `%%time` and `%run` show a traceback but report no error.
 _shown_before: BaseException | None = None
+# What a lesson asks first about an error: it returns something to display, or None.
+_also: _Explains | None = None
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -40,8 +44,14 @@ def unload_ipython_extension(ipython: Any) -> None:
             ipython.events.unregister(event, function)
 
 
-def explain_in_notebook() -> None:
-    """Turn on the cards and the magic in IPython; do nothing elsewhere."""
+def explain_in_notebook(also: _Explains | None = None) -> None:
+    """Turn on the cards and the magic in IPython; do nothing elsewhere.
+
+    Args:
+        also: asked first about an error: it returns something to display, or None.
+    """
+    global _also
+    _also = also
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None:
@@ -66,7 +76,7 @@ def _after(result: Any) -> None:
 
         from jaxguide.explain.explaining import explain
 
-        explanation = explain(error)
+        explanation = (_also(error) if _also is not None else None) or explain(error)
         if explanation is not None:
             display(explanation)
     except Exception:

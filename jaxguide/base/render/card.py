@@ -16,6 +16,10 @@ class Badge:
     tone: str
 
 
+STATELESS = Badge("", "", "", "quiet")
+"""The badge of a card that tells no state."""
+
+
 @dataclass(frozen=True)
 class Prose:
     """Sentences, with code in backticks, after an optional label."""
@@ -66,6 +70,14 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """How much is done: a share from 0 to 1, and in words all that it says."""
+
+    share: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Folded:
     """Parts that a notebook shows after a click on `title`, and a terminal only if it is asked for all details.
 
@@ -78,12 +90,15 @@ class Folded:
     parts: "tuple[Part, ...]"
 
 
-Part = Prose | Code | Pair | Items | Folded
+Part = Prose | Code | Pair | Items | Bar | Folded
 
 
 @dataclass(frozen=True)
 class CardFace:
-    """What a card shows: a state and a title, the name in code beside it, and its parts from top to bottom."""
+    """What a card shows: a state and a title, the name in code beside it, and its parts from top to bottom.
+
+    A card without a title has no head.
+    """
 
     badge: Badge
     title: str

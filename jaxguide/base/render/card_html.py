@@ -7,10 +7,10 @@ word, and important declarations that use a variable are preceded by a fallback 
 
 from html import escape
 
-from jaxguide.base.render.card import CardFace, Code, Folded, Item, Items, Pair, Part, Prose
+from jaxguide.base.render.card import Bar, CardFace, Code, Folded, Item, Items, Pair, Part, Prose
 from jaxguide.base.render.highlight import pieces
 from jaxguide.base.render.prose import prose_html
-from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame, token_style
+from jaxguide.base.render.theme import CODE, EDGES, LINE, WRAP, edge, frame, token_style
 
 _BLOCK = "margin:0.35em 0;padding:0"
 
@@ -20,7 +20,8 @@ def card_html(face: CardFace) -> str:
     badge = f"{face.badge.glyph} {face.badge.word}: " if face.badge.word else ""
     name = f' (<code style="{CODE}">{escape(face.name)}</code>)' if face.name and face.name != face.title else ""
     head = f'<p style="{_BLOCK}"><strong>{escape(badge)}{prose_html(face.title)}</strong>{name}</p>'
-    return f'<section style="{frame(face.badge.tone)}">{head}{"".join(map(part_html, face.parts))}</section>'
+    parts = "".join(map(part_html, face.parts))
+    return f'<section style="{frame(face.badge.tone)}">{head if face.title else ""}{parts}</section>'
 
 
 def part_html(part: Part) -> str:
@@ -37,7 +38,7 @@ def part_html(part: Part) -> str:
         return f'<div style="display:flex;flex-wrap:wrap;column-gap:1.5em">{halves}</div>'
     if isinstance(part, Items):
         return f'<ul style="{_BLOCK};list-style-type:none">{"".join(map(_item, part.items))}</ul>'
-    return _folded(part)
+    return _bar(part) if isinstance(part, Bar) else _folded(part)
 
 
 def _prose(part: Prose) -> str:
@@ -72,6 +73,15 @@ def _item(item: Item) -> str:
     return (
         f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(item.badge.tone, 3)}">'
         f"{escape(item.badge.glyph)} <strong>{escape(item.badge.word)}</strong> · {prose_html(item.text)}{below}</li>"
+    )
+
+
+def _bar(part: Bar) -> str:
+    (own, theme), (quiet_own, quiet) = EDGES["good"], EDGES["quiet"]
+    return (
+        f'<div style="{_BLOCK};max-width:24em;height:0.7em;border:1px solid {quiet_own};border-color:{quiet}">'
+        f'<div style="height:100%;width:{100 * part.share:.0f}%;background-color:{own};background-color:{theme}">'
+        f"</div></div>{_prose(Prose(part.text))}"
     )
 
 
