@@ -70,7 +70,7 @@ def _hint_part(text: str, label: str = "") -> Part:
         try:
             ast.parse(text)
         except SyntaxError:
-            return Prose(text, label)
+            return Prose(text, label, has_links=True)
     return Code(text, label, is_python=True)
 
 

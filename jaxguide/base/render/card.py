@@ -22,10 +22,11 @@ STATELESS = Badge("", "", "", "quiet")
 
 @dataclass(frozen=True)
 class Prose:
-    """Sentences, with code in backticks, after an optional label."""
+    """Sentences, with code in backticks, after an optional label; only an author's text `has_links` to follow."""
 
     text: str
     label: str = ""
+    has_links: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ know, including most with `var(...)`. So meaning is conveyed by order and wordin
 word, and important declarations that use a variable are preceded by a fallback without one.
 """
 
+import re
 from html import escape
 
 from jaxguide.base.render.card import Bar, CardFace, Code, Folded, Item, Items, Pair, Part, Prose
@@ -13,6 +14,7 @@ from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, EDGES, LINE, WRAP, edge, frame, token_style
 
 _BLOCK = "margin:0.35em 0;padding:0"
+_LINK = re.compile(r"https://[^\s<>\"]*[\w/]")
 
 
 def card_html(face: CardFace) -> str:
@@ -43,7 +45,10 @@ def part_html(part: Part) -> str:
 
 def _prose(part: Prose) -> str:
     label = f"<strong>{escape(part.label)}</strong> " if part.label else ""
-    return f'<p style="{_BLOCK};{WRAP}">{label}{prose_html(part.text)}</p>'
+    said = prose_html(part.text)
+    if part.has_links:
+        said = _LINK.sub(r'<a href="\g<0>" target="_blank" rel="noopener">\g<0></a>', said)
+    return f'<p style="{_BLOCK};{WRAP}">{label}{said}</p>'
 
 
 def _code(part: Code) -> str:
