@@ -11,6 +11,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.explain.notebook import explain_in_notebook
 
 if TYPE_CHECKING:
+    from jaxguide.base.render.card_view import CardView
     from jaxguide.course.books.library import Course
     from jaxguide.course.exercise import Exercise
     from jaxguide.course.progress import Progress
@@ -36,7 +37,7 @@ _session = _Session()
 
 
 def start(topic: str, course: str = "") -> None:
-    """Start a lesson: work around known problems before JAX starts, show versions and progress, turn on error cards.
+    """Start a lesson: work around known problems before JAX starts, show progress and problems, turn on error cards.
 
     Args:
         topic: the lesson's name, such as 'random_numbers'.
@@ -44,7 +45,9 @@ def start(topic: str, course: str = "") -> None:
             jaxguide or, if it has no such lesson, the one beside the notebook.
 
     >>> start("random_numbers")
-    random_numbers: Python ..., jax ..., PRNG threefry2x32, threefry_partitionable on; ...
+    Random numbers (random_numbers)
+      ... exercises done · ... points
+      Next: ...
     """
     global _session
     from jaxguide.student.which_course import WhichCourse, course_of_lesson, usual_places
@@ -67,13 +70,13 @@ def start(topic: str, course: str = "") -> None:
     with _mistakes_said():
         from jaxguide.student.greeting import greeting
 
-        lines = greeting(topic, student_progress(), folder)
-        explain_in_notebook()
-        _say("\n".join(lines))
+        card = greeting(topic, student_progress(), folder)
+        explain_in_notebook(also=_undefined)
+        _show(card)
 
 
 def progress(lesson: str | None = None) -> None:
-    """Show how far you are with a lesson: a bar, its exercises, points, hints read, and what to do next.
+    """Show how far you are with a lesson: a bar, its exercises by part, points, hints read, and what to do next.
 
     Args:
         lesson: its name, such as 'random_numbers'; by default the one that you have started.
@@ -84,12 +87,13 @@ def progress(lesson: str | None = None) -> None:
         _say(missing)
         return
     with _mistakes_said():
-        from jaxguide.student.standing import Standing
+        from jaxguide.student.position import Position
+        from jaxguide.student.standing import standing_card
 
         kept, course = student_progress(), _course()
         last = course.exercises.get(kept.place or "")
         topic = lesson or _session.topic or (last.lesson if last else next(iter(course.books)))
-        _show(Standing(course, course.books[topic], kept.everything(), kept.place))
+        _show(standing_card(Position(course, kept), course.books[topic]))
         _say_trouble(kept)
 
 
@@ -106,26 +110,26 @@ def check(target: Any = None, verbose: bool = False) -> None:
     _check(target, _callers_names(), verbose)
 
 
-def hint(target: Any = None) -> None:
-    """Show the next hint for an exercise: a question, the concept, a skeleton with a blank, a similar worked example.
+def hint(target: Any = None, number: int | None = None) -> None:
+    """Show a hint for an exercise: a question, the concept, a skeleton with a blank, or a similar worked example.
 
-    Once you have passed the exercise, all hints are shown.
+    Without a number, that is the hint that you read last, or the first; `hint(f, 2)` shows hint 2. Once you have
+    passed the exercise, all hints are shown.
 
     Args:
         target: your function, or its name in quotes.
+        number: which hint, from 1.
     """
     name = _name_of(target, _callers_names())
-    if name:
-        show_hint(name)
+    if not name:
+        return
+    from jaxguide.student.help import NoSuchHint, hint_card
 
-
-def show_hint(name: str) -> None:
-    """Show the next hint for the exercise with this name."""
-    from jaxguide.student.help import next_hint
-
-    progress = student_progress()
-    heading, text = next_hint(_course().exercise(name), progress)
-    _say(f"{heading}\n\n{text}")
+    progress, course = student_progress(), _course()
+    try:
+        _show(hint_card(course.exercise(name), course, progress, "notebook", number))
+    except NoSuchHint as error:
+        _say(str(error))
     _say_trouble(progress)
 
 
@@ -139,16 +143,12 @@ def solution(target: Any = None, sure: bool = False) -> None:
         sure: pass True to see it before you have passed.
     """
     name = _name_of(target, _callers_names())
-    if name:
-        show_solution(name, sure, f"`solution({name}, sure=True)`")
-
-
-def show_solution(name: str, sure: bool, how: str) -> None:
-    """Show the solution of the exercise with this name, or say when it opens; `how` is what to type to be sure."""
+    if not name:
+        return
     from jaxguide.student.help import solution_card, why_closed
 
     exercise, course = _course().exercise(name), _course()
-    closed = why_closed(exercise, course, student_progress(), sure, how, _next_hint(exercise))
+    closed = why_closed(exercise, course, student_progress(), sure, "notebook")
     if closed is None:
         _show(solution_card(exercise, course))
     else:
@@ -237,19 +237,15 @@ def check_answer(
         cases.update(told)
     progress.note(result, found.id)
     if result.first_failure:
-        result.hint = _next_hint(exercise)
+        from jaxguide.student.help import stuck
+
+        result.hint = stuck(exercise, _course(), progress, "notebook")
     return result
 
 
 def _say_trouble(progress: "Progress") -> None:
     if progress.trouble:
         _say(f"Your progress could not be kept: {progress.trouble}")
-
-
-def _next_hint(exercise: "Exercise") -> str:
-    from jaxguide.student.help import stuck
-
-    return stuck(exercise, "notebook")
 
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
@@ -267,6 +263,18 @@ def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
             return found[0].name
         _say(found)
     return None
+
+
+def _undefined(error: BaseException) -> "CardView | None":
+    """Return a card if a cell failed because it gives `check`, `hint` or `solution` a name that is not defined yet."""
+    if not isinstance(error, NameError) or _session.missing:
+        return None
+    from jaxguide.base.render.card_view import CardView
+    from jaxguide.course.books.library import read_outline
+    from jaxguide.student.find_exercise import undefined_exercise
+
+    face = undefined_exercise(error, read_outline(_session.folder))
+    return CardView(face) if face is not None else None
 
 
 def _course() -> "Course":
@@ -312,4 +320,7 @@ def _show(card: Any) -> None:
 
 
 def _say(text: str) -> None:
-    print(text)
+    from jaxguide.base.render.card import STATELESS, CardFace
+    from jaxguide.base.render.card_view import CardView
+
+    _show(CardView(CardFace(STATELESS, text)))

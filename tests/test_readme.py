@@ -34,11 +34,11 @@ STATUS = {"jaxguide check my_answers.py two_samples": 1}
 # Some of what each page's program prints.
 PRINTS = {
     "docs/students.md": (
-        "random_numbers: Python ",
+        "Random numbers (random_numbers)\n  0 of 24 exercises done",
         "✗ Not right yet: Two independent samples (two_samples)",
-        "Hint 1 of 4 for two_samples",
-        "The solution of two_samples opens when it has passed",
-        "0 of 24 exercises done",
+        "Hint 1 of 4 · Two independent samples (two_samples)",
+        "The solution of `two_samples` opens once you pass, or after 2 more different",
+        "0 of 24 exercises done · 0 of 42 points · 1 hint read",
     ),
     "docs/helpers.md": (
         "The key `key` was drawn from twice",

@@ -77,7 +77,7 @@ def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | 
             if exercises or not (not_started or result.verdict is Verdict.PASSED):
                 exercise = course.exercise(result.name)
                 if result.first_failure:
-                    result.hint = stuck(exercise, "terminal")
+                    result.hint = stuck(exercise, outline, progress, "terminal")
                 more = below_pass(result, exercise, outline, progress)
                 console.print(Card(result, verbose=verbose, more=more))
                 console.print()
@@ -90,22 +90,27 @@ def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | 
     sys.exit(0 if all(result.verdict is Verdict.PASSED for result in found.results) else 1)
 
 
-@click.command(short_help="Show the next hint for an exercise.")
+@click.command(short_help="Show a hint for an exercise.")
 @click.argument("exercise", shell_complete=complete_exercise)
+@click.argument("number", type=int, required=False)
 @students_course_option
-def hint(exercise: str, folder: Path | None) -> None:
-    """Show the next hint for EXERCISE.
+def hint(exercise: str, number: int | None, folder: Path | None) -> None:
+    """Show the hint for EXERCISE that you read last, or the first; or hint NUMBER.
 
     \b
     Example: jaxguide hint two_samples
+             jaxguide hint two_samples 2
     """
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
-    from jaxguide.student.help import next_hint
+    from jaxguide.student.help import NoSuchHint, hint_card
+    from jaxguide.student.session_texts import console
 
     progress = progress_of(course)
-    heading, text = next_hint(found, progress)
-    click.echo(f"{heading}\n\n{text}")
+    try:
+        console().print(hint_card(found, course, progress, "terminal", number))
+    except NoSuchHint as error:
+        raise click.UsageError(str(error)) from None
     _say_trouble(progress.trouble)
 
 
@@ -121,11 +126,10 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     """
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
-    from jaxguide.student.help import solution_card, stuck, why_closed
+    from jaxguide.student.help import solution_card, why_closed
     from jaxguide.student.session_texts import console
 
-    how = f"`jaxguide solution {exercise} --sure`"
-    closed = why_closed(found, course, progress_of(course), sure, how, stuck(found, "terminal"))
+    closed = why_closed(found, course, progress_of(course), sure, "terminal")
     if closed is None:
         console().print(solution_card(found, course))
     else:

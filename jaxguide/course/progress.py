@@ -24,13 +24,15 @@ _LOCK_LIMIT_S = 5.0
 class ExerciseProgress:
     """Progress in one exercise: whether it passed, ids of the answers checked, hints read, the locked guess, the start.
 
-    `started_s` is the time of the first check in seconds since 1970, or None.
+    `is_right` says whether the locked guess is, None if that is not known. `started_s` is the time of the first check
+    in seconds since 1970, or None.
     """
 
     passed: bool = False
     attempts: list[str] = dataclasses.field(default_factory=list)
     hints: int = 0
     guess: str | None = None
+    is_right: bool | None = None
     started_s: float | None = None
 
     @property
@@ -51,6 +53,7 @@ _KINDS = {
     "attempts": list,
     "hints": int,
     "guess": str | None,
+    "is_right": bool | None,
     "started_s": float | int | None,
 }
 
@@ -167,8 +170,11 @@ class Progress:
         now_s = round(time.time())
         started_s = now_s if done.started_s is None else done.started_s
         if result.reveal is not None:
+            from jaxguide.course.judging.judge import guessed_right  # loads JAX, which the judge has done already
+
             result.note = done.guess if done.guess is not None else result.note
-            self.update(result.name, guess=result.note, passed=True, started_s=started_s)
+            is_right = guessed_right(result)
+            self.update(result.name, guess=result.note, is_right=is_right, passed=True, started_s=started_s)
             self.move_to(result.name)
             return
         attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]

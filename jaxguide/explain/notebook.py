@@ -1,22 +1,23 @@
 """Show an explanation with the traceback of a failed cell, and add `%jaxguide`, in IPython and notebooks."""
 
 import sys
+from collections.abc import Callable
 from html import escape
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxguide import compat
 from jaxguide.base.clean import clean
 from jaxguide.base.render.theme import CODE
 
-if TYPE_CHECKING:
-    from jaxguide.explain.explanation import Explanation
-
+_Explains = Callable[[BaseException], Any]
 # The last error that IPython showed before the cell ran: `%%time` and `%run` show a traceback but report no error.
 _shown_before: BaseException | None = None
 # The last error whose explanation came first, which it does for all that are known in a lesson.
 _explained_first: BaseException | None = None
 _ANY = (Exception,)
+# What a lesson asks first about an error: it returns something to display, or None.
+_also: _Explains | None = None
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -52,8 +53,14 @@ def unload_ipython_extension(ipython: Any) -> None:
         ipython.set_custom_exc((), None)
 
 
-def explain_in_notebook() -> None:
-    """Turn on the magic and the cards, which come before tracebacks here; do nothing outside of IPython."""
+def explain_in_notebook(also: _Explains | None = None) -> None:
+    """Turn on the magic and the cards, which come before tracebacks here; do nothing outside of IPython.
+
+    Args:
+        also: asked first about an error: it returns something to display, or None.
+    """
+    global _also
+    _also = also
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None:
@@ -85,9 +92,11 @@ def _after(result: Any) -> None:
         return
 
 
-def _explanation(error: BaseException) -> "Explanation | None":
-    if "jax" not in sys.modules:
-        return None
+def _explanation(error: BaseException) -> Any:
+    """Return what explains an error, to display it, or None."""
+    found = _also(error) if _also is not None else None
+    if found is not None or "jax" not in sys.modules:
+        return found
     from jaxguide.explain.explaining import explain
 
     return explain(error)
@@ -110,7 +119,7 @@ def _explain_first(
     vars(error).pop("_render_traceback_", None)  # for `%tb`
 
 
-def _display_first(shell: Any, explanation: "Explanation", shown: tuple[Any, Any, Any], tb_offset: int | None) -> None:
+def _display_first(shell: Any, explanation: Any, shown: tuple[Any, Any, Any], tb_offset: int | None) -> None:
     from IPython.display import display
 
     if not hasattr(shell, "kernel"):  # a terminal cannot fold it

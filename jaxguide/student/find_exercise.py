@@ -1,12 +1,17 @@
 """Find the exercise that a student means by a function or its name."""
 
+import ast
+import linecache
 from collections.abc import Mapping
 from typing import Any
 
 from jaxguide.base.did_you_mean import did_you_mean
+from jaxguide.base.render.card import STATELESS, CardFace
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.outline import UnknownName
-from jaxguide.course.exercise import Exercise
+from jaxguide.course.books.outline import Outline, UnknownName
+from jaxguide.course.exercise import Exercise, Task
+
+_TAKE_A_NAME = ("check", "hint", "solution")
 
 
 def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:
@@ -23,7 +28,7 @@ def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tupl
         except UnknownName as error:
             return str(error)
         if target not in names:
-            return f"`{target}` is not defined yet: run the cell that defines it, then check again."
+            return _run_first(exercise)
         function = names[target]
     else:
         bound = [name for name, value in names.items() if value is target and name in course.exercises]
@@ -38,16 +43,52 @@ def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tupl
     return exercise, function
 
 
+def undefined_exercise(error: NameError, course: Outline) -> CardFace | None:
+    """Say which cell defines the name that a call of `check`, `hint` or `solution` needs, or which name was meant.
+
+    Return None for any other error.
+    """
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    name = error.name or ""
+    if at is None or not _is_asked_for(name, at.tb_frame.f_code.co_filename, at.tb_lineno):
+        return None
+    try:
+        said = _run_first(course.exercise(name))
+    except UnknownName as unknown:
+        said = str(unknown)
+    return CardFace(STATELESS, said)
+
+
+def _is_asked_for(name: str, file: str, line: int) -> bool:
+    """Return whether a line of a file, such as a notebook's cell, gives a name to `check`, `hint` or `solution`."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return False
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and call.lineno <= line <= (call.end_lineno or call.lineno):
+            named = [part.id for part in (call.func, *call.args[:1]) if isinstance(part, ast.Name)]
+            if named in [[asked, name] for asked in _TAKE_A_NAME]:
+                return True
+    return False
+
+
+def _run_first(exercise: Task) -> str:
+    words = "`{name}` is not defined yet: run the cell “{title}”, which defines it, then run this one again."
+    return words.format(name=exercise.name, title=exercise.title)
+
+
 def _not_an_exercise(target: Any, course: Course) -> str:
-    others = "`hint` and `solution`" if course.has_solutions else "`hint`"
     if target is None:
-        return f"Which exercise? Pass your function: `check(name)`; likewise for {others}."
+        return "Which exercise? Pass your function, as in `check(name)` or `hint(name)`."
     if not callable(target):
         text = (
             "Expected a function, or its name in quotes, but got a value of type {kind}. "
-            "Write `check(name)`, not `check(name(...))`; likewise for {others}."
+            "Write `check(name)`, not `check(name(...))`; likewise for the others."
         )
-        return text.format(kind=type(target).__name__, others=others)
+        return text.format(kind=type(target).__name__)
     name = getattr(target, "__name__", type(target).__name__)
     text = "This function (`{name}`) does not belong to an exercise. Give it the exercise's name, then check again."
     return text.format(name=name) + did_you_mean(name, list(course.exercises))

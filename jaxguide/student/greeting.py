@@ -1,14 +1,16 @@
-"""Greet a student who starts a lesson: versions, device, PRNG setting, progress so far, and problems."""
+"""Greet a student who starts a lesson: progress so far, what is next, versions, device, and problems."""
 
 import functools
 import importlib.metadata
 import os
 import platform
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from jaxguide import compat
-from jaxguide.base.text import plural
+from jaxguide.base.render.card import STATELESS, Badge, CardFace, Item, Items, Part, Prose
+from jaxguide.base.render.card_view import CardView
 from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import read_outline
 from jaxguide.course.exercise import AuthorError
@@ -16,14 +18,17 @@ from jaxguide.course.progress import Progress
 from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.set_up import set_up
 from jaxguide.course.settings import read_settings
+from jaxguide.student.position import Position
 from jaxguide.student.workspace import lay_files
 
 # The problems that `doctor` finds without compiling and that a student can solve before the lesson.
 _TOLD = ("versions_differ", "no_backend", "gpu_not_used", "draws_of_older_jax")
+_PROBLEM = Badge("!", "!", "Problem", "partly")
+_USUAL_PRNG = "threefry2x32, threefry_partitionable on"
 
 
-def greeting(topic: str, progress: Progress, folder: Path | None = None) -> list[str]:
-    """Set up this process and return the lines to show when a lesson starts: one, and one for each problem.
+def greeting(topic: str, progress: Progress, folder: Path | None = None) -> CardView:
+    """Set up this process and return the card to show when a lesson starts: progress, what is next, and problems.
 
     This starts JAX's backend.
 
@@ -37,33 +42,22 @@ def greeting(topic: str, progress: Progress, folder: Path | None = None) -> list
     from jaxguide.debug.diagnosis import diagnose
 
     found = diagnose(measured=False)
-    words = "{topic}: Python {python}, jax {jax}, {devices}, PRNG {prng}; {done}."
-    line = words.format(
-        topic=topic,
-        python=platform.python_version(),
-        jax=found.facts["jax"],
-        devices=found.facts["devices"].removesuffix(" (cpu)"),
-        prng=found.facts["PRNG"],
-        done=_done(topic, progress, folder),
-    )
+    course = read_outline(folder)
+    place, book = Position(course, progress), course.lesson(topic)
+    said = [place.counts([book]).in_words(), place.next_step(book, place.last_in(book)), _versions(found.facts)]
     troubles += [f"{one.what} {one.remedy}" for one in found.troubles if one.name in _TOLD]
     if progress.trouble:
         troubles.append(f"Your progress could not be read: {progress.trouble}")
-    return [line if any(troubles) else f"{line} Ready.", *(f"! {one}" for one in troubles if one)]
+    items = tuple(Item(_PROBLEM, one) for one in troubles if one)
+    parts: list[Part] = [*map(Prose, said), *([Items(items)] if items else [])]
+    badge = STATELESS if not items else replace(STATELESS, tone=_PROBLEM.tone)
+    return CardView(CardFace(badge, book.title, topic, tuple(parts)))
 
 
-def _done(topic: str, progress: Progress, folder: Path | None) -> str:
-    names = [exercise.name for exercise in read_outline(folder).lesson(topic).exercises]
-    everything = progress.everything()
-    done = sum(name in everything and everything[name].passed for name in names)
-    if not done:
-        return plural("no progress yet, {count} exercise to do", "no progress yet, {count} exercises to do", len(names))
-    words = plural(
-        "progress restored, {{done}} of {count} exercise done",
-        "progress restored, {{done}} of {count} exercises done",
-        len(names),
-    )
-    return words.format(done=done)
+def _versions(facts: dict[str, str]) -> str:
+    devices = facts["devices"].removesuffix(" (cpu)")
+    said = f"Python {platform.python_version()}, jax {facts['jax']}, {devices}"
+    return said if facts["PRNG"] == _USUAL_PRNG else f"{said}, PRNG {facts['PRNG']}"
 
 
 @functools.cache

@@ -1,53 +1,123 @@
-"""Help with an exercise: its hints, one at each call, and its solution, once it is open."""
+"""Help with an exercise: its hints, one by one, and its solution, once it is open."""
 
+import ast
 from typing import Literal
 
-from jaxguide.base.render.card import Badge, CardFace, Code, Folded, Part, Prose
+from jaxguide.base.render.card import STATELESS, CardFace, Code, Folded, Part, Prose
 from jaxguide.base.render.card_view import CardView
 from jaxguide.base.text import plural
 from jaxguide.course.books.key_text import has_hidden_checks, right_answers
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import AuthorError, Task
-from jaxguide.course.progress import Progress
+from jaxguide.course.progress import ExerciseProgress, Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.student.position import Position
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 
+FrontEnd = Literal["notebook", "terminal", "watch"]
+"""Where a student works, which decides what they type."""
 
-def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
-    """Return the heading and text of the next hint for an exercise, and record that it was read.
 
-    Once the exercise has passed, return all of its hints and record nothing.
+class NoSuchHint(LookupError):
+    """An exercise has no hint with this number; the message says which it has."""
+
+
+def hint_card(
+    exercise: Task, course: Outline, progress: Progress, where: FrontEnd, number: int | None = None
+) -> CardView:
+    """Return the card of a hint, and record that it was read.
+
+    Once the exercise has passed, nothing is recorded.
+
+    Args:
+        exercise: the exercise.
+        course: its course.
+        progress: what the student has done.
+        where: where the card is shown.
+        number: which hint, from 1; by default the one read last, or the first. After a pass, all by default.
+
+    Raises:
+        NoSuchHint: there is no hint with this number.
     """
-    steps = len(exercise.hints)
-    if not steps:
-        return exercise.name, "There is no hint for this exercise."
-    if progress.of(exercise.name).passed:
-        # A hint of several lines begins on a new line, so that its first line is indented like the others.
-        texts = list(exercise.hints)
-        numbered = [f"{i}.\n{text}" if "\n" in text else f"{i}. {text}" for i, text in enumerate(texts, 1)]
-        return f"All hints for {exercise.name}", "\n\n".join(numbered)
-    read = progress.of(exercise.name).hints
-    step = min(read, steps - 1)
-    progress.update(exercise.name, hints=step + 1)
-    words = "Hint {step} of {steps} for {name}" if read < steps else "Hint {step} of {steps} for {name}, the last"
-    heading = words.format(step=step + 1, steps=steps, name=exercise.name)
-    return heading, exercise.hints[step]
+    done, total = progress.of(exercise.name), len(exercise.hints)
+    if not total:
+        raise NoSuchHint(f"There is no hint for `{exercise.name}`.")
+    if number is not None and not (isinstance(number, int) and 1 <= number <= total):
+        words = plural(
+            "`{name}` has {count} hint: number 1.",
+            "`{name}` has {count} hints: choose a number from 1 to {count}.",
+            total,
+            name=exercise.name,
+        )
+        raise NoSuchHint(words)
+    if done.passed and number is None:
+        parts = [_hint_part(text, f"{i}.") for i, text in enumerate(exercise.hints, 1)]
+        return CardView(CardFace(STATELESS, f"All hints · {exercise.title}", exercise.name, tuple(parts)))
+    number = number or max(done.hints, 1)
+    if number > done.hints and not done.passed:
+        done = progress.update(exercise.name, hints=number)
+    parts = [_hint_part(exercise.hints[number - 1])]
+    following = _what_helps(exercise, course, done, where, number + 1)
+    parts += [Prose(following, "Next")] if following and not done.passed else []
+    title = f"Hint {number} of {total} · {exercise.title}"
+    return CardView(CardFace(STATELESS, title, exercise.name, tuple(parts)))
 
 
-def stuck(exercise: Task, where: Literal["notebook", "terminal", "watch"]) -> str:
-    """Return a sentence that says how to get the next hint in the student's front end; '' if there is none."""
-    if not exercise.hints:
-        return ""
-    return {
-        "notebook": "Stuck? `hint({name})` helps.",
-        "terminal": "Stuck? `jaxguide hint {name}` helps.",
-        "watch": "Stuck? Press h for a hint.",
-    }[where].format(name=exercise.name)
+def _hint_part(text: str, label: str = "") -> Part:
+    """Return a hint as code if it is Python: a skeleton with a blank `____`, or a worked example."""
+    if "____" not in text:
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            return Prose(text, label, has_links=True)
+    return Code(text, label, is_python=True)
 
 
-def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
+def stuck(exercise: Task, course: Outline, progress: Progress, where: FrontEnd) -> str:
+    """Return a sentence that says how to get the next hint or else the solution; '' if there is neither."""
+    done = progress.of(exercise.name)
+    said = _what_helps(exercise, course, done, where, done.hints + 1)
+    return f"Stuck? {said}" if said and done.hints < len(exercise.hints) else said
+
+
+def _what_helps(exercise: Task, course: Outline, done: ExerciseProgress, where: FrontEnd, number: int) -> str:
+    """Return a sentence that says how to read the hint with this number or, behind the last, the solution."""
+    total = len(exercise.hints)
+    if number > total:
+        is_kept = exercise.is_prediction or not (course.has_solutions or course.folders.is_bundled)
+        return "" if is_kept else _how_it_opens(exercise, done, where)
+    given = [exercise.name, str(number)] if number > 1 else [exercise.name]
+    typed = {
+        "notebook": f"`hint({', '.join(given)})` shows",
+        "terminal": f"`jaxguide hint {' '.join(given)}` shows",
+        "watch": "Press h for",
+    }[where]
+    return f"{typed} hint {number} of {total}."
+
+
+def _how_it_opens(exercise: Task, done: ExerciseProgress, where: FrontEnd) -> str:
+    """Return a sentence that says when the solution opens, and what to type then."""
+    name, missing = exercise.name, ATTEMPTS_BEFORE_SOLUTION - done.tries
+    how = {
+        "notebook": f"`solution({name}, sure=True)`",
+        "terminal": f"`jaxguide solution {name} --sure`",
+        "watch": "press s twice",
+    }[where]
+    if missing <= 0:
+        return f"To see the solution of `{name}` before you pass: {how}."
+    more = "" if missing == ATTEMPTS_BEFORE_SOLUTION else "more "
+    return plural(
+        "The solution of `{name}` opens once you pass, or after {count} {more}different try: {how}.",
+        "The solution of `{name}` opens once you pass, or after {count} {more}different tries: {how}.",
+        missing,
+        name=name,
+        more=more,
+        how=how,
+    )
+
+
+def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, where: FrontEnd) -> str | None:
     """Return why the solution of an exercise is not shown yet, or None if it may be shown.
 
     Args:
@@ -55,29 +125,22 @@ def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, 
         course: its course, which may keep its solutions.
         progress: what the student has done.
         sure: whether the student confirmed that they want to see it before they pass.
-        how: what to type to confirm.
-        next_hint: a sentence that says how to get a hint.
+        where: where they asked.
     """
-    name, done = exercise.name, progress.of(exercise.name)
-    missing = ATTEMPTS_BEFORE_SOLUTION - done.tries
+    done = progress.of(exercise.name)
     if not course.has_solutions and not course.folders.is_bundled:
         return "This course keeps its solutions."
     if done.passed:
         return None
     if exercise.is_prediction:
         return "Guess first: the answer is shown once your guess is locked."
-    if missing > 0:
-        text = plural(
-            "The solution of {name} opens when it has passed, or after {count} more different try with `check`.",
-            "The solution of {name} opens when it has passed, or after {count} more different tries with `check`.",
-            missing,
-            name=name,
-        )
-        return text if done.hints >= len(exercise.hints) else f"{text} {next_hint}"
-    if sure:
+    if sure and done.tries >= ATTEMPTS_BEFORE_SOLUTION:
         return None
-    text = "You have not passed {name} yet. To see its solution anyway: {how}."
-    return text.format(name=name, how=how)
+    said = _how_it_opens(exercise, done, where)
+    if where == "watch" and done.tries >= ATTEMPTS_BEFORE_SOLUTION:
+        said = f"You have not passed `{exercise.name}` yet. To see its solution anyway: press s again."
+    is_hint_left = done.hints < len(exercise.hints)
+    return f"{said} {stuck(exercise, course, progress, where)}" if is_hint_left else said
 
 
 def solution_parts(exercise: Task, course: Outline) -> list[Part]:
@@ -98,8 +161,7 @@ def solution_parts(exercise: Task, course: Outline) -> list[Part]:
 
 def solution_card(exercise: Task, course: Outline) -> CardView:
     """Return the card of an exercise's solution."""
-    badge = Badge("", "", "", "quiet")
-    return CardView(CardFace(badge, exercise.title, exercise.name, tuple(solution_parts(exercise, course))), True)
+    return CardView(CardFace(STATELESS, exercise.title, exercise.name, tuple(solution_parts(exercise, course))), True)
 
 
 def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress: Progress) -> tuple[Part, ...]:
@@ -112,13 +174,7 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     where = course.folders.solutions / f"{exercise.lesson}.py"
     result.is_all = where.is_file() and not has_hidden_checks(where, exercise.name)
     place, book = Position(course, progress), course.book_of(exercise)
-    counts, following = place.counts([book]), place.after(exercise)
-    said = f"{counts.earned:g} of {counts.points:g} points in this lesson."
-    if following is None:
-        said += " All exercises are done."
-    elif following.lesson == exercise.lesson:
-        said += f" Next: {following.title} (`{following.name}`)."
-    else:
-        said += f" Next lesson: {course.book_of(following).title} (`{following.lesson}`)."
+    counts = place.counts([book])
+    said = f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise)}"
     has_solution = where.is_file() and result.reveal is None
     return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Collection, Iterable
 
+from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress, Progress
@@ -18,6 +19,16 @@ class Counts:
     points: float
     earned: float
     hints: int
+
+    @property
+    def share(self) -> float:
+        """The share of exercises that are done."""
+        return self.done / max(1, self.exercises)
+
+    def in_words(self) -> str:
+        """Return how many exercises are done, and the points."""
+        words = plural("{{done}} of {count} exercise done", "{{done}} of {count} exercises done", self.exercises)
+        return f"{words.format(done=self.done)} · {self.earned:g} of {self.points:g} points"
 
 
 def topics_of(files: Iterable[FileAnswers], course: Outline) -> set[str]:
@@ -67,6 +78,47 @@ class Position:
         at = next((i for i, e in enumerate(exercises) if exercise is not None and e.name == exercise.name), -1)
         waiting = exercises[at + 1 :] + exercises[: max(at, 0)]
         return next((e for e in waiting if not everything.get(e.name, ExerciseProgress()).passed), None)
+
+    def open_in(self, book: Lesson) -> list[Task]:
+        """Return the exercises of a lesson that are not done."""
+        everything = self.progress.everything()
+        return [e for e in book.exercises if not everything.get(e.name, ExerciseProgress()).passed]
+
+    def last_in(self, book: Lesson) -> Task | None:
+        """Return the student's last exercise if it is in this lesson."""
+        return next((e for e in book.exercises if e.name == self.progress.place), None)
+
+    def next_step(self, book: Lesson, last: Task | None) -> str:
+        """Return a sentence that names the exercise to do next in a lesson, and says what is open before it.
+
+        Args:
+            book: the lesson.
+            last: the exercise of this lesson that the student did last, which is next if it is not done.
+        """
+        waiting = self.open_in(book)
+        following: Task | None
+        if last in waiting:
+            following = last
+        elif waiting and last is None:
+            following = waiting[0]
+        else:
+            following = self.after(last or next(reversed(book.exercises), None))
+        if following is None:
+            return "All exercises are done."
+        if following.lesson != book.topic:
+            said, before = f"Next lesson: {self.course.book_of(following).title} (`{following.lesson}`).", waiting
+        else:
+            said, before = f"Next: {following.title} (`{following.name}`).", waiting[: waiting.index(following)]
+        if before:
+            words = plural(
+                " {count} earlier exercise is open: {title} (`{name}`).",
+                " {count} earlier exercises are open, the first of them {title} (`{name}`).",
+                len(before),
+                title=before[0].title,
+                name=before[0].name,
+            )
+            said += words
+        return said
 
     def counts(self, books: Collection[Lesson]) -> Counts:
         """Return how much of these lessons is done."""

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.rule import Rule
 
 from jaxguide.base.clean import clean
@@ -20,7 +19,7 @@ from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
 from jaxguide.student.help import below_pass
 from jaxguide.student.position import Position
-from jaxguide.student.session_texts import ExerciseList, ExerciseText, bar, console
+from jaxguide.student.session_texts import ExerciseList, ExerciseText, console
 
 _STATUS_BAR_CELLS = 10
 
@@ -68,12 +67,6 @@ class Screen:
         """Print a card."""
         self._print(shown)
 
-    def hint(self, heading: str, text: str) -> None:
-        """Print a hint."""
-        self.say(heading, style="bold")
-        # Keep the line breaks: the last hints are Python.
-        console().print(Padding(self._layout().text(text), (0, 0, 0, 2), expand=False))
-
     def lesson_done(self, book: Lesson, place: Position) -> None:
         """Print that a lesson is done, if all of its exercises are."""
         counts = place.counts([book])
@@ -87,7 +80,7 @@ class Screen:
         """Print how much is done, and which keys do what."""
         layout = self._layout()
         counts = place.counts(place.books)
-        line = bar(counts, layout, _STATUS_BAR_CELLS)
+        line = layout.bar(counts.share, _STATUS_BAR_CELLS)
         line.append_text(layout.text(" " + f"{counts.done} of {counts.exercises} done"))
         if self.has_keys:
             keys = "n next  h hint  l list  s solution  r reset  q quit"

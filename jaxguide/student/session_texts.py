@@ -41,7 +41,6 @@ class Flow:
 
 
 _WIDEST = 120
-_BAR_CELLS = 20
 
 
 def console() -> Console:
@@ -142,7 +141,7 @@ class ProgressText:
             counts = self.place.counts([book])
             table.add_row(
                 layout.text(book.topic),
-                bar(counts, layout),
+                layout.bar(counts.share),
                 layout.text(_of(counts.done, counts.exercises)),
                 layout.text(_of(counts.earned, counts.points)),
                 layout.text(str(counts.hints)),
@@ -154,15 +153,6 @@ class ProgressText:
         said = words.format(done=total.done, count=total.exercises, earned=total.earned, points=total.points)
         yield layout.text(said, style="bold")
         yield layout.text(self.next_step)
-
-
-def bar(counts: Counts, layout: Layout, cells: int = _BAR_CELLS) -> Text:
-    """Return a bar that shows the share of exercises done; it is full only if all are."""
-    full = cells * counts.done // max(1, counts.exercises)
-    filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
-    found = Text(overflow="fold")  # without a style, which would apply to all that follows
-    found.append_text(layout.text(filled * full, style="green"))
-    return found.append_text(layout.text(empty * (cells - full), style="dim"))
 
 
 def _of(part: float, whole: float) -> str:

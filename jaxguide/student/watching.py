@@ -24,7 +24,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission, is_submissi
 from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import FileAnswers, find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
-from jaxguide.student.help import next_hint, solution_card, stuck, why_closed
+from jaxguide.student.help import FrontEnd, NoSuchHint, hint_card, solution_card, stuck, why_closed
 from jaxguide.student.keyboard import END, ENTER, Keyboard
 from jaxguide.student.position import Position, topics_of
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
@@ -202,7 +202,8 @@ class Watching:
             here = self.current.name if self.current is not None else ""
             shown = next((result for result in failed if result.name == here), failed[0])
             if shown.first_failure is not None:
-                shown.hint = stuck(self.course.exercise(shown.name), "watch" if self.screen.has_keys else "terminal")
+                where: FrontEnd = "watch" if self.screen.has_keys else "terminal"
+                shown.hint = stuck(self.course.exercise(shown.name), self.course, self.progress, where)
             submission = parse_submission(found.path, content)
             self.screen.failed(shown, results, news(found.repairs, submission, shown.name))
             self._go_near(shown.name)
@@ -257,15 +258,24 @@ class Watching:
         elif self.current is None:
             return
         elif key == "h":
-            self.screen.hint(*next_hint(self.current, self.progress))
-            self.screen.status(self.place)
+            self._show_hint(self.current)
         elif key == "s":
             self._show_solution(self.current, sure=False)
         elif key == "r":
             self._ask_to_reset(self.current)
 
+    def _show_hint(self, exercise: Task) -> None:
+        """Show the next hint, again the last one if all were read, or all of them once the exercise has passed."""
+        done = self.progress.of(exercise.name)
+        number = None if done.passed else min(done.hints + 1, len(exercise.hints))
+        try:
+            self.screen.card(hint_card(exercise, self.course, self.progress, "watch", number))
+        except NoSuchHint as error:
+            self.screen.say(str(error))
+        self.screen.status(self.place)
+
     def _show_solution(self, exercise: Task, sure: bool) -> None:
-        closed = why_closed(exercise, self.course, self.progress, sure, "press s again", "Press h for a hint.")
+        closed = why_closed(exercise, self.course, self.progress, sure, "watch")
         if closed is None:
             self.screen.card(solution_card(exercise, self.course))
         else:

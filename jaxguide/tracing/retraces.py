@@ -2,17 +2,17 @@
 
 import functools
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import Any
 
 import jax
 
 from jaxguide import compat
-from jaxguide.base.render.prose import lines_html
+from jaxguide.base.render.card import STATELESS, CardFace, Code, Part, Prose
+from jaxguide.base.render.card_html import card_html
 from jaxguide.base.text import plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line, function_name
@@ -114,25 +114,43 @@ class FunctionTraces:
     recompiles: list[Recompile] = field(default_factory=list)
     package: str = ""
 
-    def __str__(self) -> str:
+    def _counts(self) -> str:
         counted = [plural("{count} trace", "{count} traces", self.traces)]
         counted.append(plural("{count} compile", "{count} compiles", self.compiles))
         name = self.name
         if self.package:
             name = f"{name} inside {self.package}, which is not your code"
-        lines = [_capital(f"{name}: {', '.join(counted)}")]
+        return _capital(f"{name}: {', '.join(counted)}")
+
+    def _shown_again(self) -> Iterator[tuple[str, _Again | None]]:
+        """Yield a sentence for each thing that was done again, and for those that are left out; the same ones once."""
         for again in (self.retraces, self.recompiles):
-            said = Counter((str(one), one.remedy) for one in again)
-            for (sentence, remedy), count in list(said.items())[:_SHOWN]:
-                times = " " + f"({count} times)" if count > 1 else ""
-                lines.append(f"  {sentence}{times}")
-                lines.append("    " + f"What to do: {remedy}.")
-            more = sum(list(said.values())[_SHOWN:])
+            said: dict[tuple[str, str], list[_Again]] = {}
+            for one in again:
+                said.setdefault((str(one), one.remedy), []).append(one)
+            for (sentence, _remedy), same in list(said.items())[:_SHOWN]:
+                yield sentence + (f" ({len(same)} times)" if len(same) > 1 else ""), same[0]
+            more = sum(len(same) for same in list(said.values())[_SHOWN:])
             if more and again is self.retraces:
-                lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
+                yield plural("... and {count} more retrace", "... and {count} more retraces", more), None
             elif more:
-                lines.append("  " + plural("... and {count} more compile", "... and {count} more compiles", more))
+                yield plural("... and {count} more compile", "... and {count} more compiles", more), None
+
+    def __str__(self) -> str:
+        lines = [self._counts()]
+        for sentence, one in self._shown_again():
+            lines += [f"  {sentence}", *([f"    What to do: {one.remedy}."] if one is not None else [])]
         return "\n".join(lines)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of a card that say the same, with the code that was called."""
+        yield Prose(self._counts())
+        for sentence, one in self._shown_again():
+            yield Prose(sentence)
+            if one is not None:
+                source = one.line.text() if one.line is not None else None
+                yield from [Code(source, is_python=True)] if source else []
+                yield Prose(f"{one.remedy}.", "What to do:")
 
 
 @dataclass(repr=False)
@@ -180,7 +198,9 @@ class Traces:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return lines_html(str(self), "partly" if self.retraces else "quiet")
+        badge = replace(STATELESS, tone="partly" if self.retraces else "quiet")
+        parts = tuple(part for one in self.functions for part in one.parts()) or (Prose(str(self)),)
+        return card_html(CardFace(badge, "", parts=parts))
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: E
     check = f"check({EXERCISE})"
     lab_page.open(f"{LESSON}.ipynb", theme)
     setup = lab_page.run("from jaxguide.lesson import")
-    assert "Ready." in setup.inner_text()
+    assert f"({LESSON})" in setup.locator(CARD).inner_text()
     lab_page.run("import jax.numpy as jnp")
 
     card = lab_page.run(check).locator(CARD)

@@ -20,19 +20,23 @@ WRONG = f"def {EXERCISE}(keys):\n    return jnp.zeros(len(keys))\n\n{CHECK}"
 SETUP = "from jaxguide.lesson import"
 DEFINED = "import jax\ndef twice(key):\n    return jax.random.normal(key) + jax.random.uniform(key)"
 OUTPUT = ".jp-OutputArea-output"
+CARD = f"{OUTPUT} section"
 
 
 def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage) -> None:
     lab_page.open("random_numbers.ipynb", "JupyterLab Dark")
     assert lab_page.run("importlib.util.find_spec").locator(OUTPUT).count() == 0, "nothing is to be installed"
     line = words(lab_page.run(SETUP))
-    assert "PRNG threefry2x32" in line
     exercises = installed_course().books["random_numbers"].exercises
     points = sum(exercise.points for exercise in exercises)
-    assert f"no progress yet, {len(exercises)} exercises to do. Ready." in line
+    assert f"0 of {len(exercises)} exercises done · 0 of {points:g} points" in line
     lab_page.run("import jax.numpy as jnp")
     assert "✗ Not right yet" in words(lab_page.run(CHECK, WRONG))
-    assert "Hint 1 of" in words(lab_page.run(CHECK, f"hint({EXERCISE})"))
+    undefined = lab_page.run(CHECK, f"hint({EXERCISE}x)").locator(CARD)
+    assert f"There is no exercise {EXERCISE}x. Did you mean {EXERCISE}" in undefined.inner_text()
+    hint = lab_page.run("hint(", f"hint({EXERCISE})").locator(CARD)
+    assert "Hint 1 of" in hint.inner_text()
+    assert f"hint({EXERCISE}, 2)" in hint.inner_text()
     assert "✓ Right so far" in words(lab_page.run("hint(", RIGHT))
     assert_magics(lab_page)
 
@@ -41,12 +45,12 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage) -> 
     lab_page.page.keyboard.press("0")
     lab_page.page.locator(".jp-Dialog .jp-mod-accept").click()
     lab_page.page.wait_for_selector('.jp-NotebookPanel .jp-Notebook-ExecutionIndicator[data-status="idle"]')
-    assert f"progress restored, 1 of {len(exercises)} exercises done. Ready." in words(lab_page.run(SETUP))
+    assert f"1 of {len(exercises)} exercises done · 2 of " in words(lab_page.run(SETUP))
     cell = lab_page.run("import jax.numpy as jnp", "progress()")
-    card = cell.locator(f"{OUTPUT} section")
+    card = cell.locator(CARD)
     said = f"1 of {len(exercises)} exercises done · 2 of {points:g} points · 1 hint read"
     assert said in card.inner_text()
-    assert "✓ done · draw_per_key" in card.inner_text()
+    assert "✓ done · One draw for each key (draw_per_key)" in card.inner_text()
     assert "Next: " in card.inner_text()
     bar = card.locator("div > div")
     share = bar.evaluate("bar => bar.offsetWidth / bar.parentElement.clientWidth")

@@ -1,12 +1,14 @@
 """Test what `check`, `hint` and `solution` do in a student's session."""
 
+import linecache
 from pathlib import Path
 
 import pytest
 
 from jaxguide import lesson
-from jaxguide.course.books.library import Course, installed_course
+from jaxguide.course.books.library import Course, installed_course, read_outline
 from jaxguide.course.progress import Progress
+from jaxguide.student.find_exercise import undefined_exercise
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def test_the_solution_opens_after_three_different_tries_not_after_one_tried_ofte
         capsys.readouterr()
         lesson.solution("two_samples")
         said = capsys.readouterr().out
-        assert ("You have not passed" in said) == (tries == 3)
+        assert ("To see the solution of" in said) == (tries == 3)
     lesson.solution("two_samples", sure=True)
     assert "def two_samples" in capsys.readouterr().out
 
@@ -51,12 +53,82 @@ def test_what_is_no_function_is_said_whichever_was_called(workspace: Path, capsy
         assert "`check` takes" not in said
 
 
-def test_hints_go_up_a_ladder_and_stay_at_its_top(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for step in (1, 2, 3, 4):
-        lesson.hint("two_samples")
-        assert f"Hint {step} of 4 for two_samples\n" in capsys.readouterr().out
+def said_of(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_hint_is_shown_again_at_will_and_the_next_only_on_purpose(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read(*number: int) -> tuple[str, int]:
+        lesson.hint("two_samples", *number)
+        return said_of(capsys), Progress(workspace).of("two_samples").hints
+
+    calls = [((), 1, 1), ((), 1, 1), ((2,), 2, 2), ((2,), 2, 2), ((), 2, 2), ((1,), 1, 2), ((4,), 4, 4), ((3,), 3, 4)]
+    for number, shown, count in calls:
+        said, read_so_far = read(*number)
+        assert (f"Hint {shown} of 4 ·" in said, read_so_far) == (True, count), (number, said)
+        if shown < 4:
+            assert f"Next `hint(two_samples, {shown + 1})` shows hint {shown + 1} of 4." in said
+    for wrong in (0, 5, -1, "2"):
+        said, read_so_far = read(wrong)  # type: ignore[arg-type]
+        assert said == "`two_samples` has 4 hints: choose a number from 1 to 4."
+        assert read_so_far == 4
+
+
+def test_advice_names_the_next_hint_and_then_when_the_solution_opens(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tried(factor: int) -> str:
+        lesson._check("two_samples", run(WRONG.replace("{factor}", str(factor))))
+        return said_of(capsys)
+
+    assert "Stuck? `hint(two_samples)` shows hint 1 of 4." in tried(1)
     lesson.hint("two_samples")
-    assert "Hint 4 of 4 for two_samples, the last\n" in capsys.readouterr().out
+    assert "Stuck? `hint(two_samples, 2)` shows hint 2 of 4." in tried(1)
+    lesson.hint("two_samples", 4)
+    assert "or after 2 more different tries: `solution(two_samples, sure=True)`" in said_of(capsys)
+    assert "or after 1 more different try: `solution(two_samples, sure=True)`" in tried(2)
+    said = tried(3)
+    assert "Stuck?" not in said
+    assert "To see the solution of `two_samples` before you pass: `solution(two_samples, sure=True)`." in said
+
+
+def test_a_solution_says_at_once_what_opens_it_also_to_who_made_no_try(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for sure in (False, True):
+        lesson.solution("two_samples", sure=sure)
+        said = said_of(capsys)
+        assert "or after 3 different tries: `solution(two_samples, sure=True)`. Stuck? `hint(two_samples)`" in said
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("check(two_samples)", "run the cell “Two independent samples”, which defines it"),
+        ("hint(\n    two_samples, 2)", "run the cell “Two independent samples”, which defines it"),
+        ("x = 1\nsolution(two_sample)", "There is no exercise `two_sample`. Did you mean `two_samples`"),
+        ("two_samples(1)\ncheck(1)", None),
+        ("check(len(two_samples))", None),
+        ("hint('two_samples', step)", None),
+    ],
+)
+def test_a_name_that_is_not_defined_yet_is_answered_with_the_cell_to_run(cell: str, said: str | None) -> None:
+    linecache.cache["<cell>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell>")
+    with pytest.raises(NameError) as caught:
+        exec(compile(cell, "<cell>", "exec"), {"check": print, "hint": print, "solution": print})
+    face = undefined_exercise(caught.value, read_outline())
+    assert (face and said in face.title) if said else face is None
+
+
+def test_hints_that_are_code_keep_their_lines(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exercise = installed_course().exercise("two_samples")
+    for number in (3, 4):
+        lesson.hint("two_samples", number)
+        shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+        code = [f"    {line}".rstrip() for line in exercise.hints[number - 1].splitlines()]
+        assert [line for line in code if line not in shown] == []
 
 
 def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
@@ -69,12 +141,14 @@ def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
     assert exercise.key.answer.source.strip() not in capsys.readouterr().out
     Progress(workspace).update(exercise.name, passed=True, hints=1)
     lesson.solution(exercise.name)
-    said = capsys.readouterr().out
+    said = said_of(capsys)
     answers = [exercise.key.answer, *exercise.key.alternatives]
-    assert [one.name for one in answers if one.source.strip() not in said] == []
+    assert [one.name for one in answers if " ".join(one.source.split()) not in said] == []
     lesson.hint(exercise.name)
-    said = capsys.readouterr().out
-    assert [hint for hint in exercise.hints if hint not in said] == []
+    said = said_of(capsys)
+    assert [hint for hint in exercise.hints if " ".join(hint.split()) not in said] == []
+    lesson.hint(exercise.name, 2)
+    assert "Hint 2 of" in capsys.readouterr().out
     assert Progress(workspace).of(exercise.name).hints == 1, "hints shown after passing must not count"
 
 

@@ -1,7 +1,8 @@
-"""Test what a lesson shows apart from cards: its first line, problems, progress, and the cases of checks."""
+"""Test what a lesson shows apart from results: its first card, problems, progress, and the cases of checks."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,11 @@ from kernel import run_in_kernel
 from jaxguide import lesson
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.books.printer import install_cell
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import judge
 from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, Progress
-from jaxguide.student.standing import Standing
+from jaxguide.student.position import Position
+from jaxguide.student.standing import badge_of, standing_card
 
 LESSON = "random_numbers"
 RIGHT = "import jax\ndraw_per_key = jax.vmap(jax.random.normal)\n"
@@ -55,17 +59,17 @@ def count() -> int:
 START = f"from jaxguide.lesson import start\nstart({LESSON!r})\n"
 
 
-def test_a_lesson_starts_with_one_line_of_versions_device_setting_and_progress(tmp_path: Path) -> None:
+def test_a_lesson_starts_with_progress_what_is_next_versions_and_device(tmp_path: Path) -> None:
     import jax
 
-    (line,) = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
-    assert line.startswith(
-        f"{LESSON}: Python {sys.version.split()[0]}, jax {jax.__version__}, 1 cpu, PRNG threefry2x32"
-    )
-    assert line.endswith(f"threefry_partitionable on; no progress yet, {count()} exercises to do. Ready.")
+    exercises = installed_course().books[LESSON].exercises
+    head, done, following, versions = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
+    assert head.endswith(f"({LESSON})")
+    assert done.startswith(f"  0 of {count()} exercises done · 0 of ")
+    assert following.startswith(f"  Next: {exercises[0].title} (`{exercises[0].name}`).")
+    assert versions.strip() == f"Python {sys.version.split()[0]}, jax {jax.__version__}, 1 cpu"
     Progress(tmp_path).update("two_samples", passed=True)
-    (line,) = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
-    assert line.endswith(f"progress restored, 1 of {count()} exercises done. Ready.")
+    assert f"1 of {count()} exercises done · 2 of " in python(START, tmp_path, JAX_PLATFORMS="cpu")
 
 
 @pytest.mark.parametrize(
@@ -83,13 +87,11 @@ def test_a_lesson_starts_with_one_line_of_versions_device_setting_and_progress(t
         ),
     ],
 )
-def test_what_is_wrong_is_said_under_the_line_with_what_to_do(
+def test_what_is_wrong_is_said_on_the_first_card_with_what_to_do(
     tmp_path: Path, before: str, env: dict[str, str], said: list[str]
 ) -> None:
-    line, *more = python(before + START, tmp_path, **env).splitlines()
-    assert "Ready" not in line
-    assert all(one.startswith("! ") for one in more)
-    assert [words for words in said if words not in "\n".join(more)] == []
+    shown = " ".join(python(before + START, tmp_path, **env).partition("! Problem")[2].split())
+    assert [words for words in said if words not in shown] == []
 
 
 @pytest.mark.long
@@ -113,41 +115,71 @@ def test_the_progress_tells_exercises_points_hints_and_what_is_next(
     lesson.hint("two_samples")
     capsys.readouterr()
     lesson.progress(LESSON)
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     book = installed_course().books[LESSON]
     points = sum(exercise.points for exercise in book.exercises)
     assert f"1 of {len(book.exercises)} exercises done · 2 of {points:g} points · 1 hint read" in said
-    assert "✓ done   draw_per_key" in said
-    assert "◐ tried  two_samples" in said
-    assert "2 points · 1 hint\n" in said
+    assert "✓ done One draw for each key (`draw_per_key`) · " in said
+    assert "◐ tried Two independent samples (`two_samples`) · 2 points · 1 hint " in said
     assert said.count("○ new") == len(book.exercises) - 2
-    assert said.endswith("Next: Two independent samples (two_samples). Stuck? hint(two_samples) helps.\n")
+    parts = {exercise.headings[0]: exercise for exercise in reversed(book.exercises)}
+    assert len(parts) > 1
+    for heading, first in parts.items():
+        assert re.search(f"{re.escape(heading)} . \\w+ {re.escape(first.title)} ", said), "a part heads its exercises"
+    assert "Next: Two independent samples (`two_samples`). " in said
 
 
-def standing(*passed: str, place: str | None = None) -> Standing:
-    course = installed_course()
-    done = {name: ExerciseProgress(passed=True) for name in passed}
-    return Standing(course, course.books[LESSON], done, place)
+def test_a_wrong_guess_and_hints_read_are_told_apart_from_done_and_new(tmp_path: Path) -> None:
+    exercise = installed_course().exercise("predict_shape")
+    for guess, word in (("(3, 2)", "done"), ("(9, 9)", "guessed")):
+        progress = Progress(tmp_path, word)
+        answer = LocalAnswer("predict_shape", names_of(f"def predict_shape(): return {guess}")["predict_shape"], {})
+        progress.note(judge(exercise, answer), "1")
+        again = LocalAnswer("predict_shape", lambda: (3, 2), {})
+        progress.note(judge(exercise, again), "2")
+        assert badge_of(progress.of("predict_shape")).word == word, guess
+    assert badge_of(ExerciseProgress(passed=True, guess="3")).word == "done", "of earlier versions, it is not known"
+    assert badge_of(ExerciseProgress(hints=1)).word == "begun"
+    assert badge_of(ExerciseProgress(hints=1, attempts=["a"])).word == "tried"
+    assert badge_of(ExerciseProgress()).word == "new"
 
 
-def test_what_is_next_is_behind_the_last_exercise_then_before_it_then_another_lesson() -> None:
-    course = installed_course()
-    first, second, *rest = [exercise.name for exercise in course.books[LESSON].exercises]
-    assert f"(`{first}`)" in standing().next_step()
-    assert f"(`{rest[0]}`)" in standing(second, place=second).next_step()
-    assert f"(`{first}`)" in standing(second, *rest, place=second).next_step()
-    assert "Next lesson: `random_depth`" in standing(first, second, *rest).next_step()
-    assert standing(*course.exercises).next_step() == "All lessons are done."
+def place_of(folder: Path, *passed: str, last: str = "") -> Position:
+    progress = Progress(folder, f"{last}-{len(passed)}")
+    for name in passed:
+        progress.update(name, passed=True)
+    if last:
+        progress.move_to(last)
+    return Position(installed_course(), progress)
 
 
-def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is() -> None:
-    names = [exercise.name for exercise in installed_course().books[LESSON].exercises]
-    bars = [standing(*names[:count]).text().splitlines()[1] for count in (0, 1, len(names) - 1, len(names))]
-    assert [bar[:20].count("█") for bar in bars] == [0, 1, 19, 20]
-    for count in (0, 1, len(names)):
-        html = standing(*names[:count]).html()
-        assert f"width:{100 * count / len(names):.0f}%" in html
-        assert f"{count} of {len(names)} exercises done" in html, "the words must say all that the bar shows"
+def test_what_is_next_is_behind_the_last_exercise_and_what_is_open_before_it_is_said(tmp_path: Path) -> None:
+    book = installed_course().books[LESSON]
+    first, second, third, *rest = [exercise.name for exercise in book.exercises]
+
+    def said(*passed: str, last: str = "") -> str:
+        place = place_of(tmp_path, *passed, last=last)
+        return place.next_step(book, place.last_in(book))
+
+    assert f"(`{first}`)" in said()
+    assert f"(`{second}`). 1 earlier exercise is open: {book.exercises[0].title} (`{first}`)." in said(last=second)
+    assert f"(`{third}`). 1 earlier exercise is open: " in said(second, last=second)
+    assert f"(`{rest[0]}`). 2 earlier exercises are open, the first of them " in said(third, last=third)
+    assert said(first, second, last=first).endswith(f"(`{third}`).")
+    following = "Next lesson: Random depth (`random_depth`)."
+    assert said(first, second, third, *rest) == following
+    assert said(second, third, *rest, last=third).startswith(f"{following} 1 earlier exercise is open: ")
+    assert said(*installed_course().exercises) == "All exercises are done."
+
+
+def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is(tmp_path: Path) -> None:
+    book = installed_course().books[LESSON]
+    names = [exercise.name for exercise in book.exercises]
+    cards = [standing_card(place_of(tmp_path, *names[:n]), book) for n in (0, 1, len(names) - 1, len(names))]
+    assert [card.text().splitlines()[1][:22].count("█") for card in cards] == [0, 1, 19, 20]
+    for count, card in zip((0, 1, len(names) - 1, len(names)), cards, strict=True):
+        assert f"width:{100 * count / len(names):.0f}%" in card.html()
+        assert f"{count} of {len(names)} exercises done" in card.html(), "the words must say all that the bar shows"
 
 
 @pytest.mark.long
@@ -202,7 +234,7 @@ def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
     shown = python(typed, tmp_path, "-i", "-q", JAX_PLATFORMS="cpu")
     assert "✓ Right so far: One draw for each key (draw_per_key)" in shown
     assert "Hint 1 of" in shown
-    assert "A solution of draw_per_key:" in shown
+    assert "A solution" in shown
     assert f"1 of {count()} exercises done" in shown
     assert "<" not in shown.replace("<stdin>", ""), "there must be no HTML"
 
@@ -212,9 +244,8 @@ def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path)
     setup = f"from jaxguide.lesson import check, hint, progress, solution, start\n{START}"
     run_in_kernel([setup, RIGHT + "check(draw_per_key)"])
     shown = run_in_kernel([setup, "progress()"])
-    assert f"progress restored, 1 of {count()} exercises done" in shown[0]
-    assert "✓ done draw_per_key" in " ".join(shown[1].split())
-    assert "text/html" in standing()._repr_mimebundle_()
+    assert f"1 of {count()} exercises done" in shown[0]
+    assert "✓ done One draw for each key (`draw_per_key`)" in " ".join(shown[1].split())
     assert json.loads((workspace / PROGRESS_FILE_NAME).read_text())["exercises"]["draw_per_key"]["passed"] is True
 
 

@@ -38,7 +38,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         answer(file, "double", "return 3 * x")
         shown = terminal.wait_for("q quit")
         assert "Not right yet: Twice (double)" in shown
-        assert "Press h for a hint." in shown
+        assert "Press h for hint 1 of 3." in shown
 
         answer(file, "double", "import os; os.abort()")
         assert "crash (signal SIGABRT)" in terminal.wait_for("q quit")
@@ -51,7 +51,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         assert "SyntaxError: invalid syntax" in terminal.wait_for("q quit")
 
         terminal.press("h")
-        assert "How?" in terminal.wait_for("Hint 1 of 3 for double\n  How?")
+        assert "How?" in terminal.wait_for("Hint 1 of 3 · Twice (double)\n  How?")
         terminal.wait_for("q quit")
         terminal.press("s")
         terminal.wait_for("press s again")

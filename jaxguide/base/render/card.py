@@ -16,12 +16,17 @@ class Badge:
     tone: str
 
 
+STATELESS = Badge("", "", "", "quiet")
+"""The badge of a card that tells no state."""
+
+
 @dataclass(frozen=True)
 class Prose:
-    """Sentences, with code in backticks, after an optional label."""
+    """Sentences, with code in backticks, after an optional label; only an author's text `has_links` to follow."""
 
     text: str
     label: str = ""
+    has_links: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,14 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """How much is done: a share from 0 to 1, and in words all that it says."""
+
+    share: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Folded:
     """Parts that a notebook shows after a click on `title`, and a terminal only if it is asked for all details.
 
@@ -86,12 +99,15 @@ class Folded:
     parts: "tuple[Part, ...]"
 
 
-Part = Prose | Code | Pair | Diff | Items | Folded
+Part = Prose | Code | Pair | Diff | Items | Bar | Folded
 
 
 @dataclass(frozen=True)
 class CardFace:
-    """What a card shows: a state and a title, the name in code beside it, and its parts from top to bottom."""
+    """What a card shows: a state and a title, the name in code beside it, and its parts from top to bottom.
+
+    A card without a title has no head.
+    """
 
     badge: Badge
     title: str

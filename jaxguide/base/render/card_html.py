@@ -5,19 +5,21 @@ know, including most with `var(...)`. So meaning is conveyed by order and wordin
 word, and important declarations that use a variable are preceded by a fallback without one.
 """
 
+import re
 from html import escape
 
-from jaxguide.base.render.card import CardFace, Code, Diff, Folded, Item, Items, Pair, Part, Prose
+from jaxguide.base.render.card import Bar, CardFace, Code, Diff, Folded, Item, Items, Pair, Part, Prose
 from jaxguide.base.render.highlight import pieces
 from jaxguide.base.render.line_diff import diff_rows
 from jaxguide.base.render.prose import prose_html
-from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame, token_style
+from jaxguide.base.render.theme import CODE, EDGES, LINE, WRAP, edge, frame, token_style
 
 _BLOCK = "margin:0.35em 0;padding:0"
 _CODE_BLOCK = (
     "margin:0.1em 0 0.35em 0;padding:0 0 0 0.6em;"
     f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE};{WRAP}"
 )
+_LINK = re.compile(r"https://[^\s<>\"]*[\w/]")
 
 
 def card_html(face: CardFace) -> str:
@@ -25,7 +27,8 @@ def card_html(face: CardFace) -> str:
     badge = f"{face.badge.glyph} {face.badge.word}: " if face.badge.word else ""
     name = f' (<code style="{CODE}">{escape(face.name)}</code>)' if face.name and face.name != face.title else ""
     head = f'<p style="{_BLOCK}"><strong>{escape(badge)}{prose_html(face.title)}</strong>{name}</p>'
-    return f'<section style="{frame(face.badge.tone)}">{head}{"".join(map(part_html, face.parts))}</section>'
+    parts = "".join(map(part_html, face.parts))
+    return f'<section style="{frame(face.badge.tone)}">{head if face.title else ""}{parts}</section>'
 
 
 def part_html(part: Part) -> str:
@@ -44,12 +47,15 @@ def part_html(part: Part) -> str:
         return _diff(part)
     if isinstance(part, Items):
         return f'<ul style="{_BLOCK};list-style-type:none">{"".join(map(_item, part.items))}</ul>'
-    return _folded(part)
+    return _bar(part) if isinstance(part, Bar) else _folded(part)
 
 
 def _prose(part: Prose) -> str:
     label = f"<strong>{escape(part.label)}</strong> " if part.label else ""
-    return f'<p style="{_BLOCK};{WRAP}">{label}{prose_html(part.text)}</p>'
+    said = prose_html(part.text)
+    if part.has_links:
+        said = _LINK.sub(r'<a href="\g<0>" target="_blank" rel="noopener">\g<0></a>', said)
+    return f'<p style="{_BLOCK};{WRAP}">{label}{said}</p>'
 
 
 def _code(part: Code) -> str:
@@ -91,6 +97,15 @@ def _item(item: Item) -> str:
     return (
         f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(item.badge.tone, 3)}">'
         f"{escape(item.badge.glyph)} <strong>{escape(item.badge.word)}</strong> · {prose_html(item.text)}{below}</li>"
+    )
+
+
+def _bar(part: Bar) -> str:
+    (own, theme), (quiet_own, quiet) = EDGES["good"], EDGES["quiet"]
+    return (
+        f'<div style="{_BLOCK};max-width:24em;height:0.7em;border:1px solid {quiet_own};border-color:{quiet}">'
+        f'<div style="height:100%;width:{100 * part.share:.0f}%;background-color:{own};background-color:{theme}">'
+        f"</div></div>{_prose(Prose(part.text))}"
     )
 
 

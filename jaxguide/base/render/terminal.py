@@ -1,6 +1,7 @@
 """Lay out a card for a terminal."""
 
 import io
+import math
 import shutil
 from collections.abc import Iterator, Sequence
 
@@ -10,13 +11,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.base.render.card import Badge, CardFace, Code, Diff, Folded, Items, Pair, Part, Prose
+from jaxguide.base.render.card import Badge, Bar, CardFace, Code, Diff, Folded, Items, Pair, Part, Prose
 from jaxguide.base.render.highlight import pieces
 from jaxguide.base.render.line_diff import diff_rows
 
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
 _INDENT = 2
+_BAR_CELLS = 20
 
 
 class Layout:
@@ -57,6 +59,14 @@ class Layout:
         rows = diff_rows(diff.text)
         return self.grid([(self.text(row.margin), self.code(Code(row.text, marked=row.marked))) for row in rows], gap=1)
 
+    def bar(self, share: float, cells: int = _BAR_CELLS) -> Text:
+        """Return a bar that shows a share from 0 to 1; it is full only at 1, and empty only at 0."""
+        full = math.ceil(cells * share) if share < 0.5 else int(cells * share)
+        filled, empty = ("#", "-") if self.ascii_only else ("█", "░")
+        found = Text(overflow="fold")  # without a style, which would apply to all that follows
+        found.append_text(self.text(filled * full, style="green"))
+        return found.append_text(self.text(empty * (cells - full), style="dim"))
+
     def with_lines(self, fact: str, lines: tuple[str, ...]) -> RenderableType:
         """Put each line below the fact, after a dot that separates it from the previous one even if lines wrap."""
         if not lines:
@@ -83,14 +93,19 @@ class Layout:
 
 def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
     """Yield a card's head and its parts; labelled parts that follow each other stand in two columns."""
+    if face.title:
+        yield _head(face, layout)
+    yield from _parts(face.parts, layout)
+
+
+def _head(face: CardFace, layout: Layout) -> Text:
     head = Text(overflow="fold")
     if face.badge.word:
         head.append_text(layout.badge(face.badge)).append_text(layout.text(": ", style="bold"))
     head.append_text(layout.text(face.title, style="bold"))
     if face.name and face.name != face.title:
         head.append_text(layout.text(f" ({face.name})"))
-    yield head
-    yield from _parts(face.parts, layout)
+    return head
 
 
 def _parts(parts: Sequence[Part], layout: Layout) -> Iterator[RenderableType]:
@@ -130,6 +145,8 @@ def _unlabelled(part: Part, layout: Layout) -> Iterator[RenderableType]:
         yield layout.indented(layout.diff(part))
     elif isinstance(part, Items):
         yield layout.grid([(layout.badge(i.badge), layout.with_lines(i.text, i.lines)) for i in part.items])
+    elif isinstance(part, Bar):
+        yield layout.indented(layout.bar(part.share).append_text(layout.text(f"  {part.text}")))
     elif isinstance(part, Folded):
         yield layout.indented(layout.text(part.title))
         if layout.unfolded:

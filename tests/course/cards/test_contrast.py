@@ -1,6 +1,7 @@
 """Test that text on cards and pictures has a contrast of at least 4.5 to 1 in light and dark, trusted or not."""
 
 import re
+import tempfile
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,12 +14,13 @@ from made_results import ALL
 from jaxguide.base.render.theme import EDGES
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.cards import Card
-from jaxguide.course.progress import ExerciseProgress
+from jaxguide.course.progress import Progress
 from jaxguide.debug import find_nan
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
 from jaxguide.keys import key_tree
-from jaxguide.student.standing import Standing
+from jaxguide.student.position import Position
+from jaxguide.student.standing import standing_card
 from jaxguide.tracing import draw_program, show_lines
 
 PACKAGE = Path(__file__).parents[3] / "jaxguide"
@@ -54,8 +56,11 @@ def card() -> str:
 
 def progress() -> str:
     course = installed_course()
-    done = {"two_samples": ExerciseProgress(attempts=["a"], hints=1), "draw_per_key": ExerciseProgress(passed=True)}
-    return Standing(course, course.books["random_numbers"], done).html()
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Progress(Path(folder))
+        kept.update("two_samples", attempts=["a"], hints=1)
+        kept.update("draw_per_key", passed=True)
+        return standing_card(Position(course, kept), course.books["random_numbers"]).html()
 
 
 def explanation() -> str:
