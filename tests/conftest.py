@@ -23,6 +23,7 @@ pytest_plugins = ["kept_programs", "set_up_course", "tiny_course"]
 # As each of jaxguide's commands does: workers find what a grader compiled only if both have the same flags.
 compat.set_print_flag()
 
+_LONGEST = {"test_corpus.py"}
 _PRINT_OPTIONS = np.get_printoptions()
 # Clear caches above this much memory, and again after it has grown by this much more.
 _enough_bytes, _MORE_BYTES = 700_000_000, 100_000_000
@@ -38,7 +39,9 @@ os.environ.pop("VIRTUAL_ENV", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Reject `hours` marks without a reason, since CI skips these tests."""
+    """Begin with the longest tests, and reject `hours` marks without a reason, since CI skips these tests."""
+    # Begun last, a test of a minute would keep one process busy while the others have nothing left to do.
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
     for item in items:
         for mark in item.iter_markers("hours"):
             if not mark.kwargs.get("reason"):

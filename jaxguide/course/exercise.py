@@ -187,3 +187,8 @@ class Exercise(Task):
 
     def all_checks(self) -> list[Check]:
         return [*self.checks, *(self.key.hidden if self.key else [])]
+
+    @property
+    def files(self) -> list[Path]:
+        """The book and, once it is loaded, the key."""
+        return [self.path, *([self.key.answer.path] if self.key else [])]

@@ -7,7 +7,6 @@ import dataclasses
 import inspect
 import re
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,7 +24,7 @@ from jaxguide.course.books.statement import examples
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
-from jaxguide.course.judging.run_check import says_its_input
+from jaxguide.course.judging.run_check import raised_at, says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
 from jaxguide.proving.example_calls import failing
 from jaxguide.proving.hint_ladder import ladder_problems
@@ -265,11 +264,7 @@ class _Prover:
             return None
         except Exception as error:
             # A mistake in a check, or in what it calls, is told where it stands.
-            files = {str(path): path for path in (self.exercise.path, self.key.answer.path)}
-            frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
-            path, line = planted.path, planted.line
-            if frames:
-                path, line = files[frames[-1].filename], frames[-1].lineno or 1
+            path, line = raised_at(error, self.exercise.files, (planted.path, planted.line))
             self.proof.problems.append(Problem(path, line, f"{what} cannot be judged: {_one_line(error)}"))
             return None
         late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from needs import needs_program
+from needs import ON_THE_NEWEST, needs_program
 from set_up_course import RIGHT, write_set_up_course
 
 from jaxguide.course.books.digest import course_digest
@@ -90,7 +90,7 @@ def test_they_hold_in_a_students_session(tmp_path: Path) -> None:
     assert "the course needs 4 CPU devices, but JAX has started with 1" in done.stdout, done.stderr
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_they_hold_on_gradescope(set_up_course: Path, right: Path, tmp_path: Path) -> None:
     needs_program("bash")
     root = tmp_path / "autograder"
@@ -118,7 +118,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_they_hold_on_a_cluster(set_up_course: Path, right: Path, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs the extra `cluster`")
     (tmp_path / "on_a_cluster.py").write_text(_ON_A_CLUSTER)

@@ -5,7 +5,7 @@ import inspect
 import re
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         result.message = "What your function returned has another form than the contract asks for."
         if seen.got == "None":
             result.message = "Your function returned None. Is the `return` missing?"
-        result.trouble = _trouble(error, check)
+        result.trouble = said_of_course(error, [check.path], (check.path, check.line))
         result.idea = check.idea
         return False
     result.verdict, result.on = Verdict.PASSED, ""
@@ -106,11 +106,23 @@ def _constants(function: Callable[..., None]) -> list[Any]:
     return found
 
 
-def _trouble(error: Exception, check: Check) -> str:
-    """Describe an exception that the check itself raised, for its author, with the last line in the check's file."""
+def said_of_course(error: Exception, files: Collection[Path], otherwise: tuple[Path, int]) -> str:
+    """Describe, for a course's author, an exception that a check raised; the arguments are those of `raised_at`."""
+    path, line = raised_at(error, files, otherwise)
+    return f"{type(error).__name__}: {str(error)[:_TROUBLE_LIMIT]} ({path.name}:{line})"
+
+
+def raised_at(error: Exception, files: Collection[Path], otherwise: tuple[Path, int]) -> tuple[Path, int]:
+    """Return the file and line of a course where an exception was raised.
+
+    Args:
+        error: the exception.
+        files: the course's files that count; the last line in one of them is where the mistake is.
+        otherwise: the file and line to return if the traceback has none of them.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    where = next((frame for frame in reversed(frames) if frame.filename == str(check.path)), frames[-1])
-    return f"{type(error).__name__}: {str(error)[:_TROUBLE_LIMIT]} ({Path(where.filename).name}:{where.lineno})"
+    places = [(Path(frame.filename), frame.lineno or 1) for frame in frames if Path(frame.filename) in files]
+    return places[-1] if places else otherwise
 
 
 def _call(function: Callable[..., None], given: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ import dataclasses
 import hashlib
 import threading
 import time
-import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.compilation_cache import PROGRAMS, KeptPrograms, compiled_once
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
+from jaxguide.course.judging.run_check import said_of_course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_states import cell_facts
@@ -509,8 +509,7 @@ def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
         raise
     except Exception as error:
         # A check of the course has a bug. This must not stop the batch, and must not count as a mark.
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        message = "Not graded: a check of the course raised {name}: {error} ({place})."
-        place = f"{Path(where.filename).name}:{where.lineno}"
-        return message.format(name=type(error).__name__, error=error, place=place)
+        exercise = judging.exercise
+        said = said_of_course(error, exercise.files, (exercise.path, exercise.line))
+        return f"Not graded: a check of the course raised {said}."
     return None

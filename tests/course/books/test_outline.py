@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import ON_THE_NEWEST
 from test_author_errors import BOOK, KEY, MISTAKES
 from tiny_course import BOOK as BOOK_TEXT
 from tiny_course import edit
@@ -41,12 +42,12 @@ def loaded() -> Course:
     return load_course()
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_the_outline_of_the_course_is_what_the_loaded_course_says(loaded: Course) -> None:
     assert plain(read_outline()) == plain(loaded)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_the_solutions_are_those_of_the_loaded_key(loaded: Course) -> None:
     outline = read_outline()
     # One exercise of each lesson, since each call parses the lesson's key.

@@ -1,6 +1,7 @@
 """Test the marks of honest submissions, whatever the form of their files."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +9,9 @@ from pathlib import Path
 import pytest
 from needs import first_of
 from small_course import ANSWERS, FACTORS, without
+from tiny_course import edit
 
-from jaxguide.course.books.library import Course
+from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import SubmissionResult, grade_files
@@ -38,6 +40,13 @@ def test_the_solved_lesson_gets_all_points(course: Course, notebook: Notebook) -
     assert result.cpu_s > 0.1
     assert 5 * 2**20 < result.memory_bytes < 2 * 2**30
     assert result.wall_s > 0
+
+
+def test_a_check_that_raises_gives_no_mark_and_is_told_with_its_line(tiny: Path, tmp_path: Path) -> None:
+    edit(tiny, "exercises/tiny.py", "x = draw.floats(n)", "x = draw.floats(-n)")
+    (tmp_path / "ada.py").write_text("def double(x):\n    return 2 * x\n")
+    said = one(load_course(tiny), tmp_path / "ada.py").not_graded["double"]
+    assert re.fullmatch(r"Not graded: a check of the course raised ValueError: .* \(tiny\.py:52\)\.", said), said
 
 
 def test_the_starter_is_not_attempted(course: Course, tmp_path: Path) -> None:

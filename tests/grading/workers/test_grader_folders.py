@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from needs import lacks
+from needs import ON_THE_NEWEST, lacks
 from small_course import ANSWERS
 
 from jaxguide.base import held_folders
@@ -90,7 +90,7 @@ def folders(place: Path) -> list[Path]:
     return sorted(place.glob("jaxguide-*"))
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize("tier", NAMES)
 def test_the_next_grader_deletes_what_a_killed_one_left(place: Path, tier: str) -> None:
     first = StartedGrader(place, in_tier(tier))
@@ -102,7 +102,7 @@ def test_the_next_grader_deletes_what_a_killed_one_left(place: Path, tier: str) 
     assert folders(place) == []
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize("tier", NAMES[:2])
 def test_a_worker_reaches_only_its_own_folder(place: Path, tier: str) -> None:
     grader = StartedGrader(place, in_tier(tier))
@@ -113,7 +113,7 @@ def test_a_worker_reaches_only_its_own_folder(place: Path, tier: str) -> None:
     grader.end()
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_grader_does_not_delete_the_folder_of_one_that_lives(place: Path) -> None:
     first = StartedGrader(place, find_tier().name)
     second = StartedGrader(place, find_tier().name)
@@ -127,7 +127,7 @@ def test_a_grader_does_not_delete_the_folder_of_one_that_lives(place: Path) -> N
     fourth.end()
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
     names = [f"{held_folders.GRADER}{name}" for name in ("link", "file", "pipe", "other")]
     (place / "precious").mkdir()
@@ -147,7 +147,7 @@ def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
     assert (place / "precious" / "file").exists()
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +161,7 @@ def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
     assert list(held_folders.abandoned()) == [living]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_folder_is_in_use_as_long_as_a_supervisor_lives(place: Path) -> None:
     grader = StartedGrader(place, find_tier().name)
     below = grader.below()
@@ -220,7 +220,7 @@ def test_a_folder_that_is_deleted_before_it_is_held_is_made_again(place: Path, m
     os.close(held or 0)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_the_command_deletes_what_a_killed_one_left(course: Course, place: Path, tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     answer = tmp_path / "class" / "ada.py"

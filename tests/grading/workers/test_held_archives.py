@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from needs import ON_THE_NEWEST
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
@@ -93,7 +94,7 @@ def problems(rows: list[ArchivedEntry]) -> dict[str | None, str]:
     return found
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_an_archive_that_takes_too_long_is_a_row_and_the_next_is_read(
     tmp_path: Path, readers: Callable[..., Readers]
 ) -> None:
@@ -105,7 +106,7 @@ def test_an_archive_that_takes_too_long_is_a_row_and_the_next_is_read(
     assert problems(expand([tmp_path / "ada.zip", tmp_path / "bob.zip"], readers(cpu_s=1))) == {"ada": late, "bob": ""}
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize("is_class", [False, True])
 def test_an_archive_that_takes_too_much_memory_is_a_row_and_the_next_is_read(
     tmp_path: Path, readers: Callable[..., Readers], is_class: bool
@@ -124,7 +125,7 @@ def test_an_archive_that_takes_too_much_memory_is_a_row_and_the_next_is_read(
     assert problems(expand(paths, readers())) == {"Ada": "", "Bob": ""}
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_the_largest_files_in_the_largest_archives_are_read(tmp_path: Path, readers: Callable[..., Readers]) -> None:
     content = os.urandom(FILE_LIMIT_BYTES)
     inner = zipped(("hw.py", content))
@@ -150,7 +151,7 @@ def killing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
     return requests
 
 
-@pytest.mark.long  # because a process that is killed takes a while to end
+@ON_THE_NEWEST  # because a process that is killed takes a while to end
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_process_that_is_killed_is_replaced(
     tmp_path: Path, readers: Callable[..., Readers], monkeypatch: pytest.MonkeyPatch, times: int
@@ -162,7 +163,7 @@ def test_a_process_that_is_killed_is_replaced(
     assert requests.count("killed") == times
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_an_archive_whose_processes_are_always_killed_is_a_row(
     tmp_path: Path, readers: Callable[..., Readers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,8 +344,8 @@ def test_a_reply_of_another_form_is_broken(reply: dict[str, Any]) -> None:
     [
         {"files": [], "more": True},
         {"files": [file()["files"][0]] * 1_000, "more": True},
-        pytest.param({"part": ArrayData(np.zeros(0, np.uint8)), "more": True}, marks=pytest.mark.long),
-        pytest.param({"part": ArrayData(np.zeros(2**24, np.uint8)), "more": True}, marks=pytest.mark.long),
+        pytest.param({"part": ArrayData(np.zeros(0, np.uint8)), "more": True}, marks=ON_THE_NEWEST),
+        pytest.param({"part": ArrayData(np.zeros(2**24, np.uint8)), "more": True}, marks=ON_THE_NEWEST),
     ],
 )
 def test_a_process_that_never_ends_its_reply_is_a_row(

@@ -7,6 +7,7 @@ from typing import Any
 
 import psutil
 import pytest
+from needs import ON_THE_NEWEST
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
@@ -44,7 +45,7 @@ def test_a_process_reads_what_this_one_reads(readers: Readers, text: CourseText)
     assert [cell.defines for cell in found.cells] == [[], ["double"], [], []]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_file_that_takes_too_much_is_refused_and_the_next_is_read(readers: Readers) -> None:
     huge = notebook(ANSWERS["double"], more="x" * 40 * 2**20)
     assert readers.read(Path("huge.ipynb"), huge).lessons == ["small_numbers"]
@@ -66,7 +67,7 @@ def test_a_process_that_was_killed_is_replaced(readers: Readers) -> None:
     assert worker not in readers._idle
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(readers: Readers) -> None:
     # Each line that is no Python is removed, and the cell parsed again.
     slow = notebook(*["%a\n" * 300 + "x = 1\n" * 25_000] * 6)
