@@ -80,7 +80,7 @@ START_MESSAGE = "For the regression that starts with `jax.random.key(0)`, the nu
 
 # %% [markdown]
 # Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and a second call a bigger one.
+# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and tells how to get more.
 # In a **prediction** you guess first; then the real answer is computed. You get the point for guessing, right or wrong.
 
 # %%

@@ -74,7 +74,7 @@ def as_before_0_6_1(line):
 
 # %% [markdown]
 # Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little,
-# and a second time a little more. In a **prediction** you guess first; then the real answer is computed.
+# and tells how to get more. In a **prediction** you guess first; then the real answer is computed.
 
 # %%
 import importlib

@@ -175,6 +175,7 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     result.is_all = where.is_file() and not has_hidden_checks(where, exercise.name)
     place, book = Position(course, progress), course.book_of(exercise)
     counts = place.counts([book])
-    said = f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise)}"
+    said = "" if result.is_all or result.reveal is not None else "Grading tries further inputs. "
+    said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise)}"
     has_solution = where.is_file() and result.reveal is None
     return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))

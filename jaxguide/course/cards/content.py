@@ -34,7 +34,7 @@ def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     if result.as_given is not None:
         return [Prose("This is the code as given: repair it. It fails like this."), *_failure(result.as_given, note)]
     if result.verdict is Verdict.NOT_ATTEMPTED:
-        return [Prose(note or f"Write your answer in `{name}`, down to its `return`. Then check again.")]
+        return [Prose(note or f"Write your answer in `{name}`, then check again.")]
     if is_prediction(result):
         parts: list[Part] = [_guess_and_truth(result), Prose(_guess_message(result))]
         shows = clean(result.shows, 1000)
@@ -213,7 +213,7 @@ def _place(error: ErrorInfo) -> list[Part]:
 
 def _explained(check: CheckResult, error: ErrorInfo, text: ExplanationText) -> list[Part]:
     """Return an error as `explain` explains it: what, why and how to fix it, with JAX's own words folded."""
-    parts: list[Part] = [Prose(clean(text.title, 200))]
+    parts: list[Part] = [Prose(f"{clean(text.title, 200)}.")]
     parts += [Code(clean(check.call, 600), "Call", is_python=True)] if check.call else []
     parts += [*_place(error), Prose(clean(f"{text.what} {text.why}".strip(), 1200), "Why")]
     first, *others = [_fix(number, *fix) for number, fix in enumerate(text.fixes)] or [[]]
