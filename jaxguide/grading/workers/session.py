@@ -69,6 +69,7 @@ class WorkerRegistry:
 
 
 _LOST_CELLS_LIMIT = 10
+_EXPLAINED_CELLS = 10  # of thousands
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,12 +269,14 @@ class Session:
         worker.start_exercise()
         fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
         fields |= {"starters": sorted(planned.starters), "may_await": self.plan.may_await}
-        # Its error is that of the exercises which it defines.
-        fields |= {"explains": not planned.starters.issuperset(cell.defines)}
+        # Its error is that of the exercises that it defines.
+        explains = len(self.raised) < _EXPLAINED_CELLS and not planned.starters.issuperset(cell.defines)
+        fields |= {"explains": explains}
         reply = self._request(worker, "define", **fields)
         found = defined_by(reply, self.names)
         if found.failed is not None:
-            self.raised[cell.number] = found.failed
+            explanation = found.failed.explanation if explains else None
+            self.raised[cell.number] = dataclasses.replace(found.failed, explanation=explanation)
         for name in found.bound:
             if name not in planned.starters:
                 self.definitions.setdefault(name, []).append(planned)
