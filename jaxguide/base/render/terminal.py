@@ -82,7 +82,7 @@ class Layout:
 
 
 def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
-    """Yield a card's head and its parts; labelled parts that follow each other stand in two columns."""
+    """Yield a card's head and its parts; labelled parts of a kind that follow each other stand in two columns."""
     head = Text(overflow="fold")
     if face.badge.word:
         head.append_text(layout.badge(face.badge)).append_text(layout.text(": ", style="bold"))
@@ -95,15 +95,16 @@ def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
 
 def _parts(parts: Sequence[Part], layout: Layout) -> Iterator[RenderableType]:
     rows: list[tuple[Text, RenderableType]] = []
+    of_sentences = False
     for part in parts:
         labelled = list(_labelled(part, layout))
-        if labelled:
-            rows += labelled
-            continue
-        if rows:
+        # The long labels of sentences take no room from values.
+        if rows and (not labelled or isinstance(part, Prose) != of_sentences):
             yield layout.grid(rows)
             rows = []
-        yield from _unlabelled(part, layout)
+        rows, of_sentences = rows + labelled, isinstance(part, Prose)
+        if not labelled:
+            yield from _unlabelled(part, layout)
     if rows:
         yield layout.grid(rows)
 
