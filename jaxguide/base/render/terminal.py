@@ -17,6 +17,7 @@ from jaxguide.base.render.line_diff import diff_rows
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
 _INDENT = 2
+_LABEL = 14  # cells
 
 
 class Layout:
@@ -95,14 +96,15 @@ def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
 
 def _parts(parts: Sequence[Part], layout: Layout) -> Iterator[RenderableType]:
     rows: list[tuple[Text, RenderableType]] = []
-    of_sentences = False
+    before = False, False
     for part in parts:
         labelled = list(_labelled(part, layout))
-        # The long labels of sentences take no room from values.
-        if rows and (not labelled or isinstance(part, Prose) != of_sentences):
+        # Long labels, and those of sentences, take no room from values.
+        is_apart = isinstance(part, Prose), any(cell_len(label.plain) > _LABEL for label, _shown in labelled)
+        if rows and (not labelled or is_apart != before):
             yield layout.grid(rows)
             rows = []
-        rows, of_sentences = rows + labelled, isinstance(part, Prose)
+        rows, before = rows + labelled, is_apart
         if not labelled:
             yield from _unlabelled(part, layout)
     if rows:

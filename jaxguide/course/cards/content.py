@@ -14,6 +14,7 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Outc
 
 _CASES_SHOWN = 10
 _LINES = 5
+_GOT = 130  # characters of what was returned, beside what a check found in it
 
 
 def face_of(
@@ -159,14 +160,13 @@ def _difference(check: CheckResult) -> list[Part]:
     label, extent = clean(check.label, 60), clean(check.extent, 200)
     after: list[Part] = [Prose(extent)] if extent else []
     if check.difference:
-        what = f"`{label}`" if label.startswith("result") else label or "Difference"
-        return [Diff(clean(check.difference, 2000), f"{what}: `-` yours, `+` expected"), *after]
+        return [Diff(clean(check.difference, 2000), f"{label or 'Difference'}: - yours, + expected"), *after]
     parts: list[Part] = []
     first = Code(got, "Got") if got else None
     if compared:
         # A part of the result says enough; and several results would hide what was made of them.
-        is_shown = first and not label.startswith("result") and "\n" not in check.call
-        parts += [first] if first and is_shown else []
+        is_shown = got and not label.startswith("result") and "\n" not in check.call
+        parts += [Code(clean(" ".join(got.split()), _GOT), "Got")] if is_shown else []
         first = Code(compared, label or "Found")
     second = Code(expected, "Expected") if expected else None
     if not first or not second:
