@@ -34,7 +34,7 @@ start("debugging")
 
 # %% [markdown]
 # Run the cells from top to bottom. `check(...)` tells you what is right.
-# `hint(name_of_the_function)` helps a little, and a second time a little more. In a
+# `hint(name_of_the_function)` helps a little, and tells how to get more. In a
 # **prediction** you guess first; then the real answer is computed.
 
 # %%

@@ -35,7 +35,7 @@ start("random_numbers")
 # %% [markdown]
 # Run the cells from top to bottom. A cell with a function to write or to repair is an
 # **exercise**: `check(...)` tells you what is right. If you are stuck,
-# `hint(name_of_the_function)` gives a small hint, and a second call a bigger one. In a
+# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
 # **prediction** you guess first; then the real answer is computed before your eyes. You
 # get the point for guessing, right or wrong.
 

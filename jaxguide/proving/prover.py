@@ -124,7 +124,7 @@ def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
     rows = (
         ("Call", failure.call),
         ("Got", failure.got),
-        (failure.label or "Compared", failure.compared),
+        (failure.label or "Found", failure.compared),
         ("Expected", failure.expected),
         ("Line", failure.error.source if failure.error else ""),
     )

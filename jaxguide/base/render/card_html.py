@@ -64,7 +64,7 @@ def _code(part: Code) -> str:
 
 def _label(label: str) -> str:
     style = "margin:0.35em 0 0 0;padding:0;font-weight:bold"
-    return f'<div style="{style}">{prose_html(label)}</div>' if label else ""
+    return f'<div style="{style}">{escape(label)}</div>' if label else ""
 
 
 def _diff(part: Diff) -> str:

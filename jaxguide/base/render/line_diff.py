@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 _ROWS = 7  # that are shown
+_SIDE = 3  # rows for lines that only one text has
 _COMPARED = 100  # lines of each text, from the first that differs
 _LENGTH = 160  # characters of a line
 _BEFORE = 40  # characters of a longer line before the first that differs
@@ -102,11 +103,20 @@ def _changed(ours: list[str], theirs: list[str]) -> Iterator[DiffRow]:
             yield from (DiffRow(" ", line) for line in ours[start:end])
             continue
         mine, others = ours[start:end], theirs[other_start:other_end]
-        pairs = min(len(mine), len(others))
-        for one, other in zip(mine, others, strict=False):
-            yield from _pair(one, other)
-        yield from (DiffRow("-", line) for line in mine[pairs:])
-        yield from (DiffRow("+", line) for line in others[pairs:])
+        if len(mine) == len(others):
+            for one, other in zip(mine, others, strict=True):
+                yield from _pair(one, other)
+        else:
+            yield from _some("-", mine)
+            yield from _some("+", others)
+
+
+def _some(margin: str, lines: list[str]) -> Iterator[DiffRow]:
+    """Yield the first lines, so that there is room for what the other text has in their place."""
+    shown = lines if len(lines) <= _SIDE else lines[: _SIDE - 1]
+    yield from (DiffRow(margin, line) for line in shown)
+    if len(lines) > len(shown):
+        yield DiffRow(margin, f"… {len(lines) - len(shown)} more")
 
 
 def _pair(one: str, other: str) -> Iterator[DiffRow]:

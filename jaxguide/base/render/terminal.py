@@ -18,7 +18,11 @@ from jaxguide.base.render.line_diff import diff_rows
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
 _INDENT = 2
+<<<<<<< HEAD
 _BAR_CELLS = 20
+=======
+_LABEL = 14  # cells
+>>>>>>> c0a66023e571966feeb1c046bc6f9be6da88ea54
 
 
 class Layout:
@@ -92,6 +96,7 @@ class Layout:
 
 
 def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
+<<<<<<< HEAD
     """Yield a card's head and its parts; labelled parts that follow each other stand in two columns."""
     if face.title:
         yield _head(face, layout)
@@ -99,6 +104,9 @@ def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
 
 
 def _head(face: CardFace, layout: Layout) -> Text:
+=======
+    """Yield a card's head and its parts; labelled parts of a kind that follow each other stand in two columns."""
+>>>>>>> c0a66023e571966feeb1c046bc6f9be6da88ea54
     head = Text(overflow="fold")
     if face.badge.word:
         head.append_text(layout.badge(face.badge)).append_text(layout.text(": ", style="bold"))
@@ -110,15 +118,17 @@ def _head(face: CardFace, layout: Layout) -> Text:
 
 def _parts(parts: Sequence[Part], layout: Layout) -> Iterator[RenderableType]:
     rows: list[tuple[Text, RenderableType]] = []
+    before = False, False
     for part in parts:
         labelled = list(_labelled(part, layout))
-        if labelled:
-            rows += labelled
-            continue
-        if rows:
+        # Long labels, and those of sentences, take no room from values.
+        is_apart = isinstance(part, Prose), any(cell_len(label.plain) > _LABEL for label, _shown in labelled)
+        if rows and (not labelled or is_apart != before):
             yield layout.grid(rows)
             rows = []
-        yield from _unlabelled(part, layout)
+        rows, before = rows + labelled, is_apart
+        if not labelled:
+            yield from _unlabelled(part, layout)
     if rows:
         yield layout.grid(rows)
 

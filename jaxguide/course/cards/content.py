@@ -13,6 +13,8 @@ from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, ExplanationText, Outcome, Verdict, about
 
 _CASES_SHOWN = 10
+_LINES = 5
+_GOT = 130  # characters of what was returned, beside what a check found in it
 
 
 def face_of(
@@ -164,19 +166,18 @@ def _failure(check: CheckResult, note: str) -> list[Part]:
 
 def _difference(check: CheckResult) -> list[Part]:
     """Return what the call returned and what was expected, or where they differ."""
-    got, compared, expected = (clean(text, 600) for text in (check.got, check.compared, check.expected))
+    got, compared, expected = (_first_lines(text) for text in (check.got, check.compared, check.expected))
     label, extent = clean(check.label, 60), clean(check.extent, 200)
     after: list[Part] = [Prose(extent)] if extent else []
     if check.difference:
-        what = f"`{label}`" if label.startswith("result") else label or "Difference"
-        return [Diff(clean(check.difference, 2000), f"{what}: `-` yours, `+` expected"), *after]
+        return [Diff(clean(check.difference, 2000), f"{label or 'Difference'}: - yours, + expected"), *after]
     parts: list[Part] = []
     first = Code(got, "Got") if got else None
     if compared:
         # A part of the result says enough; and several results would hide what was made of them.
-        is_shown = first and not label.startswith("result") and "\n" not in check.call
-        parts += [first] if first and is_shown else []
-        first = Code(compared, label or "Compared")
+        is_shown = got and not label.startswith("result") and "\n" not in check.call
+        parts += [Code(clean(" ".join(got.split()), _GOT), "Got")] if is_shown else []
+        first = Code(compared, label or "Found")
     second = Code(expected, "Expected") if expected else None
     if not first or not second:
         return [*parts, *(one for one in (first, second) if one), *after]
@@ -242,8 +243,12 @@ def _guess_message(result: ExerciseResult) -> str:
 
 
 def _printed(result: ExerciseResult) -> list[Part]:
-    lines = clean(result.printed + result.hidden_printed, 2000).rstrip().split("\n")
-    if lines == [""]:
-        return []
-    more = ["…"] if len(lines) > 10 else []
-    return [Code("\n".join([*lines[:10], *more]), "Your code printed")]
+    printed = clean(result.printed + result.hidden_printed, 2000).rstrip()
+    return [Code(_first_lines(printed), "Your code printed")] if printed else []
+
+
+def _first_lines(text: str) -> str:
+    lines = clean(text, 600).split("\n")
+    return "\n".join(
+        lines if len(lines) <= _LINES else [*lines[: _LINES - 1], f"… {len(lines) - _LINES + 1} more lines"]
+    )

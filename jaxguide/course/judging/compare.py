@@ -8,7 +8,7 @@ from jaxguide.course.judging.literals import shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, children_of, describe_type
 from jaxguide.course.verdict import CheckFailed
 
-RESULT, DERIVED = "result", "compared"
+RESULT, DERIVED = "result", "found"
 """The names, in messages, of what a function returned and of what a check derived from it."""
 
 _NAMES_SHOWN = 20

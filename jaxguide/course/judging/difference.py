@@ -57,7 +57,8 @@ def _as_in(got: Data, expected: Data) -> Data:
 
 
 def _fits(texts: tuple[str, str]) -> bool:
-    return all(len(text) <= _LINE and "\n" not in text for text in texts)
+    """Return whether each text fits on a line; strings of several lines are better compared line by line."""
+    return all(len(text) <= _LINE and "\n" not in text and "\\n" not in text for text in texts)
 
 
 def _lines(got: Data, expected: Data) -> str:

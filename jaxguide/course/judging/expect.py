@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Collection
-from typing import Any, ParamSpec, TypedDict, Unpack
+from typing import Any, NoReturn, ParamSpec, TypedDict, Unpack
 
 import numpy as np
 
@@ -258,8 +258,14 @@ def expect_that(condition: bool, message: str, got: Any = "", expected: Any = ""
     seen, wanted = to_data(got), to_data(expected)
     if isinstance(seen, str) or isinstance(wanted, str):
         raise _failure(message, got, *_as_words(got, seen, wanted), remarks)
+    _reject(got, seen, expected, message, 0.0, remarks)
+
+
+def _reject(got: Any, seen: Data, expected: Any, message: str, rtol: float, remarks: Remarks) -> NoReturn:
+    """Fail with this message on a value that is known to be wrong, and show where it differs, if it does."""
+    wanted = to_data(expected)
     try:
-        compare(seen, wanted, _path(_origin(got)), message, None, None, weak_type=False, exact=True)
+        compare(seen, wanted, _path(_origin(got)), message, rtol, rtol, weak_type=False, exact=not rtol)
     except Mismatch as failure:
         failure.message = message
         raise _described(failure, got, seen, expected, wanted, remarks) from None
@@ -271,8 +277,13 @@ def expect_that(condition: bool, message: str, got: Any = "", expected: Any = ""
 def _as_words(got: Any, seen: Data, wanted: Data) -> tuple[str, str]:
     """Return the texts of what a check got and expected: words as they are, values as Python writes them."""
     origin = _origin(got)
-    is_value = isinstance(got, str) and origin is not None and (origin.path is not None or bool(origin.label))
-    is_word = isinstance(wanted, str) and not (is_value and " " not in wanted)
+    is_value = (
+        isinstance(got, str)
+        and "\n" not in got
+        and origin is not None
+        and bool(origin.label or origin.path is not None)
+    )
+    is_word = isinstance(wanted, str) and not (is_value and wanted and " " not in wanted)
     return str(seen) if isinstance(seen, str) and not is_value else show(seen), str(wanted) if is_word else show(wanted)
 
 
@@ -371,15 +382,14 @@ def expect_documented(
         raise _failure(message, got, show(data), shown, remarks)
     plain = _plain(data)
     if record.compare == "text" and isinstance(plain, str):
-        plain, expected = " ".join(plain.split()), " ".join(str(expected).split())
-        same = plain == expected
+        data, expected = " ".join(plain.split()), " ".join(str(expected).split())
+        same = data == expected
     elif record.compare == "numeric":
         same = _numbers_close(plain, expected, record.rtol)
     else:
         same = _same_json(plain, expected)
     if not same:
-        failure = Mismatch(message, _path(_origin(got)), plain, to_data(expected))
-        raise _described(failure, got, plain, expected, to_data(expected), remarks)
+        _reject(got, data, expected, message, record.rtol, remarks)
 
 
 def _size(data: Data) -> int:

@@ -195,7 +195,7 @@ def _example(example: Example, names: bool) -> dict[str, Any]:
         "message": check.message,
         "call": check.call,
         "got": check.got,
-        "label": (clean(check.label, 60) or "Compared") if check.compared else "",
+        "label": (clean(check.label, 60) or "Found") if check.compared else "",
         "compared": check.compared,
         "expected": check.expected,
         "line": check.error.source if check.error is not None else "",

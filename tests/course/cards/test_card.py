@@ -86,6 +86,46 @@ def test_a_terminal_lists_the_checks_if_it_is_asked_to() -> None:
     assert "Both draws are float32 scalars." in Card(FAILED).text(80), "nobody can unfold a text"
 
 
+LINES = "  … 12 equal lines\n  a\n- b = f x\n?      ^\n+ b = f(x)\n?      ^ ^"
+
+
+def test_lines_are_shown_as_a_diff_with_what_differs_marked() -> None:
+    failing = check("a", "It is a.", F, call="f(1)", got="long", expected="long", difference=LINES, label="Printed")
+    result = exercise("f", "F", F, [failing])
+    assert in_terminal(result).splitlines()[3:8] == [
+        "  Printed: - yours, + expected",
+        "      … 12 equal lines",
+        "      a",
+        "    - b = f x",
+        "    + b = f(x)",
+    ]
+    html = Card(result).html()
+    assert html.count("<strong><u>") == 3
+    assert "+ b = f<strong><u>(</u></strong>x<strong><u>)</u></strong>" in html
+    assert "long" not in html
+
+
+def test_of_a_pair_the_parts_that_differ_are_marked() -> None:
+    def marked(got: str, expected: str) -> list[str]:
+        html = Card(exercise("f", "F", F, [check("a", "It is a.", F, got=got, expected=expected)])).html()
+        return re.findall("<strong><u>(.*?)</u></strong>", html)
+
+    assert marked("'abc'", "'abd'") == ["c", "d"]
+    assert marked("[1.5, 2.25]", "[1.5, 2.75]") == ["2.25", "2.75"]
+    assert marked("3", "17") == []
+
+
+def test_a_failure_with_the_cause_of_the_first_says_so() -> None:
+    same = {"call": "f(1)", "message": "Your code raised ValueError: no", "error": ErrorInfo("ValueError", "no")}
+    checks = [check(name, f"It is {name}.", Verdict.ERROR, **same) for name in "abc"]
+    checks.append(check("d", "It is d.", F, call="f(1)", got="1"))
+    text = in_terminal(exercise("f", "F", F, checks), verbose=True)
+    assert text.count("✗ error, likewise") == 2
+    assert re.search("✗ error +It is a.", text)
+    assert re.search("✗ failed +It is d.", text)
+    assert "likewise" not in in_terminal(FAILED, verbose=True)
+
+
 def test_got_and_expected_stand_below_each_other_where_they_do_not_fit() -> None:
     lines = Card(FAILED).text(60).splitlines()
     got = next(line for line in lines if "Got" in line)
@@ -218,6 +258,8 @@ def nasty_results() -> list[ExerciseResult]:
         "idea": NASTY,
         "call": NASTY,
         "got": NASTY,
+        "difference": "\n".join(f"{margin} {NASTY}" for margin in "-?+ "),
+        "extent": NASTY,
         "expected": NASTY,
         "misconceptions": (NASTY,),
     }

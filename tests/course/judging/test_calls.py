@@ -110,14 +110,20 @@ def test_calls_that_an_expectation_accepted_are_not_shown() -> None:
     assert (result.call, result.got) == ("f(np.float32(3.0))", "np.float32(3.0)")
 
 
-def test_of_several_calls_each_stands_on_its_line_with_what_it_returned() -> None:
+def test_of_several_calls_the_first_that_is_wrong_is_shown() -> None:
     def check(answer: Answer) -> None:
-        got = [float(answer(np.float32(x))) for x in (1, 2)]
-        expect_equal(got, [2.0, 3.0])
+        got = [float(answer(np.float32(x))) for x in (1, 2, 3)]
+        expect_equal(got, [1.0, 3.0, 4.0])
 
     result = failed(check, lambda x: x)
-    assert result.call == "f(np.float32(1.0))\nf(np.float32(2.0))"
-    assert (result.got, result.compared) == ("np.float32(1.0)\nnp.float32(2.0)", "[1.0, 2.0]")
+    assert shown(result) == ("f(np.float32(2.0))", "np.float32(2.0)", "", "", "3.0")
+    named = failed(lambda answer: expect_equal({n: answer(n) for n in "ab"}, {"a": "a", "b": "c"}), lambda x: x)
+    assert shown(named) == ("f('b')", "'b'", "", "", "'c'")
+
+
+def test_of_several_calls_that_a_value_was_derived_from_each_stands_on_its_line() -> None:
+    result = failed(lambda answer: expect_equal([2 * answer(x) for x in (1.5, 2.5)], [2.0, 3.0]), lambda x: x)
+    assert shown(result) == ("f(1.5)\nf(2.5)", "1.5\n2.5", "", "[3.0, 5.0]", "[2.0, 3.0]")
     many = failed(lambda answer: expect_equal([float(answer(np.float32(x))) for x in range(9)], []), lambda x: x)
     assert many.call == "…\nf(np.float32(6.0))\nf(np.float32(7.0))\nf(np.float32(8.0))"
 
@@ -161,7 +167,7 @@ def test_messages_name_the_part_that_the_check_was_given() -> None:
     def derived(answer: Answer) -> None:
         expect_close([float(answer(ONE)), 1.0], [1.0, 2.0])
 
-    assert "at `compared[1]`" in failed(derived, lambda x: x).message
+    assert "at `found[1]`" in failed(derived, lambda x: x).message
 
 
 def test_of_a_long_value_the_part_and_the_place_that_differ_are_shown() -> None:
@@ -170,10 +176,60 @@ def test_of_a_long_value_the_part_and_the_place_that_differ_are_shown() -> None:
         expect_close(answer(x), (x, x))
 
     result = failed(check, lambda x: (x, x.at[57].set(-1)))
-    assert result.label == "result[1]"
-    assert result.compared.endswith(", at [57]: -1.0")
-    assert result.expected.endswith(", at [57]: 3249.0")
+    assert shown(result)[2:] == ("result[1][57]", "-1.0", "3249.0")
     assert result.got.startswith("(float32[100] [")
+    assert result.extent == "1 of 100 elements differs."
+
+
+@pytest.mark.parametrize(
+    ("got", "extent"),
+    [
+        ([1.0, 9.0, 2.0], "2 of 3 elements differ. The largest difference is 7, at [1]."),
+        ([1.0, 2.0, np.nan], "1 of 3 elements differs: NaN."),
+        ([np.nan, 3.0, np.nan], "3 of 3 elements differ, 2 of them NaN. The largest difference is 1, at [1]."),
+        ([np.inf, np.nan, 3.0], "2 of 3 elements differ, 1 of them NaN."),
+    ],
+)
+def test_of_an_array_it_is_said_how_many_elements_differ_and_by_how_much(got: list[float], extent: str) -> None:
+    result = failed(lambda answer: expect_close(answer(ONE), jnp.array([1.0, 2.0, 3.0])), lambda x: jnp.array(got))
+    assert result.extent == extent
+
+
+def test_of_a_nested_value_the_part_that_differs_is_shown() -> None:
+    wanted = {"weights": (jnp.zeros(3), "a" * 40), "bias": jnp.float32(1)}
+    result = failed(lambda answer: expect_close(answer(ONE), wanted), lambda x: {**wanted, "bias": jnp.float32(2)})
+    assert shown(result)[2:] == ("result['bias']", "jnp.float32(2.0)", "jnp.float32(1.0)")
+
+
+@pytest.mark.parametrize("got", ["a\nb = f x\nc", ["a", "b = f x", "c", "d" * 60], "x" * 70 + " = f x"])
+def test_long_strings_and_lines_are_compared_by_lines(got: Any) -> None:
+    wanted = got.replace("f x", "f(x)") if isinstance(got, str) else [line.replace("f x", "f(x)") for line in got]
+    result = failed(lambda answer: expect_equal(answer(ONE), wanted), lambda x: got)
+    rows = [line for line in result.difference.split("\n") if not line.startswith("  ")]
+    assert [row[0] for row in rows] == ["-", "?", "+", "?"]
+    assert rows[0].rstrip("'").endswith("= f x")
+    assert rows[3].count("^") == 2
+
+
+def test_the_numbers_of_a_result_in_other_clothes_are_shown_as_they_were_returned() -> None:
+    def flat(answer: Answer) -> None:
+        w, b = answer(ONE)
+        expect_close([float(w[0]), float(w[1]), float(b)], [1.0, 2.0, 4.0])
+
+    result = failed(flat, lambda x: (jnp.array([1.0, 2.0]), 3))
+    assert shown(result)[1:] == ("(jnp.array([1., 2.], dtype=jnp.float32), 3)", "", "", "[1.0, 2.0, 4.0]")
+    part = failed(lambda answer: expect_equal(float(answer(ONE)[1]), 4.0), lambda x: (jnp.ones(2), jnp.float32(3)))
+    assert shown(part)[2:] == ("result[1]", "3.0", "4.0")
+
+
+def test_strings_that_were_returned_have_quotes_and_words_of_a_check_have_none() -> None:
+    def check(answer: Answer) -> None:
+        got = answer(ONE)
+        expect_that(got == "output", "It should be told.", got, "output")
+
+    assert shown(failed(check, lambda x: "nothing"))[1:] == ("'nothing'", "", "", "'output'")
+    words = failed(lambda answer: expect_that(not answer(ONE), "No.", "8 traces", "1 trace"), lambda x: x)
+    assert shown(words)[3:] == ("8 traces", "1 trace")
 
 
 def test_shape_and_dtype_have_labels_and_the_value_stays() -> None:
