@@ -18,11 +18,8 @@ from jaxguide.base.render.line_diff import diff_rows
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
 _INDENT = 2
-<<<<<<< HEAD
 _BAR_CELLS = 20
-=======
 _LABEL = 14  # cells
->>>>>>> c0a66023e571966feeb1c046bc6f9be6da88ea54
 
 
 class Layout:
@@ -96,17 +93,13 @@ class Layout:
 
 
 def card_lines(face: CardFace, layout: Layout) -> Iterator[RenderableType]:
-<<<<<<< HEAD
-    """Yield a card's head and its parts; labelled parts that follow each other stand in two columns."""
+    """Yield a card's head and its parts; labelled parts of a kind that follow each other stand in two columns."""
     if face.title:
         yield _head(face, layout)
     yield from _parts(face.parts, layout)
 
 
 def _head(face: CardFace, layout: Layout) -> Text:
-=======
-    """Yield a card's head and its parts; labelled parts of a kind that follow each other stand in two columns."""
->>>>>>> c0a66023e571966feeb1c046bc6f9be6da88ea54
     head = Text(overflow="fold")
     if face.badge.word:
         head.append_text(layout.badge(face.badge)).append_text(layout.text(": ", style="bold"))
