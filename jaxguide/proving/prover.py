@@ -20,7 +20,7 @@ from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.statement import examples
+from jaxguide.course.books.statement import examples, has_example
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
@@ -29,7 +29,6 @@ from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Ver
 from jaxguide.proving.example_calls import failing
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
-from jaxguide.proving.missing_texts import missing_texts
 from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts
 from jaxguide.proving.repeated import Recorded, Repeated, Tape
 from jaxguide.proving.rewording import REWORDED_STARTER, reworded_starter
@@ -186,10 +185,10 @@ class _Prover:
         exercise, key = self.exercise, self.key
         if not exercise.contract:
             self._advice("`{name}` has no docstring; it is the contract that students read")
-        for said in [] if exercise.lesson in self.settings.without_texts else missing_texts(exercise):
-            self._advice("{said}", said=said)
         for said in ladder_problems(exercise, self._run, self._limited):
             self._advice("{said}", said=said)
+        if exercise.lesson not in self.settings.without_texts:
+            self._advise_texts()
         # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.
         about_idea = "`{name}`: say the idea behind {checks} with `idea=`"
         about_on = '`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`'
@@ -215,6 +214,22 @@ class _Prover:
                 "`misses_the_point=True`"
             )
             self._advice(message, key.answer)
+
+    def _advise_texts(self) -> None:
+        """Note which texts are missing that students read in a statement, after a pass or after a guess."""
+        exercise, answer = self.exercise, self.key.answer
+        wanted = {"why": exercise.why, "shows": exercise.shows}
+        if not exercise.is_prediction:
+            wanted = {"notice": answer.notice, "another_way": answer.another_way}
+            if exercise.contract and not has_example(exercise):
+                self._advice("the docstring of `{name}` has no example call with its result, such as `>>> {name}(...)`")
+        missing = " and ".join(f"`{text}`" for text, said in wanted.items() if not said)
+        if missing and exercise.is_prediction:
+            self._advice("`@reveal` of `{name}` has no {missing}, for students who have guessed", missing=missing)
+        elif missing:
+            self._advice(
+                "`@answer` of `{name}` has no {missing}, for students who have passed", answer, missing=missing
+            )
 
     def _advice(self, message: str, where: Planted | Check | None = None, **words: object) -> None:
         at = where or self.exercise

@@ -21,7 +21,12 @@ from jaxguide.course.author import exercise, expect_close, visible
     ],
 )
 def unit_rows(x):
-    """Scale each row to length 1, and leave a row of zeros as it is: float32[n,m] -> float32[n,m]."""
+    """Scale each row to length 1, and leave a row of zeros as it is: float32[n,m] -> float32[n,m].
+
+    >>> unit_rows(jnp.array([[3.0, 4.0], [0.0, 0.0]]))
+    Array([[0.6, 0.8],
+           [0. , 0. ]], dtype=float32)
+    """
     ...
 
 
