@@ -134,7 +134,7 @@ class Task:
 
     @property
     def full_title(self) -> str:
-        """The title below the word that says what it is, unless it begins with one: 'Repair: the leak'."""
+        """The title after "Exercise:" or "Prediction:", unless it says itself what to do: 'Repair: the leak'."""
         kind = "Prediction" if self.is_prediction else "Exercise"
         return self.title if ": " in self.title else f"{kind}: {self.title}"
 

@@ -1,4 +1,4 @@
-"""Run the examples of an exercise's docstring, to find those that do not come out as they show."""
+"""Find the example calls in an exercise's docstring, and those that do not come out as they show."""
 
 import contextlib
 import doctest
@@ -7,6 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxguide.code.slices import global_names
+from jaxguide.course.exercise import Task
+
+
+def examples(task: Task) -> list[doctest.Example]:
+    """Return the example calls of an exercise's docstring, each with the result that it shows.
+
+    Raises:
+        ValueError: they are not laid out as `doctest` needs it.
+    """
+    return doctest.DocTestParser().get_examples(task.contract, task.name)
+
+
+def has_example(task: Task) -> bool:
+    """Return whether an exercise's docstring calls its function in an example, and the examples can be read."""
+    try:
+        return any(task.name in example.source for example in examples(task))
+    except ValueError:  # a problem, which the proof tells
+        return False
 
 
 def failing(

@@ -20,13 +20,12 @@ from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.statement import examples, has_example
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
 from jaxguide.course.judging.run_check import raised_at, says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
-from jaxguide.proving.example_calls import failing
+from jaxguide.proving.example_calls import examples, failing, has_example
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
 from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts

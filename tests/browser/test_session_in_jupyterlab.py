@@ -32,12 +32,12 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage) -> 
     assert f"0 of {len(exercises)} exercises done · 0 of {points:g} points" in line
     lab_page.run("import jax.numpy as jnp")
     assert "✗ Not right yet" in words(lab_page.run(CHECK, WRONG))
-    undefined = lab_page.run(CHECK, f"hint({EXERCISE}x)").locator(CARD)
+    undefined = lab_page.run(f"# hint({EXERCISE})", f"hint({EXERCISE}x)").locator(CARD)
     assert f"There is no exercise {EXERCISE}x. Did you mean {EXERCISE}" in undefined.inner_text()
-    hint = lab_page.run("hint(", f"hint({EXERCISE})").locator(CARD)
+    hint = lab_page.run(f"hint({EXERCISE}x)", f"hint({EXERCISE})").locator(CARD)
     assert "Hint 1 of" in hint.inner_text()
     assert f"hint({EXERCISE}, 2)" in hint.inner_text()
-    assert "✓ Right so far" in words(lab_page.run("hint(", RIGHT))
+    assert "✓ Right so far" in words(lab_page.run(CHECK, RIGHT))
     assert_magics(lab_page)
 
     lab_page.page.keyboard.press("Escape")

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from tiny_course import edit
 
-from jaxguide.course.books.library import load_course
+from jaxguide.course.books.library import load_course, read_outline
 from jaxguide.course.limits import Limits
+from jaxguide.proving.example_calls import has_example
 from jaxguide.proving.proof import Problem, ProofSettings
 from jaxguide.proving.prover import prove_exercise
 
@@ -66,3 +67,12 @@ def test_an_example_that_does_not_end_is_stopped(tiny: Path) -> None:
     assert problem.message.startswith(
         "the examples of `double` cannot be run: it was stopped after 1 seconds of waiting"
     )
+
+
+@pytest.mark.parametrize(
+    ("example", "has_one"),
+    [(">>> double(2)\n4", True), ("  >>> double(2)\n 4", False), (">>> square(2)\n4", False), ("4", False)],
+)
+def test_an_example_of_an_exercise_calls_its_function(tiny: Path, example: str, has_one: bool) -> None:
+    edit(tiny, BOOK, STUB, f'"""Return twice x.\n\n{example}\n"""')
+    assert has_example(read_outline(tiny).exercise("double")) == has_one

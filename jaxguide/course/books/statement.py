@@ -1,7 +1,6 @@
-"""Read what an exercise asks for from its docstring: as Markdown, in one sentence, and its example calls."""
+"""Read what an exercise asks for from its docstring: as Markdown, in one sentence, and line by line."""
 
 import ast
-import doctest
 import itertools
 import re
 import textwrap
@@ -39,8 +38,7 @@ def stub_cell(task: Task) -> str:
     lines = task.cell_source.split("\n")
     start, end = docstring.lineno - 1, docstring.end_lineno or 0
     indent = " " * docstring.col_offset
-    has_own_lines = lines[start].startswith(indent) and not lines[start][: docstring.col_offset].strip()
-    has_own_lines = has_own_lines and lines[end - 1].rstrip().endswith(('"""', "'''"))
+    has_own_lines = lines[start].startswith(indent) and lines[end - 1].rstrip().endswith(('"""', "'''"))
     if not (sentence and has_own_lines) or '"""' in sentence:
         return task.cell_source
     return "\n".join([*lines[:start], *_docstring(sentence, indent), *lines[end:]])
@@ -64,20 +62,6 @@ def first_sentence(text: str) -> str:
         return ""
     found = _SENTENCE.match(first.words)
     return found[0] if found else first.words
-
-
-def examples(task: Task) -> list[doctest.Example]:
-    """Return the example calls of an exercise's docstring, each with the result that it shows.
-
-    Raises:
-        ValueError: they are not laid out as `doctest` needs it.
-    """
-    return doctest.DocTestParser().get_examples(task.contract, task.name)
-
-
-def has_example(task: Task) -> bool:
-    """Return whether an exercise's docstring calls its function in an example."""
-    return any(task.name in example.source for example in examples(task))
 
 
 class DocLine(NamedTuple):

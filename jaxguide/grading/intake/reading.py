@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
-from jaxguide.course.books.printer import printed_cells
+from jaxguide.course.books.printer import printed_code
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.intake.answer_runs import answer_runs
 from jaxguide.grading.intake.elsewhere import alike, elsewhere
@@ -65,14 +65,14 @@ class CourseText:
     @classmethod
     def of(cls, course: "Course") -> "CourseText":
         """Return what students see of a course."""
-        cells = [cell for book in course.books.values() for cell in printed_cells(book) if cell.kind != "prose"]
+        printed = [source for book in course.books.values() for source in printed_code(book)]
         return cls(
             {
                 topic: tuple(Stub(e.name, e.starter_source, e.cell_source) for e in book.exercises)
                 for topic, book in course.books.items()
             },
             {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
-            frozenset(printed_digest(cell.source) for cell in cells),
+            frozenset(map(printed_digest, printed)),
             course.identity,
         )
 

@@ -10,7 +10,7 @@ from tiny_course import BOOK, edit
 
 from jaxguide.course.books.library import read_outline
 from jaxguide.course.books.printer import help_cell, notebook_text, printable_source, printed_cells
-from jaxguide.course.books.statement import first_sentence, has_example, statement, stub_cell
+from jaxguide.course.books.statement import first_sentence, statement, stub_cell
 from jaxguide.course.exercise import Task
 
 DOCSTRING = '''\
@@ -83,7 +83,6 @@ def task(tiny: Path, docstring: str) -> Task:
 def test_a_docstring_becomes_markdown(tiny: Path) -> None:
     double = task(tiny, DOCSTRING)
     assert statement(double) == STATEMENT
-    assert has_example(double)
     assert (
         printable_source(double)
         == 'def double(x):\n    """Return twice `x`, whatever it is."""\n    ...\n\n\ncheck(double)'
