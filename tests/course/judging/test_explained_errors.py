@@ -1,5 +1,6 @@
 """Test which errors of an answer are explained, and what is said about them."""
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,8 @@ def test_a_known_error_is_explained_in_the_students_names() -> None:
     assert ("y = jnp.where(x > 0, x, -x)") in [code for _sentence, code in info.explanation.fixes]
     assert info.source == "if x > 0:  # noqa: SIM108"
     assert info.message.startswith("Attempted boolean conversion")
+    # Not the name of the file.
+    assert re.search(r"while tracing the function chosen at line \d+ for jit", info.message)
     assert ErrorInfo.from_plain(info.to_plain()) == info
 
 
