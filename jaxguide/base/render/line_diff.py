@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 _ROWS = 7  # that are shown
 _SIDE = 3  # rows for lines that only one text has
-_COMPARED = 100  # lines of each text, from the first that differs
+_COMPARED = 40  # lines of each text, from the first that differs
 _LENGTH = 160  # characters of a line
 _BEFORE = 40  # characters of a longer line before the first that differs
 _ALIKE = 0.5  # lines that have less in common are marked nowhere: no single character is the mistake
@@ -57,18 +57,32 @@ def marked_apart(first: str, second: str, words: bool = False) -> list[tuple[tup
 
     >>> marked_apart("f(x)", "f(y)")
     [((2, 3),), ((2, 3),)]
+    >>> marked_apart("[1, 2, 2]", "[1, 20, 3]", words=True)
+    [((4, 5), (7, 8)), ((4, 6), (8, 9))]
     """
     parts = [re.findall(r"[\w.+-]+|.", text, re.DOTALL) if words else list(text) for text in (first, second)]
     matcher = difflib.SequenceMatcher(None, parts[0], parts[1], autojunk=False)
     if matcher.ratio() < _ALIKE:
         return [(), ()]
-    found: list[list[tuple[int, int]]] = [[], []]
-    for tag, *ends in matcher.get_opcodes():
-        for side, (start, end) in enumerate((ends[:2], ends[2:])):
-            if tag != "equal" and start < end:
-                at = len("".join(parts[side][:start]))
-                found[side].append((at, at + len("".join(parts[side][start:end]))))
-    return [tuple(ranges) for ranges in found]
+    changed = [list(ends) for tag, *ends in matcher.get_opcodes() if tag != "equal"]
+    if words and len(parts[0]) == len(parts[1]):  # as of two lists, whose elements stand in the same places
+        changed = [[at, at + 1, at, at + 1] for at, pair in enumerate(zip(*parts, strict=True)) if pair[0] != pair[1]]
+    ends = [[len("".join(parts[place // 2][:end])) for place, end in enumerate(one)] for one in _joined(changed)]
+    return [tuple((one[side], one[side + 1]) for one in ends if one[side] < one[side + 1]) for side in (0, 2)]
+
+
+def _joined(changed: list[list[int]]) -> list[list[int]]:
+    """Join long changes that only a few characters lie between, which are then equal by chance."""
+    found: list[list[int]] = []
+    for one in changed:
+        if found:
+            last = found[-1]
+            sizes = [max(ends[1] - ends[0], ends[3] - ends[2]) for ends in (last, one)]
+            if 4 * (one[0] - last[1]) <= min(sizes):
+                found[-1] = [last[0], one[1], last[2], one[3]]
+                continue
+        found.append(one)
+    return found
 
 
 def diff_rows(text: str) -> list[DiffRow]:

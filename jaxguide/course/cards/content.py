@@ -159,9 +159,9 @@ def _failure(check: CheckResult, note: str) -> list[Part]:
     parts += _difference(check)
     parts += _error(check.error, message) if check.error else []
     behind, idea = _behind(check), clean(check.idea, 600)
-    if behind:
-        return [*parts, Prose(behind, "What it does")]
-    return [*parts, Prose(idea)] if idea else parts
+    # Of a hidden check, students see no values, so there is room for both.
+    parts += [Prose(idea)] if idea and (check.hidden or not behind) else []
+    return [*parts, Prose(behind, "What it does")] if behind else parts
 
 
 def _difference(check: CheckResult) -> list[Part]:

@@ -11,7 +11,7 @@ from jaxguide.course.judging.compare import Mismatch, are_lines
 from jaxguide.course.judging.literals import element, show
 from jaxguide.course.judging.values import ArrayData, Data
 
-_LINE = 66  # characters on a line of a card at 80 columns
+_LINE = 68  # characters on a line of a card at 80 columns, after its label
 
 
 class Difference(NamedTuple):

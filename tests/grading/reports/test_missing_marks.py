@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from made_class import exercise
 
 from jaxguide.cli import main
-from jaxguide.course.cards import terminal
+from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult, apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -169,7 +169,7 @@ def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
     batch = class_of_two_lessons(*above)
     assert _grades(batch)["Di"]["score"] == "50"
     assert "3 marks given by hand are above the points of their exercises." in report_html(batch)
-    words = " ".join(terminal.plain_text(GradeTable(batch.submissions), 100).split())
+    words = " ".join(plain_text(GradeTable(batch.submissions), 100).split())
     for said in (
         "two_samples: 50 of 2 points, given by hand",
         "train_step: 2.5 of 2 points",
@@ -178,7 +178,7 @@ def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
         assert said in words
     full = class_of_two_lessons(Override("Di", "train_step", 2.0))
     assert "above the points" not in report_html(full)
-    assert "given by hand" not in terminal.plain_text(GradeTable(full.submissions), 100)
+    assert "given by hand" not in plain_text(GradeTable(full.submissions), 100)
 
 
 def test_the_graders_own_points_are_never_above_what_an_exercise_gives() -> None:
