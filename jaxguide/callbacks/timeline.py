@@ -1,6 +1,8 @@
 """Run a program once and show each call to the host with its time, with `callback_timeline`."""
 
 import functools
+import itertools
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -221,10 +223,12 @@ def _print(params: dict[str, Any], *arrays: Any) -> None:
         )
 
 
-# The maximum number of calls that are drawn and listed.
-_MOST = 24
-_LANE, _BOX, _MARGIN, _TOP = 34, 22, 8, 8
-_COLUMN = 54
+# The maximum numbers of calls that are listed and drawn.
+_MOST, _MOST_DRAWN = 24, 200
+_LANE, _BOX, _MARGIN, _TOP = 54, 18, 18, 24
+# The axis is as long as it takes to keep two calls of a callback this far apart, within these limits.
+_APART, _SHORTEST, _LONGEST = 20.0, 560.0, 2400.0
+_TICK = 90.0
 
 
 def timeline_picture(timeline: "Timeline") -> Picture:
@@ -271,16 +275,14 @@ class _Mark:
         return "result ready" if self.is_end else "back in Python"
 
 
-def _columns(timeline: "Timeline") -> list["HostRun | _Mark"]:
-    """Return the calls and events in the order in which they began."""
-    marks = [_Mark(timeline.returned_s, is_end=False), _Mark(timeline.ready_s, is_end=True)]
-    return sorted([*timeline.runs, *marks], key=lambda what: what.start_s)
+def _marks(timeline: "Timeline") -> list[_Mark]:
+    return [_Mark(timeline.returned_s, is_end=False), _Mark(timeline.ready_s, is_end=True)]
 
 
 def _lines(timeline: "Timeline") -> list[str]:
     """Return a line for each call and event, and the number of calls that are left out."""
     found, number = [], 0
-    for what in _columns(timeline):
+    for what in sorted([*timeline.runs, *_marks(timeline)], key=lambda what: what.start_s):
         if isinstance(what, _Mark):
             found.append(f"   - {_ms(what.start_s):>12}  {what}")
             continue
@@ -296,42 +298,64 @@ def _lines(timeline: "Timeline") -> list[str]:
 
 
 def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
-    runs = 0
-    columns = []
-    for what in _columns(timeline):
-        runs += not isinstance(what, _Mark)
-        if isinstance(what, _Mark) or runs <= _MOST:
-            columns.append(what)
+    runs = timeline.runs[:_MOST_DRAWN]
     labels = [_label(site) for site in timeline.sites]
-    left = _MARGIN + max(text_width(label) for label in ("your Python", *labels)) + 16
-    width = left + _COLUMN * len(columns) + text_width("result ready", 11) + _MARGIN
+    left, length = _MARGIN, _length(timeline)
     floor = _TOP + _LANE * (len(labels) + 1)
-    drawing = Drawing(title, description, width, floor + 34)
-    lanes = {id(site): _TOP + _LANE * (i + 1) + _LANE / 2 for i, site in enumerate(timeline.sites)}
+    width = max(length + text_width("result ready", 11), max(map(text_width, labels), default=0))
+    drawing = Drawing(title, description, left + width + _MARGIN, floor + 24)
+    lanes = {id(site): _TOP + _LANE * (i + 2) - 14 for i, site in enumerate(timeline.sites)}
+
+    def place(seconds: float) -> float:
+        return left + length * seconds / timeline.ready_s
+
     for label, y in zip(labels, lanes.values(), strict=True):
-        drawing.words(_MARGIN, y + 4.5, label)
-    python = _TOP + _LANE / 2
-    drawing.words(_MARGIN, python + 4.5, "your Python", bold=True)
-    number = 0
-    for i, what in enumerate(columns):
-        x = left + _COLUMN * i
-        middle = x + _COLUMN / 2
-        here = None if isinstance(what, _Mark) else lanes[id(what.site)]
-        for y in lanes.values():
-            half = _COLUMN / 2 - 15
-            drawing.path(
-                f"M{x:g} {y:g} h{half:g} m30 0 h{half:g}" if y == here else f"M{x:g} {y:g} h{_COLUMN}", dashed=True
-            )
-        if isinstance(what, _Mark):
-            drawing.path(f"M{middle:g} {_TOP:g} V{floor:g}", note=str(what))
-            drawing.words(middle, floor + 14, str(what), size=11, anchor="start" if what.is_end else "end")
-            if not what.is_end:
-                drawing.path(f"M{left:g} {python:g} H{middle:g}")
-                drawing.arrowhead(middle, python)
-            continue
-        number += 1
-        y = lanes[id(what.site)]
-        drawing.box(middle - 15, y - _BOX / 2, 30, _BOX, tone="good", note=f"{_label(what.site)} ({what.given})")
-        drawing.words(middle, y + 4.5, str(number), anchor="middle")
-        drawing.words(middle, floor + 30, _ms(what.start_s), size=10, anchor="middle")
+        drawing.words(left, y - 26, label)
+        drawing.path(f"M{left:g} {y:g} h{length:g}", dashed=True)
+    python = _TOP + _LANE - 14
+    drawing.words(left, python - 26, "your Python", bold=True)
+    for mark in _marks(timeline):
+        x = place(mark.start_s)
+        drawing.path(f"M{x:g} {_TOP - 8:g} V{floor:g}", note=f"{mark}: {_ms(mark.start_s)}")
+        is_left = not mark.is_end and x - text_width(str(mark), 11) > left
+        drawing.words(x - 4 if is_left else x + 4, _TOP - 8, str(mark), size=11, anchor="end" if is_left else "start")
+    drawing.path(f"M{left:g} {python:g} H{place(timeline.returned_s):g}")
+    drawing.arrowhead(place(timeline.returned_s), python)
+    numbered: dict[int, float] = {}
+    for number, run in enumerate(runs, 1):
+        x, y = place(run.start_s), lanes[id(run.site)]
+        note = f"{number}: {_label(run.site)} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
+        drawing.box(x, y - _BOX / 2, max(2.0, place(run.end_s) - x), _BOX, tone="good", note=note)
+        if x - numbered.get(id(run.site), -_APART) >= _APART:  # the list has all numbers
+            drawing.words(x, y - _BOX / 2 - 3, str(number), size=11)
+            numbered[id(run.site)] = x
+    _draw_axis(drawing, left, length, floor, timeline.ready_s * 1000)
     return drawing
+
+
+def _length(timeline: "Timeline") -> float:
+    """Return the length of the time axis, so that calls of one callback do not lie on each other."""
+    gaps = []
+    for site in timeline.sites:
+        starts = [run.start_s for run in timeline.runs[:_MOST_DRAWN] if run.site is site]
+        gaps += [after - before for before, after in itertools.pairwise(starts) if after > before]
+    return min(max(_SHORTEST, _APART * timeline.ready_s / min(gaps, default=timeline.ready_s)), _LONGEST)
+
+
+def _draw_axis(drawing: Drawing, left: float, length: float, y: float, until_ms: float) -> None:
+    drawing.path(f"M{left:g} {y:g} h{length:g}")
+    step = _round_step(until_ms * _TICK / length)
+    for number in range(int(until_ms / step) + 1):
+        x = left + length * number * step / until_ms
+        drawing.path(f"M{x:g} {y:g} v5")
+        drawing.words(x, y + 18, f"{number * step:g} ms", size=11, anchor="middle")
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is not less.
+
+    >>> _round_step(0.3), _round_step(12.0)
+    (0.5, 20.0)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)

@@ -323,7 +323,7 @@ def view_html(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Seq
 
 def _item(row: "LineRow") -> str:
     width = 4
-    source = "\n".join(f"{row.number + i:>{width}}  {line}" for i, line in enumerate(row.source))
+    source = "".join(_source_line(f"{row.number + i:>{width}}  ", line) for i, line in enumerate(row.source))
     chips = [_chip(_GLYPHS[name.kind], _kind_word(name.kind), name) for name in row.names]
     if row.primitives:
         chips.append(_label("quiet", f"+ {'makes'} {_code(_with_counts(row.primitives))}"))
@@ -334,7 +334,14 @@ def _item(row: "LineRow") -> str:
     if row.state == "not run":
         chips.append(_label("quiet", escape("not run")))
     notes = f'<div style="margin:0 0 0.35em 4.5em;font-size:90%">{" ".join(chips)}</div>' if chips else ""
-    return f'<li style="margin:0;padding:0"><pre style="{CODE}">{escape(source)}</pre>{notes}</li>'
+    return f'<li style="margin:0;padding:0">{source}{notes}</li>'
+
+
+def _source_line(number: str, line: str) -> str:
+    """Return one line of code; if it is too long for the page, what follows is indented more than its beginning."""
+    indent_em = 0.6 * (len(number) + len(line) - len(line.lstrip()) + 4)
+    style = f"{CODE};padding-left:{indent_em:.1f}em;text-indent:-{indent_em:.1f}em"
+    return f'<pre style="{style}">{escape(number + line)}</pre>'
 
 
 _GLYPHS = {"traced": "~", "static": "=", "mixed": "≈"}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 LIMIT_MS = 120_000
+IN_FRONT = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 
 
 class LabPage:
@@ -36,16 +37,21 @@ class LabPage:
         # JupyterLab ignores requests to run a cell before there is a kernel.
         self.page.wait_for_selector('.jp-NotebookPanel .jp-Notebook-ExecutionIndicator[data-status="idle"]')
 
+    def open_too(self, notebook: str) -> None:
+        """Open another notebook in front of the one that is open, which stays in the page."""
+        self.page.locator(".jp-DirListing-item").filter(has_text=notebook).dblclick()
+        self.page.wait_for_selector(f'{IN_FRONT} .jp-Notebook-ExecutionIndicator[data-status="idle"]')
+
     def cell(self, words: str) -> "Locator":
         """Return the first code cell whose source contains these words."""
-        return self.page.locator(".jp-CodeCell").filter(has_text=words).first
+        return self.page.locator(f"{IN_FRONT} .jp-CodeCell").filter(has_text=words).first
 
     def run(self, words: str, source: str | None = None) -> "Locator":
         """Run the cell that contains these words, with a new source if given; return it once it has run."""
         cell = self.cell(words)
         number = cell.evaluate("cell => [...cell.parentElement.children].indexOf(cell)")
         # From now on, locate the cell by position, since a new source may not contain the words.
-        cell = self.page.locator(".jp-Notebook .jp-Cell").nth(number)
+        cell = self.page.locator(f"{IN_FRONT} .jp-Notebook .jp-Cell").nth(number)
         prompt = cell.locator(".jp-InputPrompt")
         before = prompt.inner_text()
         editor = cell.locator(".cm-content").first

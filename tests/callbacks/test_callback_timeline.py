@@ -1,5 +1,6 @@
 """Test that a timeline lists what ran on the host, in order, and does not change what the program does."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from jax.experimental import io_callback
 
 from jaxguide.callbacks import callback_timeline, host_function
+from jaxguide.callbacks.timeline import Callback, HostRun, Timeline
 
 THREE = jnp.arange(3.0)
 
@@ -102,6 +104,19 @@ def test_the_picture_says_in_words_what_it_draws_and_many_calls_are_counted() ->
     picture = callback_timeline(steps, jnp.arange(30.0)).picture()
     assert "<title" in picture.svg
     assert "Host calls of steps: 30 calls of 1 callback." in picture.svg.partition("<desc")[2]
-    assert (picture.svg.count("<rect"), "6 more calls" in picture.text) == (24, True)
+    assert (picture.svg.count("<rect"), "6 more calls" in picture.text) == (30, True)
     assert picture.html.count("<svg") == 1
     assert "double · debug.callback · ordered" in picture.svg
+
+
+def test_the_time_axis_has_a_scale_and_calls_lie_on_it_where_they_began() -> None:
+    site = Callback("double", "pure_callback")
+    runs = tuple(HostRun(site, "float32[]", start, start + 0.004, "host") for start in (0.002, 0.010, 0.018))
+    svg = Timeline("steps", (site,), runs, returned_s=0.001, ready_s=0.025, result=None).picture().svg
+    ticks = {float(ms): float(x) for x, ms in re.findall(r'<text x="([\d.]+)"[^>]*>([\d.]+) ms</text>', svg)}
+    assert list(ticks) == [0, 5, 10, 15, 20, 25]
+    assert 'text-anchor="end"' not in svg, "a word to the left of so early an event would be cut off"
+    a_ms = (ticks[25] - ticks[0]) / 25
+    boxes = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
+    assert [(float(x) - ticks[0]) / a_ms for x, _width in boxes] == pytest.approx([2, 10, 18], abs=0.01)
+    assert [float(width) / a_ms for _x, width in boxes] == pytest.approx([4, 4, 4], abs=0.01)
