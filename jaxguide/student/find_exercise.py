@@ -54,11 +54,9 @@ def undefined_exercise(error: NameError, course: Outline) -> CardFace | None:
     name = error.name or ""
     if at is None or not _is_asked_for(name, at.tb_frame.f_code.co_filename, at.tb_lineno):
         return None
-    try:
-        said = _run_first(course.exercise(name))
-    except UnknownName as unknown:
-        said = str(unknown)
-    return CardFace(STATELESS, said)
+    if name in course.exercises:
+        return CardFace(STATELESS, _run_first(course.exercises[name]))
+    return CardFace(STATELESS, f"`{name}` is not defined." + did_you_mean(name, course.exercises, most=1))
 
 
 def _is_asked_for(name: str, file: str, line: int) -> bool:

@@ -111,10 +111,9 @@ class Position:
             said, before = f"Next: {following.title} (`{following.name}`).", waiting[: waiting.index(following)]
         if before:
             words = plural(
-                " {count} earlier exercise is open: {title} (`{name}`).",
-                " {count} earlier exercises are open, the first of them {title} (`{name}`).",
+                " {count} earlier exercise is open: `{name}`.",
+                " {count} earlier exercises are open; the first is `{name}`.",
                 len(before),
-                title=before[0].title,
                 name=before[0].name,
             )
             said += words

@@ -144,7 +144,7 @@ class FunctionTraces:
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of a card that say the same, with the code that was called."""
-        yield Prose(self._counts())
+        yield Prose("", self._counts())
         for sentence, one in self._shown_again():
             yield Prose(sentence)
             if one is not None:

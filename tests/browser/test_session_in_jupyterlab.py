@@ -33,7 +33,7 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage) -> 
     lab_page.run("import jax.numpy as jnp")
     assert "✗ Not right yet" in words(lab_page.run(CHECK, WRONG))
     undefined = lab_page.run(f"# hint({EXERCISE})", f"hint({EXERCISE}x)").locator(CARD)
-    assert f"There is no exercise {EXERCISE}x. Did you mean {EXERCISE}" in undefined.inner_text()
+    assert f"{EXERCISE}x is not defined. Did you mean {EXERCISE}" in undefined.inner_text()
     hint = lab_page.run(f"hint({EXERCISE}x)", f"hint({EXERCISE})").locator(CARD)
     assert "Hint 1 of" in hint.inner_text()
     assert f"hint({EXERCISE}, 2)" in hint.inner_text()

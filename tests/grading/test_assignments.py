@@ -215,6 +215,6 @@ def test_points_by_hand_are_checked_alike_when_reports_are_written_again(run: Ru
 
 
 def test_what_lessons_import_does_nothing(run: Run, tmp_path: Path) -> None:
-    hand_in(tmp_path, ada=f"progress()\ncheck\nhint()\nsolution()\n\n{RIGHT}")
+    hand_in(tmp_path, ada=f"progress()\ncheck\nhint(None, 2)\nsolution()\n\n{RIGHT}")
     assert run("--only", "double").exit_code == 0
     assert grades(tmp_path)["ada"]["score"] == "1"

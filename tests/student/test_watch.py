@@ -53,6 +53,10 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         terminal.press("h")
         assert "How?" in terminal.wait_for("Hint 1 of 3 · Twice (double)\n  How?")
         terminal.wait_for("q quit")
+        for number in (2, 3, 3):
+            terminal.press("h")
+            terminal.wait_for(f"Hint {number} of 3 · Twice (double)")
+            terminal.wait_for("q quit")
         terminal.press("s")
         terminal.wait_for("press s again")
         terminal.wait_for("q quit")
@@ -192,7 +196,7 @@ def test_r_gives_the_stub_back_and_only_y_means_yes(course: Course, workspace: P
         terminal.press("r")
         terminal.wait_for("Press y for yes")
         terminal.press("s")
-        terminal.wait_for("The solution of double opens")
+        terminal.wait_for("The solution of `double` opens")
         assert file.read_text("utf-8") == mine
         terminal.press("ry")
         terminal.wait_for("Your old answer is in old_answers/double-1.txt.")

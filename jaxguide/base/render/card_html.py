@@ -51,7 +51,7 @@ def part_html(part: Part) -> str:
 
 
 def _prose(part: Prose) -> str:
-    label = f"<strong>{escape(part.label)}</strong> " if part.label else ""
+    label = f"<strong>{prose_html(part.label)}</strong> " if part.label else ""
     said = prose_html(part.text)
     if part.has_links:
         said = _LINK.sub(r'<a href="\g<0>" target="_blank" rel="noopener">\g<0></a>', said)
