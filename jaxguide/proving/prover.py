@@ -147,11 +147,11 @@ class _Prover:
 
     def prove(self) -> None:
         with self.watch:
+            self._count()
             self._prove()
+            self._advise()
 
     def _prove(self) -> None:
-        self._count()
-        self._advise()
         self._prove_signature()
         self._prove_names()
         if self.exercise.is_prediction:
@@ -300,20 +300,16 @@ class _Prover:
         self.proof.judged += 1
         self.at = planted
         self.watch.begin()
-        # With the first seed, run all checks, since each must cope with every answer. With the others, it is enough to
-        # see that the same check is the first to reject it.
-        return self._run_checks(exercise or self.exercise, answer, reference, seed, until_failure=seed > 0)
+        return self._run_checks(exercise or self.exercise, answer, reference, seed)
 
-    def _run_checks(
-        self, exercise: Exercise, answer: Answer, reference: Answer, seed: int, until_failure: bool
-    ) -> ExerciseResult:
+    def _run_checks(self, exercise: Exercise, answer: Answer, reference: Answer, seed: int) -> ExerciseResult:
         return judge(
             exercise,
             answer,
             seed=seed,
             reference=reference,
             course_digest=self.settings.course_digest,
-            until_failure=until_failure,
+            until_decided=True,
         )
 
     def _answer(self, planted: Planted) -> LimitedAnswer:
@@ -382,7 +378,7 @@ class _Prover:
         """Run the checks again on the last replies to the key; return what fails, and whether they asked for others."""
         tapes = [Tape(copy.deepcopy(tape.calls)) for tape in self.tapes]
         answer, reference = (Repeated(exercise.name, tape) for tape in tapes)
-        failure = self._run_checks(exercise, answer, reference, 0, until_failure=True).first_failure
+        failure = self._run_checks(exercise, answer, reference, 0).first_failure
         return failure, any(tape.differs for tape in tapes)
 
     def _prove_examples(self) -> None:

@@ -183,16 +183,17 @@ def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:
     if why_not is not None or outcome is None:
         message = "{what} could not be graded: {why}"
         return [Problem(planted.path, planted.line, message.format(what=what, why=why_not or "-"))]
-    there = Verdicts.of(outcome)
-    if there == here:
-        return []
     for check in outcome.checks:
-        if check.verdict is not here.checks.get(check.name):
+        verdict = here.checks[check.name]
+        # Here, judging stopped when the marks were decided.
+        if verdict not in (check.verdict, Verdict.NOT_CHECKED):
             message = "{what} is judged differently by the check `{check}`: {here} in this process, {there} in a worker"
-            verdict = here.checks.get(check.name, Verdict.NOT_CHECKED)
             words = message.format(what=what, check=check.name, here=verdict.value, there=check.verdict.value)
             details = (*filter(None, [check.message]), *call_and_values(check))
             return [Problem(planted.path, planted.line, words, details)]
+    there = Verdicts.of(outcome)
+    if (there.verdict, there.score) == (here.verdict, here.score):
+        return []
     message = (
         "{what} is judged differently: {here} with {here_score:g} points in this process, {there} with {there_score:g} "
         "points in a worker"

@@ -33,7 +33,7 @@ def judge(
     reference: Answer | None = None,
     all_or_nothing: bool = False,
     course_digest: str = "",
-    until_failure: bool = False,
+    until_decided: bool = False,
     find_cause: bool = False,
     planted: PlantedAnswers | None = None,
 ) -> ExerciseResult:
@@ -46,8 +46,9 @@ def judge(
         reference: the key's answer.
         all_or_nothing: whether to give no partial marks.
         course_digest: together with the seed, determines the hidden inputs.
-        until_failure: whether to stop after the first check that fails, in the order of `ordered`; the verdict is
-            that of the checks that ran.
+        until_decided: whether to run visible and hidden checks together by stage, and to stop after the first
+            required check that fails: the verdict and the marks, which are then 0, are those that all checks would
+            give. For planted answers, since those of students could reveal hidden inputs to later visible checks.
         find_cause: whether to go on, after wrong values, with later visible checks that can say why they are wrong.
             This changes neither verdict nor marks.
         planted: runs planted wrong answers, to find out whether the answer fails as one of them does. Without it, only
@@ -62,10 +63,12 @@ def judge(
         reference=reference,
         all_or_nothing=all_or_nothing,
         course_digest=course_digest,
-        until_failure=until_failure,
         find_cause=find_cause,
         planted=planted,
     )
+    if until_decided:
+        judging.ask(answer, hidden=None)
+        return judging.end()
     judging.ask(answer, hidden=False)
     if judging.has_hidden:
         judging.ask(answer, hidden=True)
@@ -95,12 +98,11 @@ class Judging:
         reference: Answer | None = None,
         all_or_nothing: bool = False,
         course_digest: str = "",
-        until_failure: bool = False,
         find_cause: bool = False,
         planted: PlantedAnswers | None = None,
     ):
         self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
-        self._until_failure, self._find_cause, self._planted = until_failure, find_cause, planted
+        self._find_cause, self._planted = find_cause, planted
         self._seed, self._course_digest = seed, course_digest
         self._checks = ordered(exercise, hidden=reference is not None)
         self._required = required_names(self._checks)
@@ -115,18 +117,16 @@ class Judging:
             is_all=reference is not None,
         )
         self._is_attempted = False
-        # The earliest stages with a failure and with a check that ended the answer's process; the first failed check;
-        # the checks that ended the process.
+        # The earliest stages with a failure and with a check that ended the answer's process; the checks that ended it.
         self._failed_at = self._gone_at = len(STAGES)
-        self._first_failed = len(self._checks)
         self._gone: set[int] = set()
 
-    def ask(self, answer: Answer | None, hidden: bool) -> None:
-        """Run the hidden checks or the visible ones.
+    def ask(self, answer: Answer | None, hidden: bool | None) -> None:
+        """Run the hidden checks, the visible ones, or all by stage until a required one fails.
 
         Args:
             answer: the student's function, or None if the exercise was not attempted.
-            hidden: whether to run the hidden checks.
+            hidden: whether to run the hidden checks; None for all.
         """
         if answer is None:
             return
@@ -139,15 +139,17 @@ class Judging:
         before = len(answer.log.printed)
         for number in self._waiting(hidden):
             stage = STAGES.index(self._checks[number].stage)
-            if stage > self._failed_at or (self._until_failure and number > self._first_failed):
+            if stage > self._failed_at:
                 break
             gone = self._run(number, answer)
-            if not self._outcome.checks[number].passed:
+            result = self._outcome.checks[number]
+            if not result.passed:
                 self._failed_at = min(self._failed_at, stage)
-                self._first_failed = min(self._first_failed, number)
             if gone:
                 self._gone.add(number)
                 self._gone_at = min(self._gone_at, stage)
+                break
+            if hidden is None and result.required and not result.passed:
                 break
         if hidden:
             self._outcome.hidden_printed += answer.log.printed[before:]
@@ -185,13 +187,13 @@ class Judging:
         self._outcome.verdict = _verdict(self._outcome)
         return self._outcome
 
-    def _waiting(self, hidden: bool) -> list[int]:
-        """Return the numbers of the hidden or visible checks that may still run after the failures so far."""
+    def _waiting(self, hidden: bool | None) -> list[int]:
+        """Return the numbers of the hidden, visible or all checks that may still run after the failures so far."""
         stages = [STAGES.index(check.stage) for check in self._checks]
         return [
             number
             for number, check in enumerate(self._checks)
-            if check.hidden == hidden and stages[number] <= self._failed_at and stages[number] < self._gone_at
+            if hidden in (None, check.hidden) and stages[number] <= self._failed_at and stages[number] < self._gone_at
         ]
 
     def _unchecked(self, check: Check) -> CheckResult:

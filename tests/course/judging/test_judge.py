@@ -1,5 +1,6 @@
 """Test verdicts, the order of checks, and marks."""
 
+import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -46,12 +47,16 @@ def test_without_right_values_nothing_is_earned_and_later_stages_are_not_checked
     assert result.checks[0].got.endswith("dtype=jnp.float32)")
 
 
-def test_until_a_failure_no_check_runs_after_the_first_that_fails(double: Exercise) -> None:
-    def seen(function: Callable[..., Any]) -> list[Verdict]:
-        return [check.verdict for check in _hidden(double, function, until_failure=True).checks]
+def test_until_it_is_decided_no_check_runs_after_the_first_required_one_that_fails(double: Exercise) -> None:
+    def seen(exercise: Exercise, function: Callable[..., Any]) -> list[Verdict]:
+        result, whole = _hidden(exercise, function, until_decided=True), _hidden(exercise, function)
+        assert (result.verdict, result.score) == (whole.verdict, whole.score)
+        return [check.verdict for check in result.checks]
 
-    assert seen(lambda x: 3 * x) == [Verdict.FAILED, Verdict.NOT_CHECKED, Verdict.NOT_CHECKED]
-    assert seen(lambda x: x + x) == [Verdict.PASSED] * 3
+    assert seen(double, lambda x: 3 * x) == [Verdict.FAILED, Verdict.NOT_CHECKED, Verdict.NOT_CHECKED]
+    assert seen(double, lambda x: x + x) == [Verdict.PASSED] * 3
+    double.checks = [dataclasses.replace(check, required=False) for check in double.checks]
+    assert seen(double, lambda x: 3 * x) == [Verdict.FAILED, Verdict.FAILED, Verdict.NOT_CHECKED]
 
 
 def test_right_values_and_no_jit_is_partly_right(double: Exercise) -> None:
