@@ -282,7 +282,8 @@ def _marks(timeline: "Timeline") -> list[_Mark]:
 def _lines(timeline: "Timeline") -> list[str]:
     """Return a line for each call and event, and the number of calls that are left out."""
     found, number = [], 0
-    for what in sorted([*timeline.runs, *_marks(timeline)], key=lambda what: what.start_s):
+    events: list[HostRun | _Mark] = [*timeline.runs, *_marks(timeline)]
+    for what in sorted(events, key=lambda what: what.start_s):
         if isinstance(what, _Mark):
             found.append(f"   - {_ms(what.start_s):>12}  {what}")
             continue

@@ -177,6 +177,17 @@ def test_the_stub_is_not_started(workspace: Path, capsys: pytest.CaptureFixture[
     assert Progress(workspace).of("two_samples").attempts == []
 
 
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_key_used_twice_leads_over_the_wrong_values(
+    workspace: Path, capsys: pytest.CaptureFixture[str], verbose: bool
+) -> None:
+    source = "import jax.random as r\ndef two_samples(key, n, m): return r.normal(key, (n,)), r.normal(key, (m,))"
+    lesson._check("two_samples", run(source), verbose)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Failed: No key is used twice." in said
+    assert ("the keys of two_samples(" in said) == verbose
+
+
 def test_a_starter_to_repair_shows_how_it_fails_and_counts_as_not_started(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
