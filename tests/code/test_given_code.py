@@ -140,7 +140,7 @@ def test_what_is_filled_in_is_an_answer_in_every_place(
     for source in (*sources, f"check({name})"):
         shell.run_cell(source, store_history=True).raise_error()
     said = capsys.readouterr().out
-    assert ("Not started yet" in said, "Right so far" in said) == (not is_answer, is_answer), said
+    assert ("Not started yet" in said, "✓ Right" in said) == (not is_answer, is_answer), said
     (tmp_path / "mine.py").write_text("\n\n\n".join([HEAD, *sources]))
     progress = Progress(tmp_path, course.identity)
     for path in (notebook(tmp_path / "mine.ipynb", [HEAD, *sources]), tmp_path / "mine.py"):

@@ -32,7 +32,7 @@ def test_a_starter_to_repair_shows_how_it_fails_if_it_is_asked_for(tmp_path: Pat
     starters = [installed_course().exercise(name).cell_source for name in ("mean_of_negatives", "look_inside_jit")]
     source = "import jax\nimport jax.numpy as jnp\n\n" + "\n\n".join(starters)
     said = " ".join(check(tmp_path, source, "mean_of_negatives", "look_inside_jit").stdout.split())
-    assert "As given, it fails: Under `jax.jit` the result is the same" in said
+    assert "As given, it fails:" in said
     assert f"line {source.splitlines().index('    chosen = x[x < 0]') + 1}: `chosen = x[x < 0]`" in said
     assert said.count("As given") == 1, "`look_inside_jit` is to be written"
     assert "2 not started." in said

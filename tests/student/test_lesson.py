@@ -184,7 +184,7 @@ def test_a_key_used_twice_leads_over_the_wrong_values(
     source = "import jax.random as r\ndef two_samples(key, n, m): return r.normal(key, (n,)), r.normal(key, (m,))"
     lesson._check("two_samples", run(source), verbose)
     said = " ".join(capsys.readouterr().out.split())
-    assert "Failed: No key is used twice." in said
+    assert "✗ Not right yet: Two independent samples (two_samples) A key was drawn from twice" in said
     assert ("the keys of two_samples(" in said) == verbose
 
 
@@ -195,7 +195,7 @@ def test_a_starter_to_repair_shows_how_it_fails_and_counts_as_not_started(
     lesson._check("normalise_rows", run("import jax.numpy as jnp\n" + exercise.cell_source))
     said = " ".join(capsys.readouterr().out.split())
     assert "Not started yet" in said
-    assert "As given, it fails: Each row has the mean 0 and the standard deviation 1." in said
+    assert "As given, it fails:" in said
     assert "Call normalise_rows(" in said
     assert Progress(workspace).of("normalise_rows").attempts == []
 
@@ -267,7 +267,7 @@ def test_of_two_names_for_one_function_the_one_in_its_def_is_meant(
 def test_a_guess_of_another_type_is_not_locked(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lesson._check("predict_shape", run("def predict_shape(): return [3, 2]"))
     said = capsys.readouterr().out
-    assert "Nothing is locked yet" in said
+    assert "No guess yet" in said
     assert "a list of 2" in said
     assert Progress(workspace).of("predict_shape").guess is None
 
@@ -276,4 +276,4 @@ def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.Capture
     lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"))
     said = capsys.readouterr().out
     assert "The check was stopped" in said
-    assert said.count("not checked") == len(installed_course().exercise("two_samples").checks) - 1
+    assert f"0 of {len(installed_course().exercise('two_samples').checks)} checks passed" in said

@@ -34,7 +34,7 @@ def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     """Return what a student reads first: what went wrong in a sentence, the call and the difference."""
     note, failure = clean(result.note, 600), result.leading
     if result.as_given is not None:
-        return [Prose("This is the code as given: repair it. It fails like this."), *_failure(result.as_given, note)]
+        return [Prose("This code is to be repaired. As given, it fails:"), *_failure(result.as_given, note)]
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return [Prose(note or f"Write your answer in `{name}`, then check again.")]
     if is_prediction(result):
