@@ -105,7 +105,7 @@ def test_the_last_error_is_explained_on_request(shown: dict[str, list[Any]]) -> 
 
 
 def test_a_lesson_switches_the_cards_on(shown: dict[str, list[Any]]) -> None:
-    assert kinds(shown["lesson"]) == ["stream"]
+    assert kinds(shown["lesson"]) == ["display_data"]
     assert kinds(shown["in_a_lesson"]) == ["error", "display_data"]
 
 

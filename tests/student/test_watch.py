@@ -58,7 +58,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
             terminal.wait_for(f"Hint {number} of 3 · Twice (double)")
             terminal.wait_for("q quit")
         terminal.press("s")
-        terminal.wait_for("press s again")
+        terminal.wait_for("and s again")
         terminal.wait_for("q quit")
         terminal.press("s")
         terminal.wait_for("return 2.0 * x")
