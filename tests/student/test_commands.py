@@ -118,7 +118,7 @@ def test_check_hint_and_solution_take_a_course_of_ones_own(run, workspace: Path)
     assert "number from 1 to 3" in run("hint", "double", "4").stdout
     assert "opens once you pass, or after 3 different tries" in run("solution", "double").stdout
     done = run("check", "multiply.py", "double")
-    assert (done.exit_code, "Right so far" in done.stdout) == (0, True)
+    assert (done.exit_code, "✓ Right: Twice" in done.stdout) == (0, True)
     assert run("check", "multiply.py").exit_code == 1
     assert "return 2.0 * x" in run("solution", "double").stdout
 
