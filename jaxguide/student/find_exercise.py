@@ -71,7 +71,7 @@ def _is_asked_for(name: str, file: str) -> bool:
 
 
 def _run_first(exercise: Task) -> str:
-    words = "`{name}` is not defined yet: run the cell “{title}”, which defines it, then run this one again."
+    words = "`{name}` is not defined yet: run the cell '{title}', which defines it, then run this one again."
     return words.format(name=exercise.name, title=exercise.title)
 
 
