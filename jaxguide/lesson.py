@@ -123,13 +123,10 @@ def hint(target: Any = None, number: int | None = None) -> None:
     name = _name_of(target, _callers_names())
     if not name:
         return
-    from jaxguide.student.help import NoSuchHint, hint_card
+    from jaxguide.student.help import hint_card
 
     progress, course = student_progress(), _course()
-    try:
-        _show(hint_card(course.exercise(name), course, progress, "notebook", number))
-    except NoSuchHint as error:
-        _say(str(error))
+    _show(hint_card(course.exercise(name), course, progress, "notebook", number))
     _say_trouble(progress)
 
 

@@ -103,14 +103,11 @@ def hint(exercise: str, number: int | None, folder: Path | None) -> None:
     """
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
-    from jaxguide.student.help import NoSuchHint, hint_card
+    from jaxguide.student.help import hint_card
     from jaxguide.student.session_texts import console
 
     progress = progress_of(course)
-    try:
-        console().print(hint_card(found, course, progress, "terminal", number))
-    except NoSuchHint as error:
-        raise click.UsageError(str(error)) from None
+    console().print(hint_card(found, course, progress, "terminal", number))
     _say_trouble(progress.trouble)
 
 

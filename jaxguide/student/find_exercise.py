@@ -52,29 +52,26 @@ def undefined_exercise(error: NameError, course: Outline) -> CardFace | None:
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     name = error.name or ""
-    if at is None or not _is_asked_for(name, at.tb_frame.f_code.co_filename, at.tb_lineno):
+    if at is None or not _is_asked_for(name, at.tb_frame.f_code.co_filename):
         return None
     if name in course.exercises:
         return CardFace(STATELESS, _run_first(course.exercises[name]))
     return CardFace(STATELESS, f"`{name}` is not defined." + did_you_mean(name, course.exercises, most=1))
 
 
-def _is_asked_for(name: str, file: str, line: int) -> bool:
-    """Return whether a line of a file, such as a notebook's cell, gives a name to `check`, `hint` or `solution`."""
+def _is_asked_for(name: str, file: str) -> bool:
+    """Return whether a file, such as a notebook's cell, gives a name to `check`, `hint` or `solution`."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return False
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and call.lineno <= line <= (call.end_lineno or call.lineno):
-            named = [part.id for part in (call.func, *call.args[:1]) if isinstance(part, ast.Name)]
-            if named in [[asked, name] for asked in _TAKE_A_NAME]:
-                return True
-    return False
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [[part.id for part in (call.func, *call.args[:1]) if isinstance(part, ast.Name)] for call in calls]
+    return any([asked, name] in named for asked in _TAKE_A_NAME)
 
 
 def _run_first(exercise: Task) -> str:
-    words = "`{name}` is not defined yet: run the cell “{title}”, which defines it, then run this one again."
+    words = "`{name}` is not defined yet: run the cell '{title}', which defines it, then run this one again."
     return words.format(name=exercise.name, title=exercise.title)
 
 

@@ -19,14 +19,10 @@ FrontEnd = Literal["notebook", "terminal", "watch"]
 """Where a student works, which decides what they type."""
 
 
-class NoSuchHint(LookupError):
-    """An exercise has no hint with this number; the message says which it has."""
-
-
 def hint_card(
     exercise: Task, course: Outline, progress: Progress, where: FrontEnd, number: int | None = None
 ) -> CardView:
-    """Return the card of a hint, and record that it was read.
+    """Return the card of a hint, or of a sentence if there is none, and record that it was read.
 
     Once the exercise has passed, nothing is recorded.
 
@@ -36,21 +32,13 @@ def hint_card(
         progress: what the student has done.
         where: where the card is shown.
         number: which hint, from 1; by default the one read last, or the first. After a pass, all by default.
-
-    Raises:
-        NoSuchHint: there is no hint with this number.
     """
     done, total = progress.of(exercise.name), len(exercise.hints)
     if not total:
-        raise NoSuchHint(f"There is no hint for `{exercise.name}`.")
-    if number is not None and not (isinstance(number, int) and 1 <= number <= total):
-        words = plural(
-            "`{name}` has {count} hint: number 1.",
-            "`{name}` has {count} hints: choose a number from 1 to {count}.",
-            total,
-            name=exercise.name,
-        )
-        raise NoSuchHint(words)
+        return CardView(CardFace(STATELESS, f"There is no hint for `{exercise.name}`."))
+    if number not in (None, *range(1, total + 1)):
+        said = f"`{exercise.name}` has {total} hints: choose a number from 1 to {total}."
+        return CardView(CardFace(STATELESS, said))
     if done.passed and number is None:
         parts = [_hint_part(text, f"{i}.") for i, text in enumerate(exercise.hints, 1)]
         return CardView(CardFace(STATELESS, f"All hints · {exercise.title}", exercise.name, tuple(parts)))
@@ -102,7 +90,7 @@ def _how_it_opens(exercise: Task, done: ExerciseProgress, where: FrontEnd) -> st
     how = {
         "notebook": f"`solution({name}, sure=True)`",
         "terminal": f"`jaxguide solution {name} --sure`",
-        "watch": "press s twice",
+        "watch": "press s, and s again",
     }[where]
     if missing <= 0:
         return f"To see the solution of `{name}` before you pass: {how}."
@@ -137,8 +125,6 @@ def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, 
     if sure and done.tries >= ATTEMPTS_BEFORE_SOLUTION:
         return None
     said = _how_it_opens(exercise, done, where)
-    if where == "watch" and done.tries >= ATTEMPTS_BEFORE_SOLUTION:
-        said = f"You have not passed `{exercise.name}` yet. To see its solution anyway: press s again."
     is_hint_left = done.hints < len(exercise.hints)
     return f"{said} {stuck(exercise, course, progress, where)}" if is_hint_left else said
 

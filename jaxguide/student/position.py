@@ -79,11 +79,6 @@ class Position:
         waiting = exercises[at + 1 :] + exercises[: max(at, 0)]
         return next((e for e in waiting if not everything.get(e.name, ExerciseProgress()).passed), None)
 
-    def open_in(self, book: Lesson) -> list[Task]:
-        """Return the exercises of a lesson that are not done."""
-        everything = self.progress.everything()
-        return [e for e in book.exercises if not everything.get(e.name, ExerciseProgress()).passed]
-
     def last_in(self, book: Lesson) -> Task | None:
         """Return the student's last exercise if it is in this lesson."""
         return next((e for e in book.exercises if e.name == self.progress.place), None)
@@ -95,29 +90,25 @@ class Position:
             book: the lesson.
             last: the exercise of this lesson that the student did last, which is next if it is not done.
         """
-        waiting = self.open_in(book)
-        following: Task | None
-        if last in waiting:
-            following = last
-        elif waiting and last is None:
-            following = waiting[0]
-        else:
-            following = self.after(last or next(reversed(book.exercises), None))
+        everything = self.progress.everything()
+        waiting = [e for e in book.exercises if not everything.get(e.name, ExerciseProgress()).passed]
+        here = last or next(iter(waiting or reversed(book.exercises)), None)
+        following = here if here in waiting else self.after(here)
         if following is None:
             return "All exercises are done."
-        if following.lesson != book.topic:
-            said, before = f"Next lesson: {self.course.book_of(following).title} (`{following.lesson}`).", waiting
-        else:
+        if following in waiting:
             said, before = f"Next: {following.title} (`{following.name}`).", waiting[: waiting.index(following)]
-        if before:
-            words = plural(
-                " {count} earlier exercise is open: `{name}`.",
-                " {count} earlier exercises are open; the first is `{name}`.",
-                len(before),
-                name=before[0].name,
-            )
-            said += words
-        return said
+        else:
+            said, before = f"Next lesson: {self.course.book_of(following).title} (`{following.lesson}`).", waiting
+        if not before:
+            return said
+        words = plural(
+            "{count} earlier exercise is open: `{name}`.",
+            "{count} earlier exercises are open; the first is `{name}`.",
+            len(before),
+            name=before[0].name,
+        )
+        return f"{said} {words}"
 
     def counts(self, books: Collection[Lesson]) -> Counts:
         """Return how much of these lessons is done."""

@@ -24,7 +24,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission, is_submissi
 from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import FileAnswers, find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
-from jaxguide.student.help import FrontEnd, NoSuchHint, hint_card, solution_card, stuck, why_closed
+from jaxguide.student.help import FrontEnd, hint_card, solution_card, stuck, why_closed
 from jaxguide.student.keyboard import END, ENTER, Keyboard
 from jaxguide.student.position import Position, topics_of
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
@@ -268,10 +268,7 @@ class Watching:
         """Show the next hint, again the last one if all were read, or all of them once the exercise has passed."""
         done = self.progress.of(exercise.name)
         number = None if done.passed else min(done.hints + 1, len(exercise.hints))
-        try:
-            self.screen.card(hint_card(exercise, self.course, self.progress, "watch", number))
-        except NoSuchHint as error:
-            self.screen.say(str(error))
+        self.screen.card(hint_card(exercise, self.course, self.progress, "watch", number))
         self.screen.status(self.place)
 
     def _show_solution(self, exercise: Task, sure: bool) -> None:

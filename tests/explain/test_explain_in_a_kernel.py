@@ -110,7 +110,7 @@ def test_the_last_error_is_explained_on_request(shown: dict[str, list[Any]]) -> 
 
 
 def test_in_a_lesson_the_explanation_comes_first_and_the_traceback_is_folded(shown: dict[str, list[Any]]) -> None:
-    assert kinds(shown["lesson"]) == ["stream"]
+    assert kinds(shown["lesson"]) == ["display_data"]
     card, error = shown["in_a_lesson"]
     assert "`x[0] = 1.0`" in card["data"]["text/plain"]
     folded = card["data"]["text/html"].partition("<details")[2]

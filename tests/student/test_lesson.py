@@ -106,10 +106,11 @@ def test_a_solution_says_at_once_what_opens_it_also_to_who_made_no_try(
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("check(two_samples)", "run the cell “Two independent samples”, which defines it"),
-        ("hint(\n    two_samples, 2)", "run the cell “Two independent samples”, which defines it"),
+        ("check(two_samples)", "run the cell 'Two independent samples', which defines it"),
+        ("hint(\n    two_samples, 2)", "run the cell 'Two independent samples', which defines it"),
         ("x = 1\nsolution(two_sample)", "`two_sample` is not defined. Did you mean `two_samples`?"),
         ("two_samples(1)\ncheck(1)", None),
+        ("two_samples(1)\ncheck(two_samples)", "run the cell 'Two independent samples', which defines it"),
         ("check(len(two_samples))", None),
         ("hint('two_samples', step)", None),
     ],
@@ -273,7 +274,7 @@ def test_a_guess_of_another_type_is_not_locked(workspace: Path, capsys: pytest.C
 
 
 def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"))
+    lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"), verbose=True)
     said = capsys.readouterr().out
     assert "The check was stopped" in said
     assert f"0 of {len(installed_course().exercise('two_samples').checks)} checks passed" in said

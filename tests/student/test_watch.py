@@ -58,7 +58,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
             terminal.wait_for(f"Hint {number} of 3 · Twice (double)")
             terminal.wait_for("q quit")
         terminal.press("s")
-        terminal.wait_for("press s again")
+        terminal.wait_for("and s again")
         terminal.wait_for("q quit")
         terminal.press("s")
         terminal.wait_for("return 2.0 * x")
@@ -66,7 +66,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
 
         answer(file, "double", "return 2 * x")
         shown = terminal.wait_for("q quit")
-        assert "Right so far: Twice (double)" in shown
+        assert "✓ Right: Twice (double)" in shown
         assert "triple(x)" in shown
         assert "1 of 4 done" in shown
 
@@ -141,7 +141,7 @@ def test_all_that_runs_with_an_answer_decides_whether_it_is_checked_again(course
         assert "No module named 'nothing'" in terminal.wait_for("0 of 1 check passed")
         for old, new in breaking.items():
             file.write_text(CELLS)
-            assert "Right so far: Twice (double)" in terminal.wait_for("None of your files has")
+            assert "✓ Right: Twice (double)" in terminal.wait_for("None of your files has")
             assert CELLS.count(old) == 1
             file.write_text(CELLS.replace(old, new))
             assert checked(terminal.wait_for("0 of 1 check passed")) == ["double …"], new
@@ -174,7 +174,7 @@ def test_only_what_a_save_affects_is_checked_again(course: Course, tmp_path: Pat
         shown = terminal.wait_for("double …")
         for _save in range(2):
             shown += terminal.wait_for("q quit")
-        assert "Right so far: Twice (double)" in shown
+        assert "✓ Right: Twice (double)" in shown
         assert "Not right yet" in shown
 
         # The function is elsewhere now, so it is not missing.
