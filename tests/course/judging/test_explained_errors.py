@@ -1,5 +1,6 @@
 """Test which errors of an answer are explained, and what is said about them."""
 
+import linecache
 import re
 import sys
 from collections.abc import Callable
@@ -55,10 +56,17 @@ def test_an_unknown_error_is_not_explained_nor_is_one_without_being_asked() -> N
     assert describe_error(error_of(lambda: jax.jit(chosen)(1.0))).explanation is None
 
 
-def test_an_error_in_code_that_a_lesson_gives_is_not_explained() -> None:
+@pytest.mark.parametrize(("file", "explains"), [("<code cell 3>", True), ("<book>", False)])
+def test_an_error_in_code_that_a_lesson_gives_is_not_explained(
+    file: str, explains: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names: dict[str, Any] = {"jnp": jnp}
-    exec(compile("def given(x):\n    return jnp.dot(x, jnp.ones(4))", "<book>", "exec"), names)
-    assert described(lambda: names["given"](jnp.ones(3))).explanation is None
+    source = "def given(x):\n    return jnp.dot(x, jnp.ones(4))\n"
+    monkeypatch.setitem(linecache.cache, file, (len(source), None, source.splitlines(keepends=True), file))
+    exec(compile(source, file, "exec"), names)
+    info = described(lambda: names["given"](jnp.ones(3)))
+    assert (info.explanation is not None) == explains
+    assert (info.place == "code cell 3, line 2") == explains
 
 
 def test_an_explanation_that_fails_leaves_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,12 +108,16 @@ def test_the_first_error_of_an_exercise_is_explained_if_its_check_is_visible(tin
     def raises(x: Any) -> Any:
         return jax.jit(chosen)(x[0])
 
+    def raises_for_others(x: Any) -> Any:
+        return 2 * x if x.shape in ((2,), (3,), (5,)) else raises(x)
+
     def explained(function: Callable[..., Any]) -> dict[str, bool]:
         reference = LocalAnswer("double", lambda x: 2 * x, {})
         result = judge(exercise, LocalAnswer("double", function, {}), reference=reference)
         return {check.name: check.error.explanation is not None for check in result.checks if check.error}
 
     assert explained(works_only_outside_jit) == {"works_under_jit": True}
+    assert explained(raises_for_others) == {"matches_the_key": False}
     assert explained(raises) == {"twice_the_input": True, "matches_the_key": False}
 
 
