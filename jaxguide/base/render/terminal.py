@@ -17,7 +17,7 @@ from jaxguide.base.render.line_diff import diff_rows
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
 _INDENT = 2
-_LABEL = 14  # cells
+_LABEL = 8  # cells, as many as of "Expected"
 
 
 class Layout:
