@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 _ROWS = 7  # that are shown
 _SIDE = 3  # rows for lines that only one text has
 _COMPARED = 40  # lines of each text, from the first that differs
-_LENGTH = 160  # characters of a line
+_LENGTH = 100  # characters of a line
 _BEFORE = 40  # characters of a longer line before the first that differs
 _ALIKE = 0.5  # lines that have less in common are marked nowhere: no single character is the mistake
 

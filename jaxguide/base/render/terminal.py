@@ -19,7 +19,7 @@ _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _TOKENS = {"keyword": "bold", "string": "green", "number": "cyan", "comment": "dim", "builtin": "magenta"}
 _INDENT = 2
 _BAR_CELLS = 20
-_LABEL = 14  # cells
+_LABEL = 8  # cells, as many as of "Expected"
 
 
 class Layout:
