@@ -15,7 +15,7 @@ from jaxguide.code.slices import Statement, bound_names, global_names, left_out,
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import check_whole, read_tasks, title_of
-from jaxguide.course.books.declarations import add_check, function_line, make_check
+from jaxguide.course.books.declarations import make_check
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
@@ -130,7 +130,7 @@ def load_book(path: Path) -> Book:
         with mistakes.noted():
             if declaration.role == "visible":
                 exercise = _target(path, declaration, exercises)
-                add_check(exercise.checks, make_check(path, declaration, is_hidden=False))
+                exercise.checks.append(make_check(path, declaration, exercise.checks, is_hidden=False))
             elif declaration.role == "reveal":
                 _add_reveal(path, declaration, exercises)
     checks = [cell.source for cell in cells if cell.kind == "check"]
@@ -169,18 +169,16 @@ def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exerci
     target = declaration.options["target"]
     name = target if isinstance(target, str) else getattr(target, "__name__", "?")
     if name not in exercises:
-        message = "the check `{check}` is for the exercise `{name}`, which is not in this book"
-        raise AuthorError(
-            path, function_line(declaration), message.format(check=declaration.function.__name__, name=name)
-        )
+        message = f"the check `{declaration.name}` is for the exercise `{name}`, which is not in this book"
+        raise AuthorError(path, declaration.line, message)
     return exercises[name]
 
 
 def _add_reveal(path: Path, declaration: Declaration, exercises: Mapping[str, Exercise]) -> None:
     exercise = _target(path, declaration, exercises)
     if not exercise.is_prediction:
-        message = "`@reveal` needs a prediction, but `{name}` is an ordinary exercise"
-        raise AuthorError(path, function_line(declaration), message.format(name=exercise.name))
+        message = f"`@reveal` needs a prediction, but `{exercise.name}` is an ordinary exercise"
+        raise AuthorError(path, declaration.line, message)
     exercise.reveal = declaration.function
     exercise.why, exercise.shows = declaration.options["why"], declaration.options["shows"]
 
@@ -192,8 +190,8 @@ def _finish(exercise: Exercise, seems_unchecked: bool) -> None:
         return
     message = ""
     if exercise.is_prediction and exercise.reveal is None:
-        message = "the prediction `{name}` has no `@reveal` in a check cell"
+        message = f"the prediction `{exercise.name}` has no `@reveal` in a check cell"
     elif not exercise.is_prediction and not exercise.checks:
-        message = "`{name}` has no visible check; add a check cell below it"
+        message = f"`{exercise.name}` has no visible check; add a check cell below it"
     if message:
-        raise AuthorError(exercise.path, exercise.line, message.format(name=exercise.name))
+        raise AuthorError(exercise.path, exercise.line, message)

@@ -184,6 +184,13 @@ MISTAKES = {
         "hint 1 of `double` still says TODO",
         "@exercise",
     ),
+    "an unknown argument of a check": (
+        KEY,
+        "weight=2",
+        "wieght=2",
+        "no argument `wieght`. Did you mean `weight`?",
+        "@hid",
+    ),
     "a check without weight": (KEY, "weight=2", "weight=0", "above 0, but is 0", "@hidden"),
     "a misconception that nothing plants": (
         KEY,
