@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from jaxguide.base.clean import clean
-from jaxguide.course.books.handout import beside_lessons, stale_beside
+from jaxguide.course.books.handout import for_students, stale_files
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.printer import stale_files
 from jaxguide.proving.proof import Problem, Proof
 
 MOST_KEPT = 0.1
@@ -16,9 +15,7 @@ def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     """Return one problem, about the first file, if files of these lessons are not printed as they would be now."""
     differs = "differs from what the book prints now; run `jaxguide print`"
     missing = "is not printed yet; run `jaxguide print`"
-    stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
-    stale += stale_beside(beside_lessons(course), course.folders.notebooks)
-    if stale:
+    if stale := stale_files(for_students(course, lessons), course.folders.notebooks):
         return [Problem(stale[0], 1, differs if stale[0].exists() else missing)]
     if not (course.settings.identity or course.folders.is_bundled):
         return [Problem(course.folders.settings_file, 1, "there is no `identity` yet; run `jaxguide print`")]

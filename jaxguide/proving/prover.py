@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
-from jaxguide.course.books.library import Course
 from jaxguide.course.books.statement import examples
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
@@ -39,25 +38,6 @@ MANY_EXAMPLES = 4
 
 # JAX raises NameError, too, if an axis has no name.
 _UNDEFINED = re.compile(r"name '\w+' is not defined")
-
-
-def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
-    """Prove the exercises of a course one by one.
-
-    Args:
-        course: the course, with its keys loaded.
-        seeds: the number of seeds, see `ProofSettings`.
-        only: the name of the only exercise to prove; by default all.
-
-    Yields:
-        Each exercise and the proof so far; the same `Proof` each time.
-    """
-    proof, settings = Proof(seeds=seeds), ProofSettings.of_course(course, seeds)
-    for book in course.books.values():
-        for exercise in book.exercises:
-            if only is None or exercise.name == only:
-                proof.add(prove_exercise(book, exercise, settings))
-                yield exercise, proof
 
 
 def prove_exercise(

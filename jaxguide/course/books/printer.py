@@ -3,17 +3,14 @@
 import dataclasses
 import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from jaxguide.base.files import write_whole
-
-if TYPE_CHECKING:  # this import loads JAX
-    from jaxguide.course.books.book import Book
 
 from jaxguide.base.markdown import wrapped
 from jaxguide.course.books.statement import WIDTH, statement, stub_cell
 from jaxguide.course.exercise import Task
+
+if TYPE_CHECKING:  # this import loads JAX
+    from jaxguide.course.books.book import Book
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -125,25 +122,9 @@ def script_text(book: "Book") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_book(book: "Book", folder: Path) -> list[Path]:
-    """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
-    changed = []
-    for path, text in printed_files(book, folder).items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            write_whole(path, text)
-            changed.append(path)
-    return changed
-
-
-def stale_files(book: "Book", folder: Path) -> list[Path]:
-    """Return the printed files of a book that are missing or out of date."""
-    files = printed_files(book, folder)
-    return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
-
-
-def printed_files(book: "Book", folder: Path) -> dict[Path, str]:
-    """Return a book's printed files: path -> text."""
-    return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
+def printed_files(book: "Book") -> dict[str, bytes]:
+    """Return a book's printed files by name."""
+    return {f"{book.topic}.ipynb": notebook_text(book).encode(), f"{book.topic}.py": script_text(book).encode()}
 
 
 def printable_source(exercise: Task) -> str:

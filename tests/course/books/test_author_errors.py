@@ -450,14 +450,14 @@ def _verify(course: Path) -> list[str]:
     from jaxguide.course.books.library import load_course
     from jaxguide.course.exercise import AuthorError
     from jaxguide.proving.proof import Proof
-    from jaxguide.proving.prover import prove_course
+    from jaxguide.proving.prove_in_parallel import prove
 
     try:
         loaded = load_course(course)
     except AuthorError as error:
         return [str(error)]
     proof = Proof()
-    for _exercise, proof in prove_course(loaded, seeds=1):  # noqa: B007
+    for _exercise, proof in prove(loaded, [*loaded.exercises.values()], seeds=1):  # noqa: B007
         pass
     return [str(problem) for problem in (*proof.problems, *proof.advice)]
 
