@@ -28,8 +28,7 @@ def unmet_requirements(settings: CourseSettings) -> list[UnmetRequirement]:
         if version is None:
             what = f"The course needs {one}, which is not installed."
         elif not one.specifier.contains(version, prereleases=True):
-            what = "The course needs {requirement}, but {name} {version} is installed."
-            what = what.format(requirement=one, name=one.name, version=version)
+            what = f"The course needs {one}, but {one.name} {version} is installed."
         else:
             continue
         found.append(UnmetRequirement(what, f'Install it: pip install "{one}"'))

@@ -165,33 +165,23 @@ def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[Hand
 def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:
     """Return a problem if a submission's verdicts on an answer differ from those of this process."""
     planted, name, here = answer.planted, answer.exercise.name, answer.here
-    what = f"the starter of `{name}`"
-    if planted.name != STARTER:
-        what = what_is(planted, answer.exercise)
+    what = f"the starter of `{name}`" if planted.name == STARTER else what_is(planted, answer.exercise)
     why_not = result.unreadable or result.not_graded.get(name) or result.not_graded.get("")
     outcome = next((one for one in result.results if one.name == name), None)
     if why_not is not None or outcome is None:
-        message = "{what} could not be graded: {why}"
-        return [Problem(planted.path, planted.line, message.format(what=what, why=why_not or "-"))]
+        return [Problem(planted.path, planted.line, f"{what} could not be graded: {why_not or '-'}")]
     there = Verdicts.of(outcome)
     if there == here:
         return []
     for check in outcome.checks:
-        if check.verdict is not here.checks.get(check.name):
-            message = "{what} is judged differently by the check `{check}`: {here} in this process, {there} in a worker"
-            verdict = here.checks.get(check.name, Verdict.NOT_CHECKED)
-            words = message.format(what=what, check=check.name, here=verdict.value, there=check.verdict.value)
+        verdict = here.checks.get(check.name, Verdict.NOT_CHECKED)
+        if check.verdict is not verdict:
+            verdicts = f"{verdict.value} in this process, {check.verdict.value} in a worker"
+            message = f"{what} is judged differently by the check `{check.name}`: {verdicts}"
             details = (*filter(None, [check.message]), *call_and_values(check))
-            return [Problem(planted.path, planted.line, words, details)]
+            return [Problem(planted.path, planted.line, message, details)]
     message = (
-        "{what} is judged differently: {here} with {here_score:g} points in this process, {there} with {there_score:g} "
-        "points in a worker"
+        f"{what} is judged differently: {here.verdict.value} with {here.score:g} points in this process, "
+        f"{there.verdict.value} with {there.score:g} points in a worker"
     )
-    words = message.format(
-        what=what,
-        here=here.verdict.value,
-        there=there.verdict.value,
-        here_score=here.score,
-        there_score=there.score,
-    )
-    return [Problem(planted.path, planted.line, words)]
+    return [Problem(planted.path, planted.line, message)]

@@ -81,8 +81,7 @@ class _Run:
         except subprocess.TimeoutExpired:
             return False
         if not self._found.is_file():
-            message = "Python ended with status {status} while the book ran"
-            raise AuthorError(self.path, 1, message.format(status=status))
+            raise AuthorError(self.path, 1, f"Python ended with status {status} while the book ran")
         if (found := json.loads(self._found.read_bytes())) is not None:
             raise AuthorError(self.path, found["line"], found["message"])
         return True

@@ -24,8 +24,8 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     """
     if not path.exists():
         names = ", ".join(f"`{task.name}`" for task in lesson.exercises)
-        message = "the key of {book} is missing; it must have a cell for each of its exercises: {names}"
-        raise AuthorError(path, 1, message.format(book=lesson.path.name, names=names))
+        message = f"the key of {lesson.path.name} is missing; it must have a cell for each of its exercises: {names}"
+        raise AuthorError(path, 1, message)
     every_cell = parse_cells(path, None)
     check_syntax(path, every_cell, "[markdown]")
     cells = [cell for cell in every_cell if cell.kind != "[markdown]"]
@@ -35,8 +35,8 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
         if marked:
             raise without_a_title(path, marked[0].line)
         if cell.kind and cell.kind not in lesson.exercise_names:
-            message = "the key has a cell for `{name}`, but the book `{book}` has no such exercise"
-            raise AuthorError(path, cell.line, message.format(name=cell.kind, book=lesson.path.name))
+            message = f"the key has a cell for `{cell.kind}`, but the book `{lesson.path.name}` has no such exercise"
+            raise AuthorError(path, cell.line, message)
         if cell.kind in seen:
             raise AuthorError(path, cell.line, f"the key has two cells for `{cell.kind}`")
         seen |= {cell.kind} - {""}
@@ -44,8 +44,8 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     for task in lesson.exercises:
         with mistakes.noted():
             if task.name not in seen:
-                message = "the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there"
-                raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
+                message = f"the exercise `{task.name}` has no cell in the key {path}: add `# %% {task.name}` there"
+                raise AuthorError(task.path, task.line, message)
     mistakes.tell()
     return cells
 
@@ -179,13 +179,13 @@ def _is_authors(source: str) -> bool:
 
 
 def _check_planted(path: Path, cell: PercentCell, planted: dict[str, list[Planted]]) -> None:
-    answers = planted["answer"]
-    if len(answers) != 1 or answers[0].name != cell.kind:
-        message = "the cell of `{name}` needs exactly one function `{name}` with `@answer`"
-        raise AuthorError(path, cell.line, message.format(name=cell.kind))
+    answers, exercise = planted["answer"], cell.kind
+    if len(answers) != 1 or answers[0].name != exercise:
+        message = f"the cell of `{exercise}` needs exactly one function `{exercise}` with `@answer`"
+        raise AuthorError(path, cell.line, message)
     seen: set[str] = set()
     for one in [*planted["wrong"], *planted["alternative"]]:
         if one.name in seen:
-            message = "two answers in the key of `{exercise}` are named `{name}`"
-            raise AuthorError(path, one.line, message.format(exercise=cell.kind, name=one.name))
+            message = f"two answers in the key of `{exercise}` are named `{one.name}`"
+            raise AuthorError(path, one.line, message)
         seen.add(one.name)

@@ -14,7 +14,7 @@ from jaxguide.course.books.outline import Outline, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes, Task
 from jaxguide.course.requirements import need_requirements
 from jaxguide.course.set_up import beside_files, set_up
-from jaxguide.course.settings import CourseSettings, read_settings
+from jaxguide.course.settings import SETTINGS_NAME, CourseSettings, read_settings
 
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
@@ -89,9 +89,8 @@ def unlisted_files_told(where: CourseFolders, settings: CourseSettings) -> Itera
                 name = path.relative_to(where.exercises).as_posix()
                 is_named = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", str(error.__cause__))
                 if is_named and name not in settings.files and path.is_file():
-                    message = "{message}; list it under `files` in {settings}"
-                    said = message.format(message=error.message.rstrip("."), settings=where.settings_file.name)
-                    raise AuthorError(error.path, error.line, said) from error.__cause__
+                    message = f"{error.message.rstrip('.')}; list it under `files` in {SETTINGS_NAME}"
+                    raise AuthorError(error.path, error.line, message) from error.__cause__
         raise
 
 
