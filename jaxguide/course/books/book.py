@@ -49,14 +49,16 @@ class Book(Lesson):
 
     def setup_source(self, names: Iterable[str]) -> str:
         """Return the code that must run before an answer: imports, given definitions, and what `names` need."""
-        wanted = {*names, *self._given_in_exercises, *self._sent_by_name, *self.read_by_inputs}
-        return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
+        return "\n".join(s.source for s in needed(self.given, {*names, *self._always})) + "\n"
+
+    @property
+    def _always(self) -> frozenset[str]:
+        return self.read_by_inputs.union(self._given_in_exercises, self._sent_by_name)
 
     @property
     def left_out(self) -> list[tuple[Statement, frozenset[str]]]:
         """The statements that change what exercises need and that do not run with answers; see `slices.left_out`."""
-        names = {*self.exercise_setup_names, *self._given_in_exercises, *self._sent_by_name}
-        names |= self.read_by_inputs
+        names = self.exercise_setup_names | self._always
         for exercise in self.exercises:
             names |= global_names(exercise.key.answer.source) if exercise.key is not None else frozenset()
         return left_out(self.given, names)

@@ -12,7 +12,7 @@ from jaxguide.course.books.book_text import read_lesson
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes, Task
-from jaxguide.course.requirements import need_requirements
+from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.set_up import beside_files, set_up
 from jaxguide.course.settings import SETTINGS_NAME, CourseSettings, read_settings
 
@@ -56,7 +56,8 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
     from jaxguide.course.books.key import load_key
 
     where, settings, paths = _opened(folder)
-    need_requirements(settings, where.top)
+    if unmet := unmet_requirements(settings):
+        raise AuthorError(where.settings_file, 1, " ".join(f"{one.what} {one.remedy}" for one in unmet))
     set_up(settings, where.top)
     books, mistakes = {}, Mistakes()
     with beside_files(settings.file_paths(where.exercises)):

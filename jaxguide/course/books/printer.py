@@ -92,20 +92,9 @@ def notebook_text(book: "Book") -> str:
     """Return the lesson as a notebook: nbformat 4.5, no outputs."""
     cells: list[dict[str, Any]] = []
     for cell in printed_cells(book):
-        lines = cell.source.splitlines(keepends=True)
-        if cell.kind == "prose":
-            cells.append({"cell_type": "markdown", "id": cell.id, "metadata": {}, "source": lines})
-        else:
-            cells.append(
-                {
-                    "cell_type": "code",
-                    "execution_count": None,
-                    "id": cell.id,
-                    "metadata": {},
-                    "outputs": [],
-                    "source": lines,
-                }
-            )
+        plain = {"id": cell.id, "metadata": {}, "source": cell.source.splitlines(keepends=True)}
+        code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": []}
+        cells.append(plain | ({"cell_type": "markdown"} if cell.kind == "prose" else code))
     notebook = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 

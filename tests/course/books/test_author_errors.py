@@ -420,7 +420,7 @@ def test_a_book_that_ends_python_or_never_ends_is_told(
         return
     monkeypatch.setattr(examples, "LIMIT_S", 0.1)
     assert stopped(tiny) == ["tiny"]
-    monkeypatch.setattr(examples, "_running", None)
+    monkeypatch.setattr(examples, "_ends", None)
     assert stopped(tiny) == ["tiny"], "it ran again"
 
 
