@@ -9,7 +9,7 @@ import contextvars
 import dataclasses
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack
 
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.exercise import F, exercise, prediction
@@ -157,14 +157,6 @@ def _known(options: CheckOptions) -> CheckOptions:
     for name in options.keys() - CheckOptions.__annotations__.keys():
         raise TypeError(f"checks take no argument `{name}`." + did_you_mean(name, CheckOptions.__annotations__))
     return options
-
-
-@overload
-def answer(function: F, /) -> F: ...
-
-
-@overload
-def answer(*, notice: str = "", another_way: str = "") -> Callable[[F], F]: ...
 
 
 def answer(function: Any = None, /, *, notice: str = "", another_way: str = "") -> Any:

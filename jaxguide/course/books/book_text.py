@@ -172,11 +172,12 @@ def is_number(value: object) -> bool:
 
 def title_of(topic: str, cells: Sequence[PercentCell]) -> str:
     """Return a lesson's title: the first top-level heading of its prose, or else its topic."""
-    for cell in cells:
-        match = re.search(r"^# (.+)$", cell.prose, re.MULTILINE) if cell.kind == "prose" else None
-        if match:
-            return match[1]
-    return topic
+    found = (text for cell in cells if cell.kind == "prose" for level, text in _headings_in(cell) if level == 1)
+    return next(found, topic)
+
+
+def _headings_in(cell: PercentCell) -> list[tuple[int, str]]:
+    return [(len(match[1]), match[2].strip()) for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE)]
 
 
 def _headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
@@ -185,9 +186,8 @@ def _headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
     above: dict[int, str] = {}
     for cell in cells:
         if cell.kind == "prose":
-            for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE):
-                level = len(match[1])
-                above = {n: text for n, text in above.items() if n < level} | {level: match[2].strip()}
+            for level, text in _headings_in(cell):
+                above = {n: other for n, other in above.items() if n < level} | {level: text}
         elif cell.kind == "exercise":
             found[cell.line] = tuple(text for level, text in sorted(above.items()) if level > 1)
     return found

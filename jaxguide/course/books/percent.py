@@ -137,15 +137,6 @@ def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]
         raise AuthorError(path, lines[-1] if lines else first_line, f"{type(error).__name__}: {error}") from error
 
 
-def decorators(node: ast.FunctionDef) -> list[str]:
-    """Return the names of a function's decorators, called or not.
-
-    >>> decorators(ast.parse("@wrong(rejected_by='x')\\n@jax.jit\\ndef f(): ...").body[0])
-    ['wrong', 'jax.jit']
-    """
-    return [decorator_name(decorator) for decorator in node.decorator_list]
-
-
 def decorator_name(decorator: ast.expr) -> str:
     """Return the name of a decorator, called or not."""
     return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)

@@ -46,7 +46,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
         if cell.kind == "prose":
             add("prose", wrapped(cell.prose, WIDTH - len("# ")))
             if sum(c.kind == "setup" for c in cells) == 0:
-                add("setup", install_cell())
+                add("setup", INSTALL_CELL)
                 add("setup", setup_cell(book.topic, book.start_course))
         elif cell.kind == "example":
             add("example", cell.source)
@@ -59,7 +59,8 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
 
 
 # Plain Python, since lessons are also scripts; `sys.executable -m pip` installs for the Python that runs the cell.
-_INSTALL = """import importlib.util
+INSTALL_CELL = """# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
+import importlib.util
 import subprocess
 import sys
 
@@ -68,12 +69,6 @@ if importlib.util.find_spec("jaxguide") is None:
         [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
     )
     importlib.invalidate_caches()"""
-
-
-def install_cell() -> str:
-    """Return the source of the cell that installs the package if it is missing."""
-    words = "This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere."
-    return f"# {words}\n{_INSTALL}"
 
 
 def setup_cell(topic: str, course: str = "") -> str:
