@@ -56,12 +56,7 @@ class Limits:
 
 
 class LimitsError(ValueError):
-    """The text does not describe limits; the message says what was expected.
-
-    Args:
-        message: the sentence.
-        name: the limit that it is about, '' if it is about several.
-    """
+    """The text does not describe limits; the message says what was expected, and `name` is the limit if it is one."""
 
     def __init__(self, message: str, name: str = ""):
         super().__init__(message)

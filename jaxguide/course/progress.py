@@ -13,9 +13,7 @@ from jaxguide.code.sameness import WITHOUT_SOURCE
 from jaxguide.course.settings import BUNDLED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
-PROGRESS_FILE_NAME = "jaxguide-progress.json"
-"""The progress in the course that comes with jaxguide; see `progress_file_name`."""
-VERSION = 1
+_VERSION = 1
 _LOCK_NAME = ".jaxguide-progress.lock"
 _LOCK_LIMIT_S = 5.0
 
@@ -82,7 +80,7 @@ def progress_file_name(identity: str) -> str:
     >>> progress_file_name("physics-2026")
     'jaxguide-progress-physics-2026.json'
     """
-    return PROGRESS_FILE_NAME if identity == BUNDLED else f"jaxguide-progress-{identity}.json"
+    return "jaxguide-progress.json" if identity == BUNDLED else f"jaxguide-progress-{identity}.json"
 
 
 class Progress:
@@ -137,7 +135,7 @@ class Progress:
 
     def _write(self, everything: dict[str, ExerciseProgress], place: str | None) -> None:
         plain: dict[str, Any] = {
-            "version": VERSION,
+            "version": _VERSION,
             "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()},
         }
         try:

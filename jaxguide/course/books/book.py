@@ -48,20 +48,15 @@ class Book(Lesson):
         return found
 
     def setup_source(self, names: Iterable[str]) -> str:
-        """Return the code that must run before an answer: imports, given definitions, and what `names` need."""
-        return "\n".join(s.source for s in needed(self.given, {*names, *self._always})) + "\n"
-
-    @property
-    def _always(self) -> frozenset[str]:
-        return self.read_by_inputs.union(self._given_in_exercises, self._sent_by_name)
+        """Return the code that must run before an answer: imports, and given definitions that it and `names` need."""
+        wanted = {*names, *self._needed, *self.read_by_inputs}
+        return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
 
     @property
     def left_out(self) -> list[tuple[Statement, frozenset[str]]]:
         """The statements that change what exercises need and that do not run with answers; see `slices.left_out`."""
-        names = self.exercise_setup_names | self._always
-        for exercise in self.exercises:
-            names |= global_names(exercise.key.answer.source) if exercise.key is not None else frozenset()
-        return left_out(self.given, names)
+        answers = [exercise.key.answer.source for exercise in self.exercises if exercise.key is not None]
+        return left_out(self.given, self._needed.union(self.read_by_inputs, *map(global_names, answers)))
 
     # Cached: each answer runs in a new namespace and needs these names, but parsing the book once is enough.
     @functools.cached_property
@@ -76,29 +71,16 @@ class Book(Lesson):
         return {name for s in self.given if s.is_definition for name in s.binds & named}
 
     @functools.cached_property
-    def _given_in_exercises(self) -> set[str]:
+    def _needed(self) -> frozenset[str]:
+        """The names that all answers get: those that starters read, exercise cells define and checks send by name."""
         cells = [cell for cell in self.cells if cell.kind == "exercise"]
-        found = [s for cell in cells for s in statements(cell.source)]
-        return {name for s in found for name in s.binds} - self.exercise_names
-
-    @functools.cached_property
-    def exercise_setup_names(self) -> frozenset[str]:
-        """Return the names from the lesson that the exercises' starters use."""
-        return frozenset().union(*(global_names(e.starter_source) for e in self.exercises))
+        defined = {name for cell in cells for s in statements(cell.source) for name in s.binds} - self.exercise_names
+        return frozenset(defined).union(self._sent_by_name, *(global_names(e.starter_source) for e in self.exercises))
 
     @property
     def names(self) -> Mapping[str, Any]:
         """The functions that can be passed to an answer by name."""
         return {name: value for name, value in self.namespace.items() if callable(value)}
-
-    def student_namespace(self, names: Iterable[str] = ()) -> dict[str, Any]:
-        """Return a new namespace in which the lesson's setup has run, as in a worker."""
-        namespace: dict[str, Any] = {"__name__": "__main__"}
-        source = self.setup_source({*names, *self.exercise_setup_names})
-        # Discard what an example prints while it defines a name.
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
-        return namespace
 
 
 def run_answer(
@@ -106,8 +88,12 @@ def run_answer(
 ) -> dict[str, Any]:
     """Run an answer's source in a new student namespace, which has the names `also`, too, and return the namespace."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    setup = compile(book.setup_source(global_names(source) | also), f"<setup {book.topic}>", "exec")
     with compat.float64(book.x64):
-        namespace = book.student_namespace(global_names(source) | also)
+        # Discard what an example prints while it defines a name.
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(setup, namespace)
         exec(compile(source, filename, "exec"), namespace)
     return namespace
 
