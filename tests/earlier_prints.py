@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.course.books.book import Book
-from jaxguide.course.books.printer import install_cell, setup_cell
+from jaxguide.course.books.printer import INSTALL_CELL, setup_cell
 from jaxguide.course.exercise import Task
 
 
@@ -22,7 +22,7 @@ def _cells(book: Book) -> Iterator[tuple[str, str]]:
         if cell.kind == "prose":
             yield "markdown", cell.prose
             if is_first:
-                yield "code", install_cell()
+                yield "code", INSTALL_CELL
                 yield "code", setup_cell(book.topic, book.start_course)
             is_first = False
         elif cell.kind == "example":

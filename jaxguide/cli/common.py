@@ -291,22 +291,21 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
     """Return the lessons whose names begin with `begun`."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
+    from jaxguide.course.books.folders import topics
 
-    topics = [path.stem for path in books_as_far_as_readable(course_folders(_course_of(context)))]
-    return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
+    return [CompletionItem(topic) for topic in topics(_course_of(context)) if topic.startswith(begun)]
 
 
 def _lessons(context: click.Context) -> "list[Lesson]":
     """Return the lessons of a course whose books can be read."""
     from jaxguide.course.books.book_text import read_lesson
-    from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
+    from jaxguide.course.books.folders import course_folders, topics
     from jaxguide.course.exercise import AuthorError
 
-    found = []
-    for path in books_as_far_as_readable(course_folders(_course_of(context))):
+    found, folder = [], _course_of(context)
+    for topic in topics(folder):
         with contextlib.suppress(AuthorError):
-            found.append(read_lesson(path))
+            found.append(read_lesson(course_folders(folder).exercises / f"{topic}.py"))
     return found
 
 

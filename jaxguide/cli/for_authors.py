@@ -279,31 +279,28 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
     Example: jaxguide print
              jaxguide print --course my_course --zip my_course.zip
     """
-    from jaxguide.course.books.handout import beside_lessons, print_beside, stale_beside, zip_for_students
-    from jaxguide.course.books.printer import print_book, stale_files
+    from jaxguide.base.files import zip_bytes
+    from jaxguide.course.books.handout import for_students, print_files, stale_files
 
     if only_check and archive is not None:
         raise click.UsageError("Give `--check` or `--zip`, not both.")
     without_identity = _without_identity(folder, only_check)
     course = read_course(folder, keys=False)
     target = course.folders.notebooks
-    beside = beside_lessons(course)
-    stale = [path for book in course.books.values() for path in stale_files(book, target)]
-    stale += stale_beside(beside, target)
+    files = for_students(course)
+    stale = stale_files(files, target)
     if only_check:
         for path in (*without_identity, *stale):
             click.echo(f"{path} is stale; run `jaxguide print`")
         sys.exit(1 if stale or without_identity else 0)
-    for book in course.books.values():
-        print_book(book, target)
-    print_beside(beside, target)
+    print_files(files, target)
     for path in stale:
         words = "printed {path}" if path.exists() else "deleted {path}"
         click.echo(words.format(path=path))
     if not stale:
         click.echo(f"every printed lesson in {target} is up to date")
     if archive is not None:
-        _write_zip(archive, zip_for_students(course, archive.stem))
+        _write_zip(archive, zip_bytes({f"{archive.stem}/{name}": content for name, content in files.items()}))
 
 
 def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:

@@ -9,8 +9,9 @@ import contextvars
 import dataclasses
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.exercise import F, exercise, prediction
 from jaxguide.course.judging.expect import (
     expect_close,
@@ -61,6 +62,16 @@ class Declaration:
     function: Any
     options: dict[str, Any]
 
+    @property
+    def name(self) -> str:
+        return str(self.options.get("name") or getattr(self.function, "__name__", "?"))
+
+    @property
+    def line(self) -> int:
+        """The line of the declared function."""
+        code = getattr(self.function, "__code__", None)
+        return int(code.co_firstlineno) if code else 1
+
 
 _declarations: contextvars.ContextVar[list[Declaration] | None] = contextvars.ContextVar("declarations", default=None)
 
@@ -103,76 +114,49 @@ def reveal(target: Callable[..., Any] | str, *, why: str = "", shows: str = "") 
     return _declaring("reveal", target=target, why=why, shows=shows)
 
 
-def visible(
-    target: Callable[..., Any] | str,
-    *,
-    stage: str = "value",
-    idea: str = "",
-    on: str = "",
-    kind: str | None = None,
-    weight: float = 1.0,
-    required: bool | None = None,
-    misconception: str = "",
-    reproduces: Sequence[str] = (),
-) -> Callable[[F], F]:
-    """Declare a check of the exercise `target` that students can see; its docstring is the fact that it checks.
+class CheckOptions(TypedDict, total=False):
+    """What `visible` and `hidden` take.
 
     Args:
-        target: the exercise's function, or its name.
-        stage: when it runs, one of `jaxguide.course.verdict.STAGES`.
+        stage: when the check runs, one of `jaxguide.course.verdict.STAGES`; by default 'value'.
         idea: the idea behind it, shown if it fails.
         on: the kind of input that it uses, in words, such as 'a row with a zero in it'; shown if it fails.
         kind: 'value', 'relation' or 'observed'; by default 'observed' for traces, keys and cost, else 'value'.
-        weight: its share of the points.
+        weight: its share of the points, by default 1.
         required: whether the exercise earns nothing without it.
         misconception: a planted wrong answer that it rejects, too, though another check is the first to do so.
         reproduces: ids of the documented examples that it compares with the ledger.
     """
-    return _declaring(
-        "visible",
-        target=target,
-        stage=stage,
-        idea=idea,
-        on=on,
-        kind=kind,
-        weight=weight,
-        required=required,
-        misconception=misconception,
-        reproduces=tuple(reproduces),
-    )
+
+    stage: str
+    idea: str
+    on: str
+    kind: str
+    weight: float
+    required: bool
+    misconception: str
+    reproduces: Sequence[str]
 
 
-def hidden(
-    *,
-    stage: str = "value",
-    idea: str = "",
-    on: str = "",
-    kind: str | None = None,
-    weight: float = 1.0,
-    required: bool | None = None,
-    misconception: str = "",
-    reproduces: Sequence[str] = (),
-) -> Callable[[F], F]:
-    """Declare, in a key, a check that runs only in grading; it takes the same arguments as `visible`."""
-    return _declaring(
-        "hidden",
-        stage=stage,
-        idea=idea,
-        on=on,
-        kind=kind,
-        weight=weight,
-        required=required,
-        misconception=misconception,
-        reproduces=tuple(reproduces),
-    )
+def visible(target: Callable[..., Any] | str, **options: Unpack[CheckOptions]) -> Callable[[F], F]:
+    """Declare a check of the exercise `target` that students can see; its docstring is the fact that it checks.
+
+    Args:
+        target: the exercise's function, or its name.
+        options: see `CheckOptions`.
+    """
+    return _declaring("visible", target=target, **_known(options))
 
 
-@overload
-def answer(function: F, /) -> F: ...
+def hidden(**options: Unpack[CheckOptions]) -> Callable[[F], F]:
+    """Declare, in a key, a check that runs only in grading; it takes the same `CheckOptions` as `visible`."""
+    return _declaring("hidden", **_known(options))
 
 
-@overload
-def answer(*, notice: str = "", another_way: str = "") -> Callable[[F], F]: ...
+def _known(options: CheckOptions) -> CheckOptions:
+    for name in options.keys() - CheckOptions.__annotations__.keys():
+        raise TypeError(f"checks take no argument `{name}`." + did_you_mean(name, CheckOptions.__annotations__))
+    return options
 
 
 def answer(function: Any = None, /, *, notice: str = "", another_way: str = "") -> Any:
@@ -201,8 +185,7 @@ def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -
 
 def alternative(function: F) -> F:
     """Declare, in a key, another right answer."""
-    _declare("alternative", function)
-    return function
+    return _declaring("alternative")(function)
 
 
 def alternative_value(name: str, value: Any) -> None:
@@ -233,8 +216,7 @@ def input(function: F) -> F:
     Its source, and nothing else of the key, goes to a submission with the call that needs it. So it may read names that
     the book defines, and builtins, but no others.
     """
-    _declare("input", function)
-    return function
+    return _declaring("input")(function)
 
 
 def given(function: Callable[..., Any] | str) -> FunctionName | InputFunction:

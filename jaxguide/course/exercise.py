@@ -48,17 +48,17 @@ class Check:
     name: str
     fact: str
     function: Callable[..., None]
-    stage: str
-    kind: Kind
-    weight: float
-    required: bool
-    idea: str
-    on: str
-    misconception: str
-    reproduces: tuple[str, ...]
     hidden: bool
     line: int
     path: Path
+    kind: Kind
+    required: bool
+    stage: str = "value"
+    weight: float = 1.0
+    idea: str = ""
+    on: str = ""
+    misconception: str = ""
+    reproduces: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,18 +13,15 @@ _LONGEST = 40
 
 
 def add_identity(course: Path) -> str:
-    """Write an identity into a course's settings if they have none; return the new one, or ''.
+    """Write an identity into a course's settings, which must have none, and return it.
 
     It is made from the title, or else the folder's name, and random digits, so that no two courses get the same one.
 
     Raises:
         AuthorError: the settings contain a mistake, or cannot be written.
     """
-    settings = read_settings(course)
-    if settings.identity:
-        return ""
     path = course / SETTINGS_NAME
-    identity = f"{_plain(settings.title or course.absolute().name)}-{secrets.token_hex(4)}"
+    identity = f"{_plain(read_settings(course).title or course.absolute().name)}-{secrets.token_hex(4)}"
     try:
         before = path.read_text("utf-8") if path.is_file() else ""
         write_whole(path, f'identity = "{identity}"\n{before}')

@@ -6,9 +6,16 @@ from collections.abc import Mapping
 
 from jaxguide.base.did_you_mean import did_you_mean
 
-_BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
-_SECONDS = {"": 1, "s": 1, "min": 60}
-# The range of each limit, by the end of its name, and how it is written. Less memory ends every call.
+# The units of limits by the end of their names, and how messages say them.
+_UNITS = {
+    "_bytes": (
+        {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30},
+        ", in bytes or with a unit such as 500KB, 16MB or 2GB",
+    ),
+    "_s": ({"": 1, "s": 1, "min": 60}, ", in seconds or with a unit such as 90s or 2min"),
+    "_factor": ({"": 1}, ""),
+}
+# The range of each limit, by its name or the end of it. Less memory ends every call.
 _RANGES = {
     "memory_bytes": (2**26, 2**50, "from 64MB to 1048576GB"),
     "_bytes": (2**10, 2**50, "from 1KB to 1048576GB"),
@@ -49,12 +56,7 @@ class Limits:
 
 
 class LimitsError(ValueError):
-    """The text does not describe limits; the message says what was expected.
-
-    Args:
-        message: the sentence.
-        name: the limit that it is about, '' if it is about several.
-    """
+    """The text does not describe limits; the message says what was expected, and `name` is the limit if it is one."""
 
     def __init__(self, message: str, name: str = ""):
         super().__init__(message)
@@ -96,17 +98,14 @@ def limits_of(given: Mapping[str, str], others: Limits | None = None) -> Limits:
     found: dict[str, float] = {}
     for name, value in given.items():
         if name not in _FIELDS:
-            unknown = f"There is no limit `{name}`." + did_you_mean(name, list(_FIELDS))
-            names = "The limits are {names}.".format(names=", ".join(_FIELDS))
-            raise LimitsError(f"{unknown} {names}", name)
-        found[_FIELDS[name]] = _value(name, value, _FIELDS[name])
+            near = did_you_mean(name, _FIELDS)
+            raise LimitsError(f"There is no limit `{name}`.{near} The limits are {', '.join(_FIELDS)}.", name)
+        found[_FIELDS[name]] = _value(name, value)
     limits = dataclasses.replace(others or Limits(), **found)  # type: ignore[arg-type]
     if limits.cpu_s > limits.total_cpu_s:
-        message = (
-            "The limit `cpu`, {cpu:g} s for an exercise, is above `total-cpu`, {total:g} s for a submission. "
-            "Lower it, or raise `total-cpu`."
-        )
-        raise LimitsError(message.format(cpu=limits.cpu_s, total=limits.total_cpu_s))
+        cpu, total = f"{limits.cpu_s:g} s for an exercise", f"{limits.total_cpu_s:g} s for a submission"
+        message = f"The limit `cpu`, {cpu}, is above `total-cpu`, {total}. Lower it, or raise `total-cpu`."
+        raise LimitsError(message)
     return limits
 
 
@@ -116,12 +115,8 @@ def write_limits(limits: Limits) -> str:
     >>> write_limits(Limits(cpu_s=2.5, memory_bytes=2**30))
     'cpu=2.5,memory=1073741824'
     """
-    said = []
-    for field in dataclasses.fields(Limits):
-        value = getattr(limits, field.name)
-        if value != field.default:
-            said.append(f"{_name(field.name)}={value:.12g}")
-    return ",".join(said)
+    values = [(field, getattr(limits, field.name)) for field in dataclasses.fields(Limits)]
+    return ",".join(f"{_name(field.name)}={value:.12g}" for field, value in values if value != field.default)
 
 
 def _name(field: str) -> str:
@@ -131,25 +126,14 @@ def _name(field: str) -> str:
 _FIELDS = {_name(field.name): field.name for field in dataclasses.fields(Limits)}
 
 
-def _value(name: str, text: str, field: str) -> float:
-    units = _BYTES if field.endswith("_bytes") else _SECONDS if field.endswith("_s") else {"": 1}
-    match = _VALUE.fullmatch(text.casefold())
-    if match is None or match[2] not in units or not float(match[1]):
-        message = "The limit `{name}` must be a number above 0, but got `{text}`."
-        if field.endswith("_bytes"):
-            message = (
-                "The limit `{name}` must be a number above 0, in bytes or with a unit such as 500KB, 16MB or 2GB, but "
-                "got `{text}`."
-            )
-        elif field.endswith("_s"):
-            message = (
-                "The limit `{name}` must be a number above 0, in seconds or with a unit such as 90s or 2min, but got "
-                "`{text}`."
-            )
-        raise LimitsError(message.format(name=name, text=text), name)
-    value = float(match[1]) * units[match[2]]
-    least, most, words = _RANGES.get(field) or _RANGES[field[field.rindex("_") :]]
-    if not least <= value <= most:
-        message = "The limit `{name}` must be {words}, but got `{text}`."
-        raise LimitsError(message.format(name=name, words=words, text=text), name)
-    return int(value) if field.endswith("_bytes") else value
+def _value(name: str, text: str) -> float:
+    field = _FIELDS[name]
+    kind = field[field.rindex("_") :]
+    units, said = _UNITS[kind]
+    match, expected = _VALUE.fullmatch(text.casefold()), f"a number above 0{said}"
+    if match and match[2] in units and float(match[1]):
+        value = float(match[1]) * units[match[2]]
+        least, most, expected = _RANGES.get(field) or _RANGES[kind]
+        if least <= value <= most:
+            return int(value) if kind == "_bytes" else value
+    raise LimitsError(f"The limit `{name}` must be {expected}, but got `{text}`.", name)

@@ -13,9 +13,7 @@ from jaxguide.code.sameness import WITHOUT_SOURCE
 from jaxguide.course.settings import BUNDLED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
-PROGRESS_FILE_NAME = "jaxguide-progress.json"
-"""The progress in the course that comes with jaxguide; see `progress_file_name`."""
-VERSION = 1
+_VERSION = 1
 _LOCK_NAME = ".jaxguide-progress.lock"
 _LOCK_LIMIT_S = 5.0
 
@@ -82,7 +80,7 @@ def progress_file_name(identity: str) -> str:
     >>> progress_file_name("physics-2026")
     'jaxguide-progress-physics-2026.json'
     """
-    return PROGRESS_FILE_NAME if identity == BUNDLED else f"jaxguide-progress-{identity}.json"
+    return "jaxguide-progress.json" if identity == BUNDLED else f"jaxguide-progress-{identity}.json"
 
 
 class Progress:
@@ -99,16 +97,24 @@ class Progress:
 
     def of(self, name: str) -> ExerciseProgress:
         """Return the progress in one exercise."""
-        return self._read().get(name, ExerciseProgress())
+        return self.everything().get(name, ExerciseProgress())
 
     def everything(self) -> dict[str, ExerciseProgress]:
-        """Return the progress in each exercise that the student has worked on."""
-        return self._read()
+        """Return the progress in each exercise that the student has worked on; set a damaged file aside."""
+        try:
+            return read_progress(self.path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            self.trouble = f"{self.path.name}: {error}"
+            with contextlib.suppress(OSError):
+                self.path.replace(self.path.with_suffix(".damaged.json"))
+            return {}
 
     def update(self, name: str, **changes: Any) -> ExerciseProgress:
         """Change fields of one exercise's progress and write the file."""
         with self._alone():
-            everything, place = self._read(), self.place
+            everything, place = self.everything(), self.place
             everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
             self._write(everything, place)
         return everything[name]
@@ -125,11 +131,11 @@ class Progress:
         """Record which exercise the student is working on."""
         with self._alone():
             if self.place != name:
-                self._write(self._read(), name)
+                self._write(self.everything(), name)
 
     def _write(self, everything: dict[str, ExerciseProgress], place: str | None) -> None:
         plain: dict[str, Any] = {
-            "version": VERSION,
+            "version": _VERSION,
             "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()},
         }
         try:
@@ -166,31 +172,16 @@ class Progress:
             guess = self.of(result.name).guess
             result.note = result.note if guess is None else f"Your first guess, `{guess}`, is locked, and it counts."
             return
-        done, passed = self.of(result.name), result.verdict is Verdict.PASSED
-        now_s = round(time.time())
-        started_s = now_s if done.started_s is None else done.started_s
+        done = self.of(result.name)
+        started_s = round(time.time()) if done.started_s is None else done.started_s
+        changes: dict[str, Any]
         if result.reveal is not None:
             from jaxguide.course.judging.judge import guessed_right  # loads JAX, which the judge has done already
 
             result.note = done.guess if done.guess is not None else result.note
-            is_right = guessed_right(result)
-            self.update(result.name, guess=result.note, is_right=is_right, passed=True, started_s=started_s)
-            self.move_to(result.name)
-            return
-        attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
-        self.update(result.name, attempts=attempts, passed=done.passed or passed, started_s=started_s)
+            changes = {"guess": result.note, "is_right": guessed_right(result), "passed": True}
+        else:
+            attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
+            changes = {"attempts": attempts, "passed": done.passed or result.verdict is Verdict.PASSED}
+        self.update(result.name, started_s=started_s, **changes)
         self.move_to(result.name)
-
-    def _read(self) -> dict[str, ExerciseProgress]:
-        try:
-            return read_progress(self.path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            self.trouble = f"{self.path.name}: {error}"
-            self._keep_damaged()
-            return {}
-
-    def _keep_damaged(self) -> None:
-        with contextlib.suppress(OSError):
-            self.path.replace(self.path.with_suffix(".damaged.json"))

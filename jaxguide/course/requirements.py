@@ -2,12 +2,10 @@
 
 import importlib.metadata
 import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from jaxguide.course.exercise import AuthorError
-from jaxguide.course.settings import SETTINGS_NAME, CourseSettings
+from jaxguide.course.settings import CourseSettings
 
 if TYPE_CHECKING:  # most courses require nothing, and commands start faster without it
     from packaging.requirements import Requirement
@@ -23,32 +21,16 @@ class UnmetRequirement(NamedTuple):
 def unmet_requirements(settings: CourseSettings) -> list[UnmetRequirement]:
     """Return the requirements of a course that are not met in this Python."""
     found = []
-    for one in _parsed(settings.requirements):
+    for one in _parsed(settings):
         version = installed_version(one.name)
         if version is None:
             what = f"The course needs {one}, which is not installed."
         elif not one.specifier.contains(version, prereleases=True):
-            what = "The course needs {requirement}, but {name} {version} is installed."
-            what = what.format(requirement=one, name=one.name, version=version)
+            what = f"The course needs {one}, but {one.name} {version} is installed."
         else:
             continue
         found.append(UnmetRequirement(what, f'Install it: pip install "{one}"'))
     return found
-
-
-def need_requirements(settings: CourseSettings, course: Path) -> None:
-    """Check that what a course requires is installed.
-
-    Args:
-        settings: the course's settings.
-        course: the course's folder.
-
-    Raises:
-        AuthorError: some of it is not.
-    """
-    unmet = unmet_requirements(settings)
-    if unmet:
-        raise AuthorError(course / SETTINGS_NAME, 1, " ".join(f"{one.what} {one.remedy}" for one in unmet))
 
 
 def installed_version(name: str) -> str | None:
@@ -62,7 +44,7 @@ def installed_version(name: str) -> str | None:
 def pinned(settings: CourseSettings) -> dict[str, str]:
     """Return the course's requirements for pip, by name, each with the version that is installed here."""
     found = {}
-    for one in _parsed(settings.requirements):
+    for one in _parsed(settings):
         version = installed_version(one.name)
         extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
         found[one.name] = str(one) if one.url or version is None else f"{one.name}{extras}=={version}"
@@ -71,14 +53,14 @@ def pinned(settings: CourseSettings) -> dict[str, str]:
 
 def requirement_folders(settings: CourseSettings) -> list[str]:
     """Return the folders from which this process imports what the course requires."""
-    names = [one.name for one in _parsed(settings.requirements) if installed_version(one.name) is not None]
+    names = [one.name for one in _parsed(settings) if installed_version(one.name) is not None]
     found = (importlib.metadata.distribution(name).locate_file("") for name in names)
     return list(dict.fromkeys(os.path.abspath(str(folder)) for folder in found))
 
 
-def _parsed(requirements: Iterable[str]) -> "Iterator[Requirement]":
+def _parsed(settings: CourseSettings) -> "Iterator[Requirement]":
     """Yield the requirements that apply to this Python and this system."""
-    for text in requirements:
+    for text in settings.requirements:
         from packaging.requirements import Requirement
 
         one = Requirement(text)

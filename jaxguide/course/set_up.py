@@ -16,6 +16,7 @@ from jaxguide.course.settings import SETTINGS_NAME, CourseSettings
 _DEVICES_FLAG = "--xla_force_host_platform_device_count"
 # Variables with these beginnings are read once, when JAX starts.
 _READ_AT_START = ("JAX_", "XLA_", "TF_", "CUDA_", "NCCL_")
+_REMEDY = "set the course up first (in a notebook, restart the kernel and run its first cell before any other)"
 _applied: dict[str, Any] | None = None
 
 
@@ -65,15 +66,11 @@ def set_up_process(*, x64: bool, devices: int | None, environment: Mapping[str, 
     """
     global _applied
     wanted = {"x64": x64, "devices": devices, "environment": dict(environment)}
-    if _applied is None and not (x64 or devices or environment):
+    if wanted == _applied or (_applied is None and not (x64 or devices or environment)):
         return
     if _applied is not None:
-        if wanted != _applied:
-            message = (
-                "this process was set up for a course with other settings; use a new one (in a notebook, a kernel)"
-            )
-            raise SetUpError(message)
-        return
+        remedy = "use a new one (in a notebook, a kernel)"
+        raise SetUpError(f"this process was set up for a course with other settings; {remedy}")
     has_started = "jax" in sys.modules and compat.backend_started()
     if devices is not None:
         _set_devices(devices, has_started)
@@ -94,8 +91,7 @@ def _set_devices(devices: int, has_started: bool) -> None:
     if has_started:
         count = compat.cpu_device_count()
         if count != devices:
-            message = "the course needs {devices} CPU devices, but JAX has started with {count}; {remedy}"
-            raise SetUpError(message.format(devices=devices, count=count, remedy=_remedy()))
+            raise SetUpError(f"the course needs {devices} CPU devices, but JAX has started with {count}; {_REMEDY}")
     flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag.partition("=")[0] != _DEVICES_FLAG]
     os.environ["XLA_FLAGS"] = " ".join([*flags, f"{_DEVICES_FLAG}={devices}"])
 
@@ -104,18 +100,13 @@ def _set_variable(name: str, value: str, has_started: bool) -> None:
     if has_started and name.startswith(_READ_AT_START) and not compat.has_option(name):
         if os.environ.get(name) == value:
             return
-        message = "the course sets `{name}`, but JAX has started without it; {remedy}"
-        raise SetUpError(message.format(name=name, remedy=_remedy()))
+        raise SetUpError(f"the course sets `{name}`, but JAX has started without it; {_REMEDY}")
     os.environ[name] = value
     if "jax" in sys.modules:
         try:
             compat.set_option(name, value)
         except ValueError as error:
             raise SetUpError(f"JAX refuses `{name}`: {error}") from None
-
-
-def _remedy() -> str:
-    return "set the course up first (in a notebook, restart the kernel and run its first cell before any other)"
 
 
 @contextlib.contextmanager

@@ -5,10 +5,11 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NoReturn
 
+from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits, LimitsError, limits_of, write_limits
@@ -16,7 +17,7 @@ from jaxguide.course.limits import Limits, LimitsError, limits_of, write_limits
 SETTINGS_NAME = "course.toml"
 BUNDLED = "jaxguide"
 """The identity of the course that comes with jaxguide."""
-MOST_DEVICES = 64
+_MOST_DEVICES = 64
 # An identity is also the name of a folder, and part of a file's name.
 _IDENTITY = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -28,7 +29,6 @@ _OWN_BEGINNINGS = (
     *("JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE"),
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
-_MOST_SHOWN = 80
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,9 +90,8 @@ def read_settings(course: Path) -> CourseSettings:
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
-        message = "this is not TOML: {error}".format(error=_PLACE.sub("", str(error)))
-        raise AuthorError(path, line, message) from None
-    return _Reader(path, text, plain).settings()
+        raise AuthorError(path, line, f"this is not TOML: {_PLACE.sub('', str(error))}") from None
+    return _Reader(path, text).settings(plain)
 
 
 def is_identity(text: str) -> bool:
@@ -131,172 +130,139 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+_LESSONS = (_is_texts, 'a list of texts such as ["first_lesson", "second_lesson"]')
+# What the value of each setting must be, and how messages say so.
+_EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "identity": (
+        lambda value: value == "" or (isinstance(value, str) and is_identity(value)),
+        'small letters, digits and hyphens, at most 64, such as "physics-2026"',
+    ),
+    "title": (
+        lambda value: isinstance(value, str) and value.isprintable(),
+        'a line of text such as "JAX for physicists"',
+    ),
+    "lessons": _LESSONS,
+    "files": (_is_texts, 'a list of texts such as ["data/table.txt"]'),
+    "x64": (
+        lambda value: isinstance(value, bool) or _is_texts(value),
+        'true, false or a list of lessons such as ["first_lesson"]',
+    ),
+    "devices": (
+        lambda value: type(value) is int and 1 <= value <= _MOST_DEVICES,
+        f"a whole number from 1 to {_MOST_DEVICES}",
+    ),
+    "environment": (_is_table, 'a table with lines such as JAX_DEBUG_NANS = "true"'),
+    "requirements": (_is_texts, 'a list of texts such as ["optax>=0.2"]'),
+    "without_texts": _LESSONS,
+    "limits": (_is_table, 'a table with lines such as cpu = "10s"'),
+}
+
+
 class _Reader:
-    """Take the settings out of a file, and say which value is wrong, and where."""
+    """Check what a file says of settings, and say which value is wrong, and where."""
 
-    def __init__(self, path: Path, text: str, plain: dict[str, Any]):
-        self._path, self._text, self._plain = path, text, plain
-        self._exercises = path.parent / "exercises"
+    def __init__(self, path: Path, text: str):
+        self._path, self._text = path, text
 
-    def settings(self) -> CourseSettings:
-        names = [field.name for field in dataclasses.fields(CourseSettings)]
-        for name in self._plain:
-            if name not in names:
-                said = f"there is no setting `{name}`." + did_you_mean(name, names, most=1)
-                self._fail(f"{said} {'The settings are {names}'.format(names=', '.join(names))}", name)
-        return CourseSettings(
-            identity=self._identity(),
-            title=self._title(),
-            lessons=self._lessons(),
-            files=self._files(),
-            x64=self._x64(),
-            devices=self._devices(),
-            environment=self._environment(),
-            requirements=self._requirements(),
-            without_texts=self._lessons("without_texts"),
-            limits=self._limits(),
-        )
-
-    def _identity(self) -> str:
-        identity = self._plain.get("identity", "")
-        if not isinstance(identity, str) or not (identity == "" or is_identity(identity)):
-            expected = "small letters, digits and hyphens, at most 64, such as {example}"
-            self._expect("identity", expected.format(example='"physics-2026"'), identity)
-        if identity == BUNDLED:
+    def settings(self, plain: dict[str, Any]) -> CourseSettings:
+        found = {name: self._checked(name, value) for name, value in plain.items()}
+        if found.get("identity") == BUNDLED:
             self._fail(f"`{BUNDLED}` is the identity of the course that comes with jaxguide", "identity")
-        return identity
+        self._check_environment(found.get("environment", {}))
+        return CourseSettings(**found | {"limits": self._limits(found.get("limits", {}))})
 
-    def _title(self) -> str:
-        title = self._plain.get("title", "")
-        if not isinstance(title, str) or not title.isprintable():
-            self._expect("title", 'a line of text such as "JAX for physicists"', title)
-        return title
+    def _checked(self, name: str, value: Any) -> Any:
+        """Return the value of a setting, a list as a tuple."""
+        if name not in _EXPECTED:
+            near = did_you_mean(name, _EXPECTED, most=1)
+            self._fail(f"there is no setting `{name}`.{near} The settings are {', '.join(_EXPECTED)}", name)
+        is_right, expected = _EXPECTED[name]
+        if not is_right(value):
+            self._expect(name, expected, value)
+        if not isinstance(value, list):
+            return value
+        why_not = {"files": _why_no_file, "requirements": _why_no_requirement}.get(name, _why_no_lesson)
+        for place, one in enumerate(value):
+            if one in value[:place]:
+                self._fail(f"`{name}` lists {_shown(one)} twice", name, one)
+            if message := why_not(one, self._path.parent / "exercises"):
+                self._fail(message, name, one)
+        return tuple(value)
 
-    def _lessons(self, setting: str = "lessons") -> tuple[str, ...]:
-        names = self._texts(setting, '["first_lesson", "second_lesson"]')
-        there = sorted(path.stem for path in self._exercises.glob("*.py"))
-        for name in names:
-            if name not in there:
-                message = f"there is no book `{name}.py` in {self._exercises.name}/"
-                near = did_you_mean(name, there, most=1)
-                self._fail(f"{message}.{near}" if near else message, setting, name)
-        return names
-
-    def _files(self) -> tuple[str, ...]:
-        names = self._texts("files", '["data/table.txt"]')
-        for name in names:
-            why_not = _why_no_file(name, self._exercises)
-            if why_not:
-                self._fail(why_not.format(name=name, folder=self._exercises.name), "files", name)
-        if len({name.casefold() for name in names}) < len(names):
-            self._fail("`files` has names that differ in upper and lower case alone", "files")
-        return names
-
-    def _x64(self) -> bool | tuple[str, ...]:
-        x64 = self._plain.get("x64", False)
-        if isinstance(x64, list):
-            return self._lessons("x64")
-        if not isinstance(x64, bool):
-            self._expect("x64", 'true, false or a list of lessons such as ["first_lesson"]', x64)
-        return x64
-
-    def _devices(self) -> int | None:
-        devices = self._plain.get("devices")
-        if devices is None:
-            return None
-        if isinstance(devices, bool) or not isinstance(devices, int) or not 1 <= devices <= MOST_DEVICES:
-            self._expect("devices", f"a whole number from 1 to {MOST_DEVICES}", devices)
-        return devices
-
-    def _environment(self) -> dict[str, str]:
-        table = self._table("environment", 'JAX_DEBUG_NANS = "true"')
-        for name, value in table.items():
+    def _check_environment(self, variables: Mapping[str, Any]) -> None:
+        for name, value in variables.items():
             if not isinstance(value, str) or "\0" in value:
                 self._expect(name, 'a text such as "true"', value)
             if not _VARIABLE.fullmatch(name):
                 self._fail(f"`{name}` cannot be the name of an environment variable", name)
             if name in _BY_SETTING:
-                message = "`{name}` cannot be set here; use the setting `{setting}`"
-                self._fail(message.format(name=name, setting=_BY_SETTING[name]), name)
+                self._fail(f"`{name}` cannot be set here; use the setting `{_BY_SETTING[name]}`", name)
             if name in _OWN_VARIABLES or name.startswith(_OWN_BEGINNINGS):
                 self._fail(f"`{name}` cannot be set for a course, because graders set it", name)
-        return table
 
-    def _requirements(self) -> tuple[str, ...]:
-        texts = self._texts("requirements", '["optax>=0.2"]')
-        if texts:
-            from packaging.requirements import InvalidRequirement, Requirement
-
-            for text in texts:
-                try:
-                    Requirement(text)
-                except InvalidRequirement:
-                    message = f"{_shown(text)} is not a requirement such as `optax>=0.2`"
-                    self._fail(message, "requirements", text)
-        return texts
-
-    def _limits(self) -> Limits:
-        table = self._table("limits", 'cpu = "10s"')
-        given = {}
+    def _limits(self, table: Mapping[str, Any]) -> Limits:
         for name, value in table.items():
             if isinstance(value, bool) or not isinstance(value, str | int | float):
                 self._expect(name, 'a number, or a text such as "10s" or "1.5GB"', value)
-            given[name] = value if isinstance(value, str) else f"{value:.12g}"
         try:
-            return limits_of(given)
+            return limits_of({n: one if isinstance(one, str) else f"{one:.12g}" for n, one in table.items()})
         except LimitsError as error:
             self._fail(str(error).removesuffix("."), error.name or "limits")
 
-    def _texts(self, name: str, example: str) -> tuple[str, ...]:
-        """Return a setting that is a list of texts, each listed once."""
-        found = self._plain.get(name, [])
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            self._expect(name, f"a list of texts such as {example}", found)
-        for place, one in enumerate(found):
-            if one in found[:place]:
-                self._fail(f"`{name}` lists {_shown(one)} twice", name, one)
-        return tuple(found)
-
-    def _table(self, name: str, example: str) -> dict[str, Any]:
-        found = self._plain.get(name, {})
-        if not isinstance(found, dict):
-            self._expect(name, f"a table with lines such as {example}", found)
-        return found
-
     def _expect(self, name: str, expected: str, got: Any) -> NoReturn:
-        message = "`{name}` must be {expected}, but got {got}"
-        self._fail(message.format(name=name, expected=expected, got=_shown(got)), name)
+        self._fail(f"`{name}` must be {expected}, but got {_shown(got)}", name)
 
     def _fail(self, message: str, name: str, inside: str = "") -> NoReturn:
-        """Raise an error at the line of a setting, or of a text inside its value."""
-        raise AuthorError(self._path, self._line(name, inside), message)
-
-    def _line(self, name: str, inside: str) -> int:
-        """Return the line of a setting, or of a text inside its value; 1 if it is not found."""
+        """Raise an error at the line of a setting, or of a text inside its value; at line 1 if it is not found."""
         lines = self._text.split("\n")
         begins = re.compile(rf"\s*\[?\s*[\"']?{re.escape(name)}[\"']?\s*[\]=.]")
         first = next((number for number, line in enumerate(lines, 1) if begins.match(line)), 1)
-        return next((number for number, line in enumerate(lines[first - 1 :], first) if inside in line), first)
+        line = next((number for number, line in enumerate(lines[first - 1 :], first) if inside in line), first)
+        raise AuthorError(self._path, line, message)
 
 
 def _shown(value: Any) -> str:
-    said = json.dumps(value, ensure_ascii=False, default=str)
-    return said if len(said) <= _MOST_SHOWN else f"{said[: _MOST_SHOWN - 1]}…"
+    return clean(json.dumps(value, ensure_ascii=False, default=str), 80)
+
+
+def _why_no_requirement(text: str, _exercises: Path) -> str:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        Requirement(text)
+    except InvalidRequirement:
+        return f"{_shown(text)} is not a requirement such as `optax>=0.2`"
+    return ""
+
+
+def _why_no_lesson(name: str, exercises: Path) -> str:
+    there = sorted(path.stem for path in exercises.glob("*.py"))
+    near = did_you_mean(name, there, most=1)
+    message = f"there is no book `{name}.py` in {exercises.name}/"
+    return "" if name in there else f"{message}.{near}" if near else message
 
 
 def _why_no_file(name: str, exercises: Path) -> str:
-    """Return why lessons cannot read a file of this name, with fields for it and the folder, or ''."""
+    """Return why lessons cannot read a file of this name, or ''."""
     parts = PurePosixPath(name).parts
     is_plain = str(PurePosixPath(name)) == name and ".." not in parts and "\\" not in name and name.isprintable()
     if not is_plain or PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive:
-        return "`{name}` is not the name of a file below {folder}/, such as `data/table.txt`"
+        return f"`{name}` is not the name of a file below {exercises.name}/, such as `data/table.txt`"
     if any(part.startswith(".") for part in parts):
-        return "`{name}` begins with a dot; lessons cannot read hidden files"
+        return f"`{name}` begins with a dot; lessons cannot read hidden files"
     if PurePosixPath(name).suffix.lower() in (".py", ".ipynb"):
-        return "`{name}` would be taken for a lesson or a submission; lessons can read files of other kinds"
+        return f"`{name}` would be taken for a lesson or a submission; lessons can read files of other kinds"
     path = exercises / name
     if not path.is_file():
-        return "there is no file `{name}` in {folder}/"
+        return f"there is no file `{name}` in {exercises.name}/"
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(exercises)):
-        return "`{name}` is a link that leads out of {folder}/"
+        return f"`{name}` is a link that leads out of {exercises.name}/"
     return ""

@@ -2,24 +2,20 @@
 
 from collections.abc import Iterable
 
-from jaxguide.course.books.handout import beside_lessons, stale_beside
+from jaxguide.base.clean import clean
+from jaxguide.course.books.handout import for_students, stale_files
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.printer import stale_files
 from jaxguide.proving.proof import Problem, Proof
 
 MOST_KEPT = 0.1
 """The largest share of the points that all answers which miss the point may keep together."""
-
-_MOST_SHOWN = 80
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     """Return one problem, about the first file, if files of these lessons are not printed as they would be now."""
     differs = "differs from what the book prints now; run `jaxguide print`"
     missing = "is not printed yet; run `jaxguide print`"
-    stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
-    stale += stale_beside(beside_lessons(course), course.folders.notebooks)
-    if stale:
+    if stale := stale_files(for_students(course, lessons), course.folders.notebooks):
         return [Problem(stale[0], 1, differs if stale[0].exists() else missing)]
     if not (course.settings.identity or course.folders.is_bundled):
         return [Problem(course.folders.settings_file, 1, "there is no `identity` yet; run `jaxguide print`")]
@@ -31,10 +27,10 @@ def kept_problems(course: Course, proof: Proof) -> list[Problem]:
     if proof.share_kept <= MOST_KEPT:
         return []
     message = (
-        "planted wrong answers that miss the point keep {share:.0%} of the points of the whole course; at most "
-        "{most:.0%} is allowed. Lower the `keeps` of some exercises"
+        f"planted wrong answers that miss the point keep {proof.share_kept:.0%} of the points of the whole course; at "
+        f"most {MOST_KEPT:.0%} is allowed. Lower the `keeps` of some exercises"
     )
-    return [Problem(course.folders.exercises, 1, message.format(share=proof.share_kept, most=MOST_KEPT))]
+    return [Problem(course.folders.exercises, 1, message)]
 
 
 def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:
@@ -45,18 +41,13 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
     notes = []
     for book in (course.books[name] for name in lessons):
         for statement, unknown in book.left_out:
-            message = (
-                "`{source}` does not run with answers, because it would change all code in the process; if exercises "
-                "need it, use a setting in course.toml"
-            )
-            if unknown:
-                message = (
-                    "`{source}` does not run with answers, because it reads {names}, which no given statement defines"
-                )
             names = ", ".join(f"`{name}`" for name in sorted(unknown))
-            source = " ".join(statement.source.split())
-            shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
-            notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
+            why = "would change all code in the process; if exercises need it, use a setting in course.toml"
+            if unknown:
+                why = f"reads {names}, which no given statement defines"
+            source = clean(" ".join(statement.source.split()), 80)
+            message = f"`{source}` does not run with answers, because it {why}"
+            notes.append(Problem(book.path, statement.line, message))
     return notes
 
 

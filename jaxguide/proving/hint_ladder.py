@@ -28,8 +28,8 @@ def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterato
     """
     name = exercise.name
     if len(exercise.hints) < 3:
-        message = "`{name}` has {count} hints; it should have three: a question, the concept with a link, a skeleton"
-        yield message.format(name=name, count=len(exercise.hints))
+        should = "it should have three: a question, the concept with a link, a skeleton"
+        yield f"`{name}` has {len(exercise.hints)} hints; {should}"
         return
     question, concept, skeleton, *siblings = exercise.hints
     if "?" not in question:
@@ -52,15 +52,13 @@ def _sibling_problems(exercise: Exercise, source: str, run: Run, answer: MakeAns
         with contextlib.redirect_stdout(io.StringIO()):
             names = run(source)
     except Exception as error:
-        message = "the worked sibling of `{name}` cannot be run: {kind}: {error}"
-        yield message.format(name=name, kind=type(error).__name__, error=error)
+        yield f"the worked sibling of `{name}` cannot be run: {type(error).__name__}: {error}"
         return
     if name in defined:
         yield f"the worked sibling of `{name}` defines `{name}` itself; work out another task"
     for other in defined:
         if _passes(exercise, answer(names[other], names)):
-            message = "the worked sibling `{other}` of `{name}` is an answer to it; work out another task"
-            yield message.format(name=name, other=other)
+            yield f"the worked sibling `{other}` of `{name}` is an answer to it; work out another task"
 
 
 def _passes(exercise: Exercise, answer: Answer) -> bool:

@@ -131,11 +131,9 @@ class TimeLimit:
 
     def _what_is_over(self, cpu_s: float) -> str:
         if cpu_s > self.limits.cpu_s:
-            message = "it was stopped after {limit:g} seconds of computing, the limit `cpu`"
-            return message.format(limit=self.limits.cpu_s)
+            return f"it was stopped after {self.limits.cpu_s:g} seconds of computing, the limit `cpu`"
         if self._idle_s > self.limits.idle_s:
-            message = "it was stopped after {limit:g} seconds of waiting, the limit `idle`"
-            return message.format(limit=self.limits.idle_s)
+            return f"it was stopped after {self.limits.idle_s:g} seconds of waiting, the limit `idle`"
         return ""
 
 

@@ -9,18 +9,6 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
-_COUNTS = (
-    "exercises",
-    "predictions",
-    "checks",
-    "hidden_checks",
-    "wrong",
-    "alternatives",
-    "judged",
-    "cpu_s",
-    "key_cpu_s",
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
@@ -112,14 +100,9 @@ class Proof:
 
     def add(self, other: "Proof") -> None:
         """Add the proof of other exercises, made with as many seeds."""
-        self.problems += other.problems
-        self.notes += other.notes
-        self.advice += other.advice
-        self.kept += other.kept
-        self.reproduced |= other.reproduced
-        self.verdicts |= other.verdicts
-        for name in _COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in [field.name for field in dataclasses.fields(self) if field.name != "seeds"]:
+            mine, others = getattr(self, name), getattr(other, name)
+            setattr(self, name, mine | others if isinstance(mine, set | dict) else mine + others)
 
     @property
     def share_kept(self) -> float:

@@ -153,11 +153,9 @@ def _begin_all(
 
 def _died(names: list[str]) -> str:
     # They are taken in order, so each process was at one of the first that are not done.
-    message = (
-        "A process was killed or ran out of memory before it had judged {names}. Try again with `--jobs 1`, which "
-        "needs less memory"
-    )
-    return message.format(names=" or ".join(f"`{name}`" for name in names))
+    said = " or ".join(f"`{name}`" for name in names)
+    remedy = "Try again with `--jobs 1`, which needs less memory"
+    return f"A process was killed or ran out of memory before it had judged {said}. {remedy}"
 
 
 def _begin() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
-from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
@@ -37,25 +36,6 @@ MANY_EXAMPLES = 4
 
 # JAX raises NameError, too, if an axis has no name.
 _UNDEFINED = re.compile(r"name '\w+' is not defined")
-
-
-def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
-    """Prove the exercises of a course one by one.
-
-    Args:
-        course: the course, with its keys loaded.
-        seeds: the number of seeds, see `ProofSettings`.
-        only: the name of the only exercise to prove; by default all.
-
-    Yields:
-        Each exercise and the proof so far; the same `Proof` each time.
-    """
-    proof, settings = Proof(seeds=seeds), ProofSettings.of_course(course, seeds)
-    for book in course.books.values():
-        for exercise in book.exercises:
-            if only is None or exercise.name == only:
-                proof.add(prove_exercise(book, exercise, settings))
-                yield exercise, proof
 
 
 def prove_exercise(
@@ -111,8 +91,7 @@ def what_is(planted: Planted, exercise: Exercise) -> str:
         return f"the starter of `{exercise.name}`, reworded,"
     if planted is exercise.key.answer:
         return "the key's answer"
-    message = "the wrong answer `{name}`" if planted.rejected_by else "the right answer `{name}`"
-    return message.format(name=planted.name)
+    return f"the {'wrong' if planted.rejected_by else 'right'} answer `{planted.name}`"
 
 
 def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
@@ -158,12 +137,11 @@ class _Prover:
             self._prove_prediction()
             return
         if returns_value(self.key.answer.source, self.exercise.name) and not deciding(self.exercise):
-            message = (
-                "`{name}` returns a value, but no required check decides on it, and observations in the process that "
-                "runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind `relation` "
-                "if several values are right"
+            self._problem(
+                f"`{self.exercise.name}` returns a value, but no required check decides on it, and observations in the "
+                "process that runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind "
+                "`relation` if several values are right"
             )
-            self._problem(message.format(name=self.exercise.name))
         if not self._prove_right(self.key.answer):
             return
         self._prove_repeatable()
@@ -181,58 +159,54 @@ class _Prover:
 
     def _advise(self) -> None:
         """Note what good teaching needs and grading does not."""
-        exercise, key = self.exercise, self.key
+        exercise, key, name = self.exercise, self.key, self.exercise.name
         if not exercise.contract:
-            self._advice("`{name}` has no docstring; it is the contract that students read")
+            self._advice(f"`{name}` has no docstring; it is the contract that students read")
         for said in ladder_problems(exercise, self._run, self._limited):
-            self._advice("{said}", said=said)
+            self._advice(said)
         if exercise.lesson not in self.settings.without_texts:
             self._advise_texts()
         # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.
-        about_idea = "`{name}`: say the idea behind {checks} with `idea=`"
-        about_on = '`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`'
         without_idea = [c for c in exercise.all_checks() if not c.idea and c.stage not in ("shape", "dtype")]
-        without_on = [check for check in key.hidden if not says_its_input(check)]
-        for message, checks in ((about_idea, without_idea), (about_on, without_on)):
-            if checks:
-                self._advice(message, checks[0], checks=", ".join(f"`{check.name}`" for check in checks))
+        if without_idea:
+            self._advice(f"`{name}`: say the idea behind {_names(without_idea)} with `idea=`", without_idea[0])
+        if without_on := [check for check in key.hidden if not says_its_input(check)]:
+            example = 'such as `on="a row with a zero in it"`'
+            message = f"`{name}`: say on what kind of input {_names(without_on)} can fail, {example}"
+            self._advice(message, without_on[0])
         if exercise.keeps and not exercise.why_keeps:
-            self._advice("`{name}` has `keeps={keeps}`, but no reason; give it in `why_keeps`", keeps=exercise.keeps)
+            self._advice(f"`{name}` has `keeps={exercise.keeps}`, but no reason; give it in `why_keeps`")
         elif exercise.keeps:
-            message = "an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}"
-            words = message.format(name=exercise.name, share=exercise.keeps, why=exercise.why_keeps)
-            self.proof.notes.append(Problem(exercise.path, exercise.line, words))
+            message = f"an answer that misses the point of `{name}` may keep {exercise.keeps:.0%} of the points"
+            self.proof.notes.append(Problem(exercise.path, exercise.line, f"{message}: {exercise.why_keeps}"))
         if exercise.is_prediction:
             return
         if len(key.wrong) < MIN_WRONG:
-            message = "`{name}` has {count} planted wrong answers; it should have at least {least}"
-            self._advice(message, key.answer, count=len(key.wrong), least=MIN_WRONG)
-        if not any(planted.misses_the_point for planted in key.wrong):
-            message = (
-                "`{name}` has no planted wrong answer that misses the point; mark at least one with "
-                "`misses_the_point=True`"
-            )
+            message = f"`{name}` has {len(key.wrong)} planted wrong answers; it should have at least {MIN_WRONG}"
             self._advice(message, key.answer)
+        if not any(planted.misses_the_point for planted in key.wrong):
+            message = f"`{name}` has no planted wrong answer that misses the point"
+            self._advice(f"{message}; mark at least one with `misses_the_point=True`", key.answer)
 
     def _advise_texts(self) -> None:
         """Note which texts are missing that students read in a statement, after a pass or after a guess."""
-        exercise, answer = self.exercise, self.key.answer
+        exercise, answer, name = self.exercise, self.key.answer, self.exercise.name
         wanted = {"why": exercise.why, "shows": exercise.shows}
         if not exercise.is_prediction:
             wanted = {"notice": answer.notice, "another_way": answer.another_way}
             if exercise.contract and not has_example(exercise):
-                self._advice("the docstring of `{name}` has no example call with its result, such as `>>> {name}(...)`")
+                self._advice(
+                    f"the docstring of `{name}` has no example call with its result, such as `>>> {name}(...)`"
+                )
         missing = " and ".join(f"`{text}`" for text, said in wanted.items() if not said)
         if missing and exercise.is_prediction:
-            self._advice("`@reveal` of `{name}` has no {missing}, for students who have guessed", missing=missing)
+            self._advice(f"`@reveal` of `{name}` has no {missing}, for students who have guessed")
         elif missing:
-            self._advice(
-                "`@answer` of `{name}` has no {missing}, for students who have passed", answer, missing=missing
-            )
+            self._advice(f"`@answer` of `{name}` has no {missing}, for students who have passed", answer)
 
-    def _advice(self, message: str, where: Planted | Check | None = None, **words: object) -> None:
+    def _advice(self, message: str, where: Planted | Check | None = None) -> None:
         at = where or self.exercise
-        self.proof.advice.append(Problem(at.path, at.line, message.format(name=self.exercise.name, **words)))
+        self.proof.advice.append(Problem(at.path, at.line, message))
 
     def _count(self) -> None:
         proof, exercise = self.proof, self.exercise
@@ -248,23 +222,21 @@ class _Prover:
         node = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == self.exercise.name)
         signature = f"({ast.unparse(node.args)})"
         if signature != self.exercise.signature:
-            message = "the signature of the key's `{name}{key}` differs from that of the book's `{name}{book}`"
-            self._problem(
-                message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
-            )
+            name, other = self.exercise.name, self.exercise.signature
+            message = f"the signature of the key's `{name}{signature}` differs from that of the book's `{name}{other}`"
+            self._problem(message, self.key.answer)
 
     def _prove_names(self) -> None:
         """Prove that checks and wrong answers name each other rightly."""
         planted, checks = [one.name for one in self.key.wrong], {check.name for check in self.exercise.all_checks()}
         for one in self.key.wrong:
             if one.rejected_by not in checks:
-                message = "the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have"
-                self._problem(message.format(wrong=one.name, check=one.rejected_by, name=self.exercise.name), one)
+                names = f"names the check `{one.rejected_by}`, which `{self.exercise.name}` does not have"
+                self._problem(f"the wrong answer `{one.name}` {names}", one)
         for check in self.exercise.all_checks():
             if check.misconception and check.misconception not in planted:
-                message = "the check `{check}` names the misconception `{name}`, but no wrong answer is named so."
-                said = message.format(check=check.name, name=check.misconception)
-                self._problem(said + did_you_mean(check.misconception, planted), check)
+                names = f"names the misconception `{check.misconception}`, but no wrong answer is named so."
+                self._problem(f"the check `{check.name}` {names}{did_you_mean(check.misconception, planted)}", check)
 
     # Judging
 
@@ -283,9 +255,8 @@ class _Prover:
             return None
         late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)
         if late is not None:
-            message = "{what} ran too long at the check `{check}`: {why}"
             details = (f"Call: {late.call}",) if late.call else ()
-            self._problem(message.format(what=what, check=late.name, why=late.message), planted, details)
+            self._problem(f"{what} ran too long at the check `{late.name}`: {late.message}", planted, details)
             return None
         if seed == 0:
             self.proof.verdicts[self.exercise.name, planted.name] = Verdicts.of(result)
@@ -332,16 +303,16 @@ class _Prover:
 
     def _tell_stuck(self, note: str) -> None:
         assert self.stuck is not None
-        message = "{what} does not end: {why}, but could not be interrupted"
-        words = message.format(what=what_is(self.at, self.exercise), why=note)
-        self.stuck(Problem(self.at.path, self.at.line, words))
+        message = f"{what_is(self.at, self.exercise)} does not end: {note}, but could not be interrupted"
+        self.stuck(Problem(self.at.path, self.at.line, message))
 
     # Right answers
 
     def _prove_right(self, planted: Planted) -> bool:
+        what = what_is(planted, self.exercise)
         if is_starter(planted.source, self.exercise):
-            message = "{what} is the starter, which counts as not attempted: the starter must differ from it"
-            self._problem(message.format(what=what_is(planted, self.exercise)), planted)
+            message = "is the starter, which counts as not attempted: the starter must differ from it"
+            self._problem(f"{what} {message}", planted)
             return False
         for seed in self._seeds(planted):
             began_s = time.process_time()
@@ -352,12 +323,9 @@ class _Prover:
                 return False
             failure = result.first_failure
             if result.verdict is not Verdict.PASSED or failure:
-                message = "{what} is rejected by the check `{check}` (seed {seed}): {why}"
                 name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
-                what = what_is(planted, self.exercise)
-                self._problem(
-                    message.format(what=what, check=name, seed=seed, why=why), planted, call_and_values(failure)
-                )
+                message = f"{what} is rejected by the check `{name}` (seed {seed}): {why}"
+                self._problem(message, planted, call_and_values(failure))
                 return False
         return True
 
@@ -370,9 +338,9 @@ class _Prover:
         with contextlib.suppress(Exception):  # of a check that copes with some inputs only
             failure, _differs = self._repeat(self.exercise)
         if failure is not None:
-            message = "the check `{check}` differs between two runs with the same seed; take inputs from `draw`"
             check = next(one for one in self.exercise.all_checks() if one.name == failure.name)
-            self._problem(message.format(check=check.name), check)
+            message = "differs between two runs with the same seed; take inputs from `draw`"
+            self._problem(f"the check `{check.name}` {message}", check)
 
     def _repeat(self, exercise: Exercise) -> tuple[CheckResult | None, bool]:
         """Run the checks again on the last replies to the key; return what fails, and whether they asked for others."""
@@ -394,26 +362,24 @@ class _Prover:
             self._problem(f"the examples of `{exercise.name}` cannot be run: {why}")
             return
         for example, got in found:
-            message = "the example `{call}` shows {want}, but the key's answer gives {got}"
-            said = (" ".join(clean(text, 300).split()) or "nothing" for text in (example.source, example.want, got))
-            words = message.format(**dict(zip(("call", "want", "got"), said, strict=True)))
-            self.proof.problems.append(Problem(exercise.path, exercise.contract_line + example.lineno, words))
+            texts = (example.source, example.want, got)
+            call, want, gives = (" ".join(clean(text, 300).split()) or "nothing" for text in texts)
+            message = f"the example `{call}` shows {want}, but the key's answer gives {gives}"
+            self.proof.problems.append(Problem(exercise.path, exercise.contract_line + example.lineno, message))
 
     # Starters and wrong answers
 
     def _prove_starter(self) -> None:
         """Judge the starter in other words: unchanged, it counts as not attempted."""
-        result = self._result(reworded_starter(self.exercise), 0)
+        starter = reworded_starter(self.exercise)
+        result = self._result(starter, 0)
         if result is None:
             return
         if result.verdict is Verdict.PASSED:
             self._problem(f"the starter of `{self.exercise.name}` passes all checks")
         elif result.score:
-            message = (
-                "the starter of `{name}`, reworded, keeps {score:g} of {points:g} points by {checks}; mark the check "
-                "that it must not fail `required=True`"
-            )
-            self._problem(message.format(name=self.exercise.name, **_kept_words(result)))
+            message = f"{what_is(starter, self.exercise)} keeps {_kept_words(result)}"
+            self._problem(f"{message}; mark the check that it must not fail `required=True`")
 
     def _prove_wrong(self, planted: Planted) -> None:
         if planted.rejected_by in {check.name for check in self.exercise.all_checks()}:
@@ -429,29 +395,23 @@ class _Prover:
             self._prove_kept(planted, result)
         failure = result.first_failure
         error = failure.error if failure else None
-        details = call_and_values(failure)
+        what, details = f"the wrong answer `{planted.name}`", call_and_values(failure)
         if is_starter(planted.source, self.exercise):
-            message = "the wrong answer `{wrong}` is the starter, which counts as not attempted: write another"
-            self._problem(message.format(wrong=planted.name), planted)
+            self._problem(f"{what} is the starter, which counts as not attempted: write another", planted)
         elif failure is None:
-            message = "the wrong answer `{wrong}` passes all checks (seed {seed})"
-            self._problem(message.format(wrong=planted.name, seed=seed), planted)
+            self._problem(f"{what} passes all checks (seed {seed})", planted)
         elif failure.trouble:
-            message = "the wrong answer `{wrong}` breaks the check `{check}`: {trouble}"
-            self._problem(
-                message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted, details
-            )
+            self._problem(f"{what} breaks the check `{failure.name}`: {failure.trouble}", planted, details)
         elif error is not None and error.type_name == "NameError" and _UNDEFINED.match(error.message):
-            message = "the wrong answer `{wrong}` proves nothing, because it raises NameError: {error}"
-            self._problem(message.format(wrong=planted.name, error=error.message), planted, details)
+            message = f"{what} proves nothing, because it raises NameError: {error.message}"
+            self._problem(message, planted, details)
         elif failure.name != planted.rejected_by:
-            message = "the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}"
-            words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
-            self._problem(message.format(**words, why=failure.message), planted, details)
+            message = f"{what} is rejected by `{failure.name}`, not by `{planted.rejected_by}` (seed {seed})"
+            self._problem(f"{message}: {failure.message}", planted, details)
         elif failure.misconceptions and planted.name not in failure.misconceptions:
-            message = "the check `{check}` rejects `{wrong}` but names the misconception {names}"
-            names = ", ".join(failure.misconceptions) or "-"
-            self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)
+            names = ", ".join(failure.misconceptions)
+            message = f"the check `{failure.name}` rejects `{planted.name}` but names the misconception {names}"
+            self._problem(message, planted)
         else:
             return True
         return False
@@ -461,17 +421,16 @@ class _Prover:
         self.proof.kept.append(Kept(exercise.name, planted.name, result.score, exercise.points))
         # Scores are rounded to 4 decimals.
         if result.first_failure and result.score > exercise.keeps * exercise.points + 1e-4:
-            message = (
-                "the wrong answer `{wrong}` misses the point, but keeps {score:g} of {points:g} points by {checks}; "
-                "mark the check of the point `required=True`, or declare `keeps` on the exercise, with the reason"
+            self._problem(
+                f"the wrong answer `{planted.name}` misses the point, but keeps {_kept_words(result)}; mark the check "
+                "of the point `required=True`, or declare `keeps` on the exercise, with the reason",
+                planted,
             )
-            self._problem(message.format(wrong=planted.name, **_kept_words(result)), planted)
 
     def _prove_prediction(self) -> None:
         result = self._result(self.key.answer, 0)
         if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
-            message = "the key predicts {guess}, but JAX gives {live}"
-            self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
+            self._problem(f"the key predicts {result.note}, but JAX gives {result.reveal}", self.key.answer)
 
     # Documented examples
 
@@ -481,11 +440,10 @@ class _Prover:
         for example in sorted({*exercise.reproduces, *named} - entries.keys()):
             self._problem(f"the ledger has no documented example {example}")
         for example in sorted({*exercise.reproduces} ^ named):
-            message = "{example} must be listed on both the exercise and one of its checks"
-            self._problem(message.format(example=example))
+            self._problem(f"{example} must be listed on both the exercise and one of its checks")
         if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
-            message = "`{name}` reproduces more than {most} documented examples; explain it in `why_so_many`"
-            self._problem(message.format(name=exercise.name, most=MANY_EXAMPLES))
+            message = f"reproduces more than {MANY_EXAMPLES} documented examples; explain it in `why_so_many`"
+            self._problem(f"`{exercise.name}` {message}")
         for example in exercise.reproduces:
             if example in named and example in entries and self._is_reproduced(example):
                 self.proof.reproduced.add(example)
@@ -501,16 +459,14 @@ class _Prover:
             self._judge(self.key.answer, 0, exercise)
         for part in parts:
             if (example, part) not in noted:
-                message = "no check compares the {part} of {example} with the ledger"
-                self._problem(message.format(part=part, example=example))
+                self._problem(f"no check compares the {part} of {example} with the ledger")
                 return False
             with ledger.corrupted(example, part):
                 failure, differs = self._repeat(exercise)
                 if differs:  # a check takes inputs from the ledger
                     failure = self._judge(self.key.answer, 0, exercise).first_failure
             if failure is None:
-                message = "if the {part} of {example} changes in the ledger, no check that names it fails"
-                self._problem(message.format(part=part, example=example))
+                self._problem(f"if the {part} of {example} changes in the ledger, no check that names it fails")
                 return False
         return True
 
@@ -527,7 +483,11 @@ def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"
 
 
-def _kept_words(result: ExerciseResult) -> dict[str, Any]:
-    """Return the words of a message about points that an answer keeps."""
-    names = ", ".join(f"`{check.name}`" for check in result.checks if check.passed)
-    return {"score": result.score, "points": result.points, "checks": names}
+def _kept_words(result: ExerciseResult) -> str:
+    """Return how many points an answer keeps, and by which checks."""
+    passed = _names([check for check in result.checks if check.passed])
+    return f"{result.score:g} of {result.points:g} points by {passed}"
+
+
+def _names(checks: Sequence[Check | CheckResult]) -> str:
+    return ", ".join(f"`{check.name}`" for check in checks)

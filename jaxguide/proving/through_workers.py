@@ -17,7 +17,7 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.compilation_cache import PROGRAMS
-from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.control import submission_of
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, ThreadPool
@@ -49,13 +49,11 @@ class WorkerProof:
         problems: the differences.
         answers: the number of answers.
         cpu_s: the processor time of workers.
-        results: what was graded, by the names of exercise and answer.
     """
 
     problems: list[Problem] = dataclasses.field(default_factory=list)
     answers: int = 0
     cpu_s: float = 0.0
-    results: dict[tuple[str, str], ExerciseResult] = dataclasses.field(default_factory=dict)
 
 
 def prove_through_workers(
@@ -64,7 +62,6 @@ def prove_through_workers(
     verdicts: KnownVerdicts,
     *,
     jobs: int | None = None,
-    most: int | None = None,
     programs: Path | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> WorkerProof:
@@ -78,7 +75,6 @@ def prove_through_workers(
         exercises: the exercises.
         verdicts: those of this process; answers without any are left out.
         jobs: the number of submissions to grade at a time; by default one per core.
-        most: the number of submissions for each lesson; by default, as many as it takes. The first has the keys.
         programs: a folder with programs that the same answers were compiled into, in the layout of JAX's compilation
             cache. Workers load these; by default, only those that all submissions may read.
         tell: called with how many submissions are graded, and of how many.
@@ -99,22 +95,17 @@ def prove_through_workers(
         try:
             waiting = [
                 (book, answers, _submit(pool, grader, book, answers))
-                for book, answers in submissions(course, exercises, verdicts, most)
+                for book, answers in submissions(course, exercises, verdicts)
             ]
             for number, (book, answers, future) in enumerate(waiting, start=1):
                 result, *_unused = future.result()
                 proof.answers += len(answers)
                 proof.cpu_s += result.cpu_s
                 for answer in answers:
-                    graded = result
                     if _differences(answer, result):
                         alone, *_unused = _submit(pool, grader, book, [answer]).result()
                         proof.cpu_s += alone.cpu_s
                         proof.problems += _differences(answer, alone)
-                        graded = alone
-                    found = next((one for one in graded.results if one.name == answer.exercise.name), None)
-                    if found is not None:
-                        proof.results[found.name, answer.planted.name] = found
                 tell(number, len(waiting))
         finally:
             pool.close()
@@ -140,7 +131,7 @@ def _lent(programs: Path | None) -> Iterator[Path | None]:
 
 
 def submissions(
-    course: Course, exercises: Iterable[Exercise], verdicts: KnownVerdicts, most: int | None = None
+    course: Course, exercises: Iterable[Exercise], verdicts: KnownVerdicts
 ) -> Iterator[tuple[Book, list[HandedIn]]]:
     """Yield submissions with all planted answers of some exercises; the first of each lesson has the keys."""
     by_lesson = collections.defaultdict[str, list[list[HandedIn]]](list)
@@ -148,8 +139,7 @@ def submissions(
         by_lesson[exercise.lesson].append(_handed_in(exercise, verdicts))
     for topic, queues in by_lesson.items():
         for number in range(max(map(len, queues))):
-            if most is None or number < most:
-                yield course.books[topic], [queue[number] for queue in queues if number < len(queue)]
+            yield course.books[topic], [queue[number] for queue in queues if number < len(queue)]
 
 
 def _handed_in(exercise: Exercise, verdicts: KnownVerdicts) -> list[HandedIn]:
@@ -175,34 +165,24 @@ def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[Hand
 def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:
     """Return a problem if a submission's verdicts on an answer differ from those of this process."""
     planted, name, here = answer.planted, answer.exercise.name, answer.here
-    what = f"the starter of `{name}`"
-    if planted.name != STARTER:
-        what = what_is(planted, answer.exercise)
+    what = f"the starter of `{name}`" if planted.name == STARTER else what_is(planted, answer.exercise)
     why_not = result.unreadable or result.not_graded.get(name) or result.not_graded.get("")
     outcome = next((one for one in result.results if one.name == name), None)
     if why_not is not None or outcome is None:
-        message = "{what} could not be graded: {why}"
-        return [Problem(planted.path, planted.line, message.format(what=what, why=why_not or "-"))]
+        return [Problem(planted.path, planted.line, f"{what} could not be graded: {why_not or '-'}")]
     for check in outcome.checks:
         verdict = here.checks[check.name]
         # Here, judging stopped when the marks were decided.
         if verdict not in (check.verdict, Verdict.NOT_CHECKED):
-            message = "{what} is judged differently by the check `{check}`: {here} in this process, {there} in a worker"
-            words = message.format(what=what, check=check.name, here=verdict.value, there=check.verdict.value)
+            verdicts = f"{verdict.value} in this process, {check.verdict.value} in a worker"
+            message = f"{what} is judged differently by the check `{check.name}`: {verdicts}"
             details = (*filter(None, [check.message]), *call_and_values(check))
-            return [Problem(planted.path, planted.line, words, details)]
+            return [Problem(planted.path, planted.line, message, details)]
     there = Verdicts.of(outcome)
     if (there.verdict, there.score) == (here.verdict, here.score):
         return []
     message = (
-        "{what} is judged differently: {here} with {here_score:g} points in this process, {there} with {there_score:g} "
-        "points in a worker"
+        f"{what} is judged differently: {here.verdict.value} with {here.score:g} points in this process, "
+        f"{there.verdict.value} with {there.score:g} points in a worker"
     )
-    words = message.format(
-        what=what,
-        here=here.verdict.value,
-        there=there.verdict.value,
-        here_score=here.score,
-        there_score=there.score,
-    )
-    return [Problem(planted.path, planted.line, words)]
+    return [Problem(planted.path, planted.line, message)]

@@ -12,8 +12,9 @@ from kernel import shell_here
 
 from jaxguide import lesson
 from jaxguide.code.sameness import answer_in_session, starters_in_cells
+from jaxguide.course.books.handout import for_students, print_files
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.course.books.printer import print_book, printable_source
+from jaxguide.course.books.printer import printable_source
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
 from jaxguide.proving.proof import ProofSettings
@@ -94,7 +95,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
         (folder / part).mkdir()
         (folder / part / "given.py").write_text(text)
     loaded = load_course(folder)
-    print_book(loaded.books["given"], folder / "notebooks")
+    print_files(for_students(loaded), folder / "notebooks")
     return loaded
 
 

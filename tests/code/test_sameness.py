@@ -17,7 +17,7 @@ from jaxguide import lesson
 from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in_cells
 from jaxguide.course.books.library import installed_course, read_outline
 from jaxguide.course.books.printer import printed_cells
-from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
+from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
 from jaxguide.student.answers_in_files import read_answers
 from jaxguide.student.check_file import check_file
@@ -179,7 +179,7 @@ def test_without_source_bytecode_is_compared_and_never_counts_beside_it(workspac
 
 def test_tries_noted_before_count_as_they_did(workspace: Path, shell: Any) -> None:
     old = {"passed": False, "attempts": ["0123456789ab", "ba9876543210"], "hints": 1, "guess": None}
-    (workspace / PROGRESS_FILE_NAME).write_text(json.dumps({"version": 1, "exercises": {"sliding_dot": old}}))
+    (workspace / "jaxguide-progress.json").write_text(json.dumps({"version": 1, "exercises": {"sliding_dot": old}}))
     assert Progress(workspace).of("sliding_dot").tries == 2
     run(shell, ["def sliding_dot(x, w):\n    return x", "check(sliding_dot)"])
     assert Progress(workspace).of("sliding_dot").tries == 3

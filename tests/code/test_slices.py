@@ -37,7 +37,7 @@ def test_a_name_brings_what_it_needs_in_the_lessons_order() -> None:
 def test_no_lesson_imports_matplotlib_for_an_answer_that_does_not_plot() -> None:
     course: Course = installed_course()
     for book in course.books.values():
-        assert "matplotlib" not in book.setup_source(book.exercise_setup_names), book.topic
+        assert "matplotlib" not in book.setup_source(()), book.topic
     book = course.books["vectorization"]
     assert "import matplotlib.pyplot as plt" in book.setup_source({"plt"})
 

@@ -17,7 +17,7 @@ from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course, read_outline
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.settings import read_settings, write_settings
-from jaxguide.proving.prover import prove_course
+from jaxguide.proving.prove_in_parallel import prove
 
 _BOOK = '''\
 # %% check
@@ -107,7 +107,7 @@ def python(*arguments: object, folder: Path) -> str:
 
 def test_each_lesson_is_proven_with_its_own_types(course: Path) -> None:
     loaded = load_course(course)
-    proofs = [proof.problems for _exercise, proof in prove_course(loaded)]
+    proofs = [proof.problems for _exercise, proof in prove(loaded, [*loaded.exercises.values()])]
     assert proofs == [[], []]
     assert not jax.config.jax_enable_x64  # type: ignore[attr-defined]
     digest = course_digest(loaded)
@@ -119,7 +119,9 @@ def test_each_lesson_is_proven_with_its_own_types(course: Path) -> None:
 
 
 def _why_not(course: Path) -> str:
-    return " ".join(one.message for _exercise, proof in prove_course(load_course(course)) for one in proof.problems)
+    loaded = load_course(course)
+    proofs = prove(loaded, [*loaded.exercises.values()])
+    return " ".join(one.message for _exercise, proof in proofs for one in proof.problems)
 
 
 def test_the_settings_of_lessons_are_written_as_they_are_read(course: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from jaxguide.cli import main
-from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
+from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import load_course, read_outline
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits
@@ -145,4 +145,4 @@ def test_a_mistake_ends_a_command_with_status_3_but_names_are_still_completed(ti
     (tiny / "course.toml").write_text("lesson = []\n")
     done = CliRunner().invoke(main, ["list", "--course", str(tiny)])
     assert (done.exit_code, "course.toml:1: there is no setting `lesson`." in done.stderr) == (3, True)
-    assert [path.stem for path in books_as_far_as_readable(course_folders(tiny))] == ["tiny"]
+    assert topics(tiny) == ["tiny"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from needs import ON_THE_NEWEST
 
+from jaxguide.course.books.handout import for_students, stale_files
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.course.books.printer import stale_files
 from jaxguide.course.exercise import Exercise
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "grading"
@@ -47,8 +47,7 @@ def failed_tests(assignment, name: str, source: str) -> list[int]:
 
 
 def test_its_notebook_is_printed(course):
-    for book in course.books.values():
-        assert stale_files(book, course.folders.notebooks) == []
+    assert stale_files(for_students(course), course.folders.notebooks) == []
 
 
 @ON_THE_NEWEST

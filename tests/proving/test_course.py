@@ -11,13 +11,14 @@ import pytest
 
 from jaxguide.code.slices import global_names
 from jaxguide.course import ledger
-from jaxguide.course.books.book import Book
+from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.folders import topics
+from jaxguide.course.books.handout import print_files, stale_files
 from jaxguide.course.books.library import Course, load_course, read_outline
-from jaxguide.course.books.printer import notebook_text, print_book, printed_cells, script_text, stale_files
+from jaxguide.course.books.printer import notebook_text, printed_cells, printed_files, script_text
 from jaxguide.course.books.statement import stub_cell
 from jaxguide.proving.proof import Proof
-from jaxguide.proving.prover import prove_course
+from jaxguide.proving.prove_in_parallel import prove
 
 NAMES = tuple(read_outline().exercises)
 TOPICS = topics()
@@ -33,7 +34,7 @@ def again() -> Course:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_first_exercise_is_proven(topic: str, whole_course: Course) -> None:
     exercise = whole_course.books[topic].exercises[0]
-    ((_exercise, proof),) = prove_course(whole_course, seeds=1, only=exercise.name)
+    ((_exercise, proof),) = prove(whole_course, [exercise], seeds=1)
     assert [str(problem) for problem in (*proof.problems, *proof.advice)] == []
     assert proof.reproduced == set(exercise.reproduces)
 
@@ -41,7 +42,7 @@ def test_the_first_exercise_is_proven(topic: str, whole_course: Course) -> None:
 @pytest.mark.hours(reason="it judges every exercise with fifty seeds; CI uses one")
 @pytest.mark.parametrize("name", NAMES)
 def test_verdicts_hold_over_fifty_seeds(name: str, whole_course: Course) -> None:
-    ((_exercise, proof),) = prove_course(whole_course, seeds=50, only=name)
+    ((_exercise, proof),) = prove(whole_course, [whole_course.exercise(name)], seeds=50)
     assert [str(problem) for problem in proof.problems] == []
 
 
@@ -84,8 +85,9 @@ def test_the_last_of_four_hints_is_a_task_like_it_worked_out(whole_course: Cours
 @pytest.mark.parametrize("topic", TOPICS)
 class TestPrinted:
     def test_printed_files_are_current(self, whole_course: Course, topic: str) -> None:
-        stale = stale_files(whole_course.books[topic], whole_course.folders.notebooks)
-        print_book(whole_course.books[topic], whole_course.folders.notebooks)
+        files, folder = printed_files(whole_course.books[topic]), whole_course.folders.notebooks
+        stale = stale_files(files, folder)
+        print_files(files, folder)
         assert stale == [], "these were stale and have been printed again; commit them"
 
     @pytest.mark.long
@@ -149,7 +151,7 @@ class TestPrinted:
     def test_every_exercise_is_proven_from_a_namespace_without_the_others(
         self, whole_course: Course, topic: str
     ) -> None:
-        namespace = whole_course.books[topic].student_namespace()
+        namespace = run_answer(whole_course.books[topic], "")
         assert not set(namespace) & whole_course.books[topic].exercise_names
 
 

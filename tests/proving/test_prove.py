@@ -15,7 +15,7 @@ from jaxguide.cli import main
 from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging import compilation_cache
-from jaxguide.proving import prover
+from jaxguide.proving import prove_in_parallel, prover
 from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
@@ -104,13 +104,13 @@ def test_a_course_is_proven_with_the_hidden_inputs_that_graders_use(
 ) -> None:
     settings: list[ProofSettings] = []
 
-    def prove_exercise(_book: object, _exercise: object, used: ProofSettings) -> Proof:
+    def prove_exercise(_book: object, _exercise: object, used: ProofSettings, _stuck: None) -> Proof:
         settings.append(used)
         return Proof()
 
-    monkeypatch.setattr(prover, "prove_exercise", prove_exercise)
+    monkeypatch.setattr(prove_in_parallel, "prove_exercise", prove_exercise)
     course = load_course(tiny)
-    assert len(list(prover.prove_course(course))) == 2
+    assert len(list(prove(course, list(course.exercises.values())))) == 2
     assert {one.course_digest for one in settings} == {course_digest(course)}
 
 

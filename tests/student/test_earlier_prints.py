@@ -6,8 +6,10 @@ import pytest
 from earlier_prints import earlier_cell, print_earlier
 from two_lessons import answer, write_course
 
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.handout import print_files
 from jaxguide.course.books.library import Course, installed_course, load_course
-from jaxguide.course.books.printer import print_book
+from jaxguide.course.books.printer import printed_files
 from jaxguide.course.progress import Progress
 from jaxguide.grading.intake.reading import CourseText, read_content
 from jaxguide.student.answers_in_files import read_answers
@@ -47,9 +49,13 @@ def test_a_reset_gives_back_all_that_the_stub_said(lessons: Course, tmp_path: Pa
     assert "Args:" in earlier_cell(lessons.exercise("double"))
 
 
+def print_now(book: Book, folder: Path) -> None:
+    print_files(printed_files(book), folder)
+
+
 def test_an_answer_is_checked_and_is_the_same_try_in_both(lessons: Course, tmp_path: Path) -> None:
     book, progress = lessons.books["multiply"], Progress(tmp_path, lessons.identity)
-    for write in (print_earlier, print_book):
+    for write in (print_earlier, print_now):
         write(book, tmp_path)
         path = tmp_path / "multiply.py"
         answer(path, "double", "return 3 * x")
@@ -59,7 +65,7 @@ def test_an_answer_is_checked_and_is_the_same_try_in_both(lessons: Course, tmp_p
 
 
 def test_a_hint_that_is_uncommented_is_no_other_answer(lessons: Course, tmp_path: Path) -> None:
-    print_book(lessons.books["multiply"], tmp_path)
+    print_now(lessons.books["multiply"], tmp_path)
     path = tmp_path / "multiply.py"
     answer(path, "double", "return 2 * x")
     before = dict(read_answers(path, lessons).prints)

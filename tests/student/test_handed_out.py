@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from handed_out import ROOT, HandedOut, jaxguide, python, write_rows, write_weights
 
-from jaxguide.course.books.handout import beside_lessons
+from jaxguide.course.books.handout import for_students
 from jaxguide.course.books.library import load_course, read_outline
 from jaxguide.course.books.printer import printed_files
 from jaxguide.course.settings import read_settings
@@ -146,7 +146,7 @@ def test_an_authors_comments_do_not_reach_students(rows: HandedOut, tmp_path: Pa
     course = shutil.copytree(rows.course, tmp_path / "course", ignore=shutil.ignore_patterns("notebooks"))
     (course / "course.toml").write_text('identity = "mine"  # the secret seed is 7141\ntitle = "T"\n')
     (course / "exercises" / "notes.txt").write_text("the secret seed is 7141")
-    said = " ".join(map(str, beside_lessons(load_course(course, keys=False)).items()))
+    said = " ".join(map(str, for_students(load_course(course, keys=False)).items()))
     assert "7141" not in said
     assert "jaxguide_course/mine/course.toml" in said
 
@@ -501,6 +501,5 @@ def test_a_course_in_a_submission_is_no_submission(rows_here: Path, rows: Handed
     from jaxguide.grading.intake.file_search import find_submissions
 
     assert sorted(path.name for path in find_submissions([rows_here])) == ["rows.ipynb", "rows.py"]
-    assert printed_files(load_course(rows.course, keys=False).books["rows"], rows_here).keys() == set(
-        rows_here.glob("rows.*")
-    )
+    printed = printed_files(load_course(rows.course, keys=False).books["rows"])
+    assert printed.keys() == {path.name for path in rows_here.glob("rows.*")}

@@ -12,7 +12,7 @@ from kernel import run_in_kernel
 
 from jaxguide import lesson
 from jaxguide.course.books.library import installed_course
-from jaxguide.course.books.printer import install_cell
+from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
 from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, Progress
@@ -252,7 +252,7 @@ def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path)
 def test_the_install_cell_does_nothing_where_the_package_is(capfd: pytest.CaptureFixture[str]) -> None:
     started: list[object] = []
     names = {"__builtins__": __builtins__}
-    exec(install_cell().replace("subprocess.run(", "started.append("), {**names, "started": started})
+    exec(INSTALL_CELL.replace("subprocess.run(", "started.append("), {**names, "started": started})
     assert started == []
     assert capfd.readouterr() == ("", "")
 
@@ -264,7 +264,7 @@ def test_the_install_cell_installs_where_the_package_is_missing(tmp_path: Path) 
     pip = "import pathlib, sys\nhere = pathlib.Path(__file__).parents[1]\n"
     pip += "(here / 'jaxguide.py').write_text(f'arguments = {sys.argv[1:]!r}')\n"
     (tmp_path / "pip" / "__main__.py").write_text(pip)
-    source = f"{install_cell()}\nimport jaxguide; print(jaxguide.arguments)"
+    source = f"{INSTALL_CELL}\nimport jaxguide; print(jaxguide.arguments)"
     # Without `site`, Python finds only the packages in this folder.
     shown = python(source, tmp_path, "-S", "-c", source, PYTHONPATH=str(tmp_path))
     assert shown == "['install', '--quiet', 'jaxguide']\n"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from jaxguide.course.books.handout import for_students, print_files
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.course.books.printer import print_book
 
 _HEAD = """\
 # %% check
@@ -91,8 +91,7 @@ def write_course(folder: Path) -> Course:
     key = [_KEY.format(name=name, factor=factor) for name, factor in (("double", 2.0), ("triple", 3.0))]
     (folder / "solutions" / "multiply.py").write_text("".join([_KEY_HEAD, *key, _KEY_PREDICTION]))
     course = load_course(folder, keys=False)
-    for book in course.books.values():
-        print_book(book, folder / "notebooks")
+    print_files(for_students(course), folder / "notebooks")
     return course
 
 

@@ -15,7 +15,7 @@ from jaxguide.code.slices import Statement, bound_names, global_names, left_out,
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import check_whole, read_tasks, title_of
-from jaxguide.course.books.declarations import add_check, function_line, make_check
+from jaxguide.course.books.declarations import make_check
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
@@ -48,18 +48,15 @@ class Book(Lesson):
         return found
 
     def setup_source(self, names: Iterable[str]) -> str:
-        """Return the code that must run before an answer: imports, given definitions, and what `names` need."""
-        wanted = {*names, *self._given_in_exercises, *self._sent_by_name, *self.read_by_inputs}
+        """Return the code that must run before an answer: imports, and given definitions that it and `names` need."""
+        wanted = {*names, *self._needed, *self.read_by_inputs}
         return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
 
     @property
     def left_out(self) -> list[tuple[Statement, frozenset[str]]]:
         """The statements that change what exercises need and that do not run with answers; see `slices.left_out`."""
-        names = {*self.exercise_setup_names, *self._given_in_exercises, *self._sent_by_name}
-        names |= self.read_by_inputs
-        for exercise in self.exercises:
-            names |= global_names(exercise.key.answer.source) if exercise.key is not None else frozenset()
-        return left_out(self.given, names)
+        answers = [exercise.key.answer.source for exercise in self.exercises if exercise.key is not None]
+        return left_out(self.given, self._needed.union(self.read_by_inputs, *map(global_names, answers)))
 
     # Cached: each answer runs in a new namespace and needs these names, but parsing the book once is enough.
     @functools.cached_property
@@ -74,29 +71,16 @@ class Book(Lesson):
         return {name for s in self.given if s.is_definition for name in s.binds & named}
 
     @functools.cached_property
-    def _given_in_exercises(self) -> set[str]:
+    def _needed(self) -> frozenset[str]:
+        """The names that all answers get: those that starters read, exercise cells define and checks send by name."""
         cells = [cell for cell in self.cells if cell.kind == "exercise"]
-        found = [s for cell in cells for s in statements(cell.source)]
-        return {name for s in found for name in s.binds} - self.exercise_names
-
-    @functools.cached_property
-    def exercise_setup_names(self) -> frozenset[str]:
-        """Return the names from the lesson that the exercises' starters use."""
-        return frozenset().union(*(global_names(e.starter_source) for e in self.exercises))
+        defined = {name for cell in cells for s in statements(cell.source) for name in s.binds} - self.exercise_names
+        return frozenset(defined).union(self._sent_by_name, *(global_names(e.starter_source) for e in self.exercises))
 
     @property
     def names(self) -> Mapping[str, Any]:
         """The functions that can be passed to an answer by name."""
         return {name: value for name, value in self.namespace.items() if callable(value)}
-
-    def student_namespace(self, names: Iterable[str] = ()) -> dict[str, Any]:
-        """Return a new namespace in which the lesson's setup has run, as in a worker."""
-        namespace: dict[str, Any] = {"__name__": "__main__"}
-        source = self.setup_source({*names, *self.exercise_setup_names})
-        # Discard what an example prints while it defines a name.
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
-        return namespace
 
 
 def run_answer(
@@ -104,8 +88,12 @@ def run_answer(
 ) -> dict[str, Any]:
     """Run an answer's source in a new student namespace, which has the names `also`, too, and return the namespace."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    setup = compile(book.setup_source(global_names(source) | also), f"<setup {book.topic}>", "exec")
     with compat.float64(book.x64):
-        namespace = book.student_namespace(global_names(source) | also)
+        # Discard what an example prints while it defines a name.
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(setup, namespace)
         exec(compile(source, filename, "exec"), namespace)
     return namespace
 
@@ -130,7 +118,7 @@ def load_book(path: Path) -> Book:
         with mistakes.noted():
             if declaration.role == "visible":
                 exercise = _target(path, declaration, exercises)
-                add_check(exercise.checks, make_check(path, declaration, is_hidden=False))
+                exercise.checks.append(make_check(path, declaration, exercise.checks, is_hidden=False))
             elif declaration.role == "reveal":
                 _add_reveal(path, declaration, exercises)
     checks = [cell.source for cell in cells if cell.kind == "check"]
@@ -169,18 +157,16 @@ def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exerci
     target = declaration.options["target"]
     name = target if isinstance(target, str) else getattr(target, "__name__", "?")
     if name not in exercises:
-        message = "the check `{check}` is for the exercise `{name}`, which is not in this book"
-        raise AuthorError(
-            path, function_line(declaration), message.format(check=declaration.function.__name__, name=name)
-        )
+        message = f"the check `{declaration.name}` is for the exercise `{name}`, which is not in this book"
+        raise AuthorError(path, declaration.line, message)
     return exercises[name]
 
 
 def _add_reveal(path: Path, declaration: Declaration, exercises: Mapping[str, Exercise]) -> None:
     exercise = _target(path, declaration, exercises)
     if not exercise.is_prediction:
-        message = "`@reveal` needs a prediction, but `{name}` is an ordinary exercise"
-        raise AuthorError(path, function_line(declaration), message.format(name=exercise.name))
+        message = f"`@reveal` needs a prediction, but `{exercise.name}` is an ordinary exercise"
+        raise AuthorError(path, declaration.line, message)
     exercise.reveal = declaration.function
     exercise.why, exercise.shows = declaration.options["why"], declaration.options["shows"]
 
@@ -192,8 +178,8 @@ def _finish(exercise: Exercise, seems_unchecked: bool) -> None:
         return
     message = ""
     if exercise.is_prediction and exercise.reveal is None:
-        message = "the prediction `{name}` has no `@reveal` in a check cell"
+        message = f"the prediction `{exercise.name}` has no `@reveal` in a check cell"
     elif not exercise.is_prediction and not exercise.checks:
-        message = "`{name}` has no visible check; add a check cell below it"
+        message = f"`{exercise.name}` has no visible check; add a check cell below it"
     if message:
-        raise AuthorError(exercise.path, exercise.line, message.format(name=exercise.name))
+        raise AuthorError(exercise.path, exercise.line, message)

@@ -57,8 +57,7 @@ def read_tasks(path: Path, cells: Sequence[PercentCell]) -> list[Task]:
             with mistakes.noted():
                 task = _task(path, cell, above[cell.line])
                 if task.name in tasks:
-                    message = "the exercise `{name}` is defined twice"
-                    raise AuthorError(path, task.line, message.format(name=task.name))
+                    raise AuthorError(path, task.line, f"the exercise `{task.name}` is defined twice")
                 tasks[task.name] = task
     mistakes.tell()
     return list(tasks.values())
@@ -75,14 +74,15 @@ def _exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, ast.
     if len(marked) != 1:
         line = cell.line if len(marked) < 2 else decorator_line(marked[1][0], cell)
         message = (
-            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}. "
-            "Instead of a variable or a class, which are not supported, ask for a function that returns or uses it"
+            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has "
+            f"{len(marked)}. Instead of a variable or a class, which are not supported, ask for a function that "
+            "returns or uses it"
         )
-        raise AuthorError(path, line, message.format(count=len(marked)))
+        raise AuthorError(path, line, message)
     node = marked[0][0]
     if node.name in RESERVED:
-        message = "`{name}` is a reserved name; give the exercise another"
-        raise AuthorError(path, decorator_line(node, cell), message.format(name=node.name))
+        message = f"`{node.name}` is a reserved name; give the exercise another"
+        raise AuthorError(path, decorator_line(node, cell), message)
     return marked[0]
 
 
@@ -124,8 +124,8 @@ def _options(path: Path, cell: PercentCell, decorator: ast.expr) -> dict[str, An
         try:
             value = ast.literal_eval(keyword.value)
         except (ValueError, TypeError):
-            message = "write out the arguments of `@{name}`: they are read without running the book"
-            raise AuthorError(path, cell.line + keyword.value.lineno, message.format(name=name)) from None
+            message = f"write out the arguments of `@{name}`: they are read without running the book"
+            raise AuthorError(path, cell.line + keyword.value.lineno, message) from None
         given[keyword.arg or "**"] = tuple(value) if isinstance(value, list) else value
     try:
         options = inspect.signature(_EXERCISE_DECORATORS[name]).bind(**given)
@@ -137,12 +137,8 @@ def _options(path: Path, cell: PercentCell, decorator: ast.expr) -> dict[str, An
 
 def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
     """Return the lines of a function's decorators that do not belong to the author interface."""
-    kept = []
-    for decorator in node.decorator_list:
-        if decorator_name(decorator) in DECORATORS:
-            continue
-        kept += lines[decorator.lineno - 1 : decorator.end_lineno]
-    return kept
+    others = [one for one in node.decorator_list if decorator_name(one) not in DECORATORS]
+    return [line for one in others for line in lines[one.lineno - 1 : one.end_lineno]]
 
 
 def check_whole(task: Task) -> None:
@@ -151,23 +147,18 @@ def check_whole(task: Task) -> None:
     Raises:
         AuthorError: hints or ids are not texts, a prediction takes arguments, or the points make no sense.
     """
-    message = _about_points(task)
+    name, message = task.name, ""
     lists = (task.hints, task.reproduces)
     if not all(type(texts) is tuple and all(isinstance(text, str) for text in texts) for texts in lists):
-        message = "`hints` and `reproduces` of `{name}` must be lists of texts"
+        message = f"`hints` and `reproduces` of `{name}` must be lists of texts"
     elif task.is_prediction and task.signature != "()":
-        message = "the prediction `{name}` must take no arguments"
+        message = f"the prediction `{name}` must take no arguments"
+    elif not is_number(task.points) or task.points < 0:
+        message = f"the points of `{name}` must be a number, 0 or more, but are {task.points!r}"
+    elif not is_number(task.keeps) or not 0 <= task.keeps <= MOST_KEEPS:
+        message = f"`keeps` of `{name}` must be a share of its points from 0 to {MOST_KEEPS:g}, but is {task.keeps!r}"
     if message:
-        words = {"points": repr(task.points), "keeps": repr(task.keeps), "most": f"{MOST_KEEPS:g}"}
-        raise AuthorError(task.path, task.line, message.format(name=task.name, **words))
-
-
-def _about_points(task: Task) -> str:
-    if not is_number(task.points) or task.points < 0:
-        return "the points of `{name}` must be a number, 0 or more, but are {points}"
-    if not is_number(task.keeps) or not 0 <= task.keeps <= MOST_KEEPS:
-        return "`keeps` of `{name}` must be a share of its points from 0 to {most}, but is {keeps}"
-    return ""
+        raise AuthorError(task.path, task.line, message)
 
 
 def is_number(value: object) -> bool:
@@ -181,11 +172,12 @@ def is_number(value: object) -> bool:
 
 def title_of(topic: str, cells: Sequence[PercentCell]) -> str:
     """Return a lesson's title: the first top-level heading of its prose, or else its topic."""
-    for cell in cells:
-        match = re.search(r"^# (.+)$", cell.prose, re.MULTILINE) if cell.kind == "prose" else None
-        if match:
-            return match[1]
-    return topic
+    found = (text for cell in cells if cell.kind == "prose" for level, text in _headings_in(cell) if level == 1)
+    return next(found, topic)
+
+
+def _headings_in(cell: PercentCell) -> list[tuple[int, str]]:
+    return [(len(match[1]), match[2].strip()) for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE)]
 
 
 def _headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
@@ -194,9 +186,8 @@ def _headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
     above: dict[int, str] = {}
     for cell in cells:
         if cell.kind == "prose":
-            for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE):
-                level = len(match[1])
-                above = {n: text for n, text in above.items() if n < level} | {level: match[2].strip()}
+            for level, text in _headings_in(cell):
+                above = {n: other for n, other in above.items() if n < level} | {level: text}
         elif cell.kind == "exercise":
             found[cell.line] = tuple(text for level, text in sorted(above.items()) if level > 1)
     return found

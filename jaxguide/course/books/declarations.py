@@ -3,7 +3,7 @@
 import dis
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from jaxguide.base.did_you_mean import did_you_mean
@@ -17,52 +17,54 @@ _SEEN = frozenset({"program", "key_use", "traces", "compiles"})
 """What a check observes; unlike values, code in a worker can forge it."""
 
 
-def function_line(declaration: Declaration) -> int:
-    """Return the line of the declared function."""
-    code = getattr(declaration.function, "__code__", None)
-    return int(code.co_firstlineno) if code else 1
-
-
-def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
+def make_check(path: Path, declaration: Declaration, others: Sequence[Check], is_hidden: bool) -> Check:
     """Create a check from a declaration.
 
+    Args:
+        path: the file with the declaration.
+        declaration: the declaration.
+        others: the other checks of the exercise.
+        is_hidden: whether it runs only in grading.
+
     Raises:
-        AuthorError: its stage or kind is unknown, it does not state a fact, or it takes what no check gets.
+        AuthorError: its stage or kind is unknown, it does not state a fact, it takes what no check gets, or another
+            check has its name.
     """
-    options, line = declaration.options, function_line(declaration)
-    stage = options["stage"]
-    if stage not in STAGES[2:]:
-        message = "`{stage}` is not a stage; the stages are {stages}"
-        raise AuthorError(path, line, message.format(stage=stage, stages=", ".join(STAGES[2:])))
-    kind = options["kind"] or ("observed" if stage in _SEEN_STAGES or _observes(declaration.function) else "value")
-    if kind not in list(Kind):
-        message = "`{kind}` is not a kind of check; the kinds are {kinds}"
-        raise AuthorError(path, line, message.format(kind=kind, kinds=", ".join(Kind)))
+    options, name = declaration.options, declaration.name
+    stage, weight = options.get("stage", "value"), options.get("weight", 1.0)
+    is_seen = stage in _SEEN_STAGES or _observes(declaration.function)
+    kind = options.get("kind") or ("observed" if is_seen else "value")
     fact = (inspect.getdoc(declaration.function) or "").split("\n\n")[0].replace("\n", " ")
-    if not fact:
-        message = "the check `{name}` has no docstring; add one that states the fact that it checks"
-        raise AuthorError(path, line, message.format(name=declaration.function.__name__))
-    known = ("answer", "draw", "reference") if is_hidden else ("answer", "draw")
-    for parameter in inspect.signature(declaration.function).parameters:
-        if parameter not in known:
-            message = f"the check `{declaration.function.__name__}` takes `{parameter}`; it gets {', '.join(known)}."
-            raise AuthorError(path, line, message + did_you_mean(parameter, known))
-    if not is_number(options["weight"]) or options["weight"] <= 0:
-        message = "the weight of the check `{name}` must be a number above 0, but is {weight}"
-        words = {"name": declaration.function.__name__, "weight": repr(options["weight"])}
-        raise AuthorError(path, line, message.format(**words))
-    required = options["required"]
+    gets = ("answer", "draw", "reference") if is_hidden else ("answer", "draw")
+    unknown = [one for one in inspect.signature(declaration.function).parameters if one not in gets]
+    message = ""
+    if stage not in STAGES[2:]:
+        message = f"`{stage}` is not a stage; the stages are {', '.join(STAGES[2:])}"
+    elif kind not in list(Kind):
+        message = f"`{kind}` is not a kind of check; the kinds are {', '.join(Kind)}"
+    elif not fact:
+        message = f"the check `{name}` has no docstring; add one that states the fact that it checks"
+    elif unknown:
+        message = f"the check `{name}` takes `{unknown[0]}`; it gets {', '.join(gets)}."
+        message += did_you_mean(unknown[0], gets)
+    elif not is_number(weight) or weight <= 0:
+        message = f"the weight of the check `{name}` must be a number above 0, but is {weight!r}"
+    elif name in [other.name for other in others]:
+        message = f"the check `{name}` is defined twice for one exercise; give one of them another name"
+    if message:
+        raise AuthorError(path, declaration.line, message)
+    required = options.get("required")
     if required is None:
-        required = options["kind"] in (None, "value") and stage in ("shape", "dtype", "value")
-    given = {name: option for name, option in options.items() if name != "target"}
+        required = options.get("kind") in (None, "value") and stage in ("shape", "dtype", "value")
+    words = {name: option for name, option in options.items() if name != "target"}
     return Check(
-        name=declaration.function.__name__,
+        name=name,
         fact=fact,
         function=declaration.function,
         hidden=is_hidden,
-        line=line,
+        line=declaration.line,
         path=path,
-        **{**given, "kind": Kind(kind), "required": required},
+        **{**words, "kind": Kind(kind), "required": required},
     )
 
 
@@ -80,15 +82,3 @@ def _observes(check: Callable[..., None]) -> bool:
                 return True
         waiting += [*code.co_consts, *(getattr(function.__globals__.get(n), "__code__", None) for n in code.co_names)]
     return False
-
-
-def add_check(checks: list[Check], check: Check) -> None:
-    """Add a check to an exercise's list.
-
-    Raises:
-        AuthorError: the exercise already has a check with this name.
-    """
-    if any(other.name == check.name for other in checks):
-        message = "the check `{name}` is defined twice for one exercise"
-        raise AuthorError(check.path, check.line, message.format(name=check.name))
-    checks.append(check)

@@ -11,8 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -51,63 +51,44 @@ def run_books(course: Course) -> list[str]:
     found = find_kept(place)
     if isinstance(found, list) and course.books.keys() >= set(found):
         return found
-    stopped, mistakes, jobs = [], Mistakes(), os.cpu_count() or 1
-    for first in range(0, len(books), jobs):
-        with contextlib.ExitStack() as stack:
-            runs = [stack.enter_context(_running(path, course.files)) for path in books[first : first + jobs]]
-            for run in runs:
-                with mistakes.noted():
-                    stopped += [] if run.has_ended() else [run.path.stem]
+    stopped, mistakes = [], Mistakes()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = {path.stem: pool.submit(_ends, path, course.files) for path in books}
+    for topic, run in runs.items():
+        with mistakes.noted():
+            stopped += [] if run.result() else [topic]
     mistakes.tell()
     keep(place, stopped)
     return stopped
 
 
-class _Run:
-    """A process that runs one book, and where it writes what it found."""
+def _ends(path: Path, files: Mapping[str, Path]) -> bool:
+    """Run a book in a process and a folder of its own; return False if it still runs after `LIMIT_S`.
 
-    def __init__(self, path: Path, process: "subprocess.Popen[bytes]", found: Path):
-        self.path, self._process, self._found = path, process, found
-        self._began_s = time.monotonic()
-
-    def has_ended(self) -> bool:
-        """Wait; return False if the book still runs after `LIMIT_S`.
-
-        Raises:
-            AuthorError: a cell raised.
-        """
-        try:
-            status = self._process.wait(max(0.0, self._began_s + LIMIT_S - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            return False
-        if not self._found.is_file():
-            message = "Python ended with status {status} while the book ran"
-            raise AuthorError(self.path, 1, message.format(status=status))
-        if (found := json.loads(self._found.read_bytes())) is not None:
-            raise AuthorError(self.path, found["line"], found["message"])
-        return True
-
-
-@contextlib.contextmanager
-def _running(path: Path, files: Mapping[str, Path]) -> Iterator[_Run]:
-    """Run a book in the background, in a folder of its own; kill it at the end of the block."""
+    Raises:
+        AuthorError: a cell raised.
+    """
     with tempfile.TemporaryDirectory(prefix="jaxguide-book-") as folder:
         here, found = Path(folder, "here"), Path(folder, "found.json")
         here.mkdir()
         copy_files(files, here)  # what the book writes is deleted with the folder
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__, path.absolute(), found],
-            cwd=here,
-            env={**os.environ, "MPLBACKEND": "Agg"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        with process:
-            try:
-                yield _Run(path, process, found)
-            finally:
-                process.kill()
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", __name__, path.absolute(), found],
+                cwd=here,
+                env={**os.environ, "MPLBACKEND": "Agg"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=LIMIT_S,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        if not found.is_file():
+            raise AuthorError(path, 1, f"Python ended with status {done.returncode} while the book ran")
+        if (raised := json.loads(found.read_bytes())) is not None:
+            raise AuthorError(path, raised["line"], raised["message"])
+        return True
 
 
 def _what_it_raises(path: Path) -> dict[str, Any] | None:

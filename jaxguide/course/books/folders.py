@@ -75,18 +75,15 @@ def in_order(where: CourseFolders, lessons: Iterable[str]) -> list[Path]:
     return list({name: paths[name] for name in (*lessons, *paths) if name in paths}.values())
 
 
-def books_as_far_as_readable(where: CourseFolders) -> list[Path]:
-    """Return a course's books in order, or by name if its settings contain a mistake."""
+def topics(folder: Path | None = None) -> list[str]:
+    """Return the names of a course's lessons in order, or sorted if its settings contain a mistake; none is loaded.
+
+    Args:
+        folder: the course's folder; by default, the course that comes with the package.
+    """
+    where = course_folders(folder)
     try:
         settings = read_settings(where.top)
     except AuthorError:
         settings = CourseSettings()
-    return in_order(where, settings.lessons)
-
-
-def topics(folder: Path | None = None) -> list[str]:
-    """Return the names of a course's lessons in order, by default of the course that comes with the package.
-
-    The lessons are not loaded.
-    """
-    return [path.stem for path in books_as_far_as_readable(course_folders(folder))]
+    return [path.stem for path in in_order(where, settings.lessons)]

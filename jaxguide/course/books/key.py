@@ -12,10 +12,10 @@ from jaxguide.code.slices import global_names
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book import Book
-from jaxguide.course.books.declarations import add_check, function_line, make_check
+from jaxguide.course.books.declarations import make_check
 from jaxguide.course.books.key_text import function_source, key_cells, planted_in, without_a_title
 from jaxguide.course.books.percent import PercentCell, run_cell
-from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Mistakes, Planted
+from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Mistakes
 from jaxguide.course.judging.values import SOURCE_LIMIT, InputFunction
 
 
@@ -40,7 +40,7 @@ def load_key(path: Path, book: Book) -> None:
             if cell.kind:
                 exercises[cell.kind].key = _read_cell(path, cell, declarations, exercises[cell.kind])
             elif declarations:
-                raise without_a_title(path, function_line(declarations[0]))
+                raise without_a_title(path, declarations[0].line)
     mistakes.tell()
 
 
@@ -65,47 +65,34 @@ def _add_input(path: Path, cell: PercentCell, function: Any, book: Book) -> None
         message = "`@input` belongs on a function that is defined in a cell"
         raise AuthorError(path, cell.line + 1, message)
     source = function_source(cell, nodes[-1], name)
+    line = cell.line + nodes[-1].lineno
     if len(source) > SOURCE_LIMIT:
-        message = "the input `{name}` has {count} characters of source, but at most {most} go to a submission"
-        words = message.format(name=name, count=len(source), most=SOURCE_LIMIT)
-        raise AuthorError(path, cell.line + nodes[-1].lineno, words)
+        message = f"has {len(source)} characters of source, but at most {SOURCE_LIMIT} go to a submission"
+        raise AuthorError(path, line, f"the input `{name}` {message}")
     reads = global_names(source) - {name} - vars(builtins).keys()
     unknown = sorted(reads - {bound for statement in book.given for bound in statement.binds})
     if unknown:
+        names = ", ".join(f"`{one}`" for one in unknown)
         message = (
-            "the input `{name}` reads {names}, which the book does not define; only the input's own source goes to a "
+            f"the input `{name}` reads {names}, which the book does not define; only the input's own source goes to a "
             "submission, so define or import it inside"
         )
-        names = ", ".join(f"`{one}`" for one in unknown)
-        raise AuthorError(path, cell.line + nodes[-1].lineno, message.format(name=name, names=names))
+        raise AuthorError(path, line, message)
     author.add_input(function, InputFunction(name, source))
     book.read_by_inputs |= reads
 
 
 def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], exercise: Exercise) -> ExerciseKey:
     planted = planted_in(path, cell)
-    options = {(declaration.role, _name(declaration)): declaration.options for declaration in declarations}
-    wrong = [_rejected(one, options["wrong", one.name]) for one in planted["wrong"]]
+    options = {one.name: one.options for one in declarations if one.role == "wrong"}
+    wrong = [dataclasses.replace(one, **options[one.name]) for one in planted["wrong"]]
     hidden: list[Check] = []
     for declaration in declarations:
         if declaration.role == "hidden":
-            check = make_check(path, declaration, is_hidden=True)
-            if any(check.name == other.name for other in exercise.checks):
-                message = "the hidden check `{name}` has the same name as a visible check"
-                raise AuthorError(path, check.line, message.format(name=check.name))
-            add_check(hidden, check)
+            hidden.append(make_check(path, declaration, [*exercise.checks, *hidden], is_hidden=True))
     marks = {d.options["mutant"]: d.options["because"] for d in declarations if d.role == "equivalent"}
     if not exercise.keeps:
         points = {one.rejected_by for one in wrong if one.misses_the_point}
         for checks in (exercise.checks, hidden):
             checks[:] = [dataclasses.replace(c, required=c.required or c.name in points) for c in checks]
     return ExerciseKey(planted["answer"][0], wrong, planted["alternative"], hidden, marks)
-
-
-def _name(declaration: Declaration) -> Any:
-    return declaration.options.get("name") or getattr(declaration.function, "__name__", "")
-
-
-def _rejected(planted: Planted, options: dict[str, Any]) -> Planted:
-    wanted = ("rejected_by", "says", "misses_the_point")
-    return dataclasses.replace(planted, **{name: options[name] for name in wanted})

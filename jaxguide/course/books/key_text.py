@@ -9,7 +9,7 @@ from typing import Any
 from jaxguide.code.slices import Statement, first_line_of, needed, statements
 from jaxguide.course.books.book_text import DECORATORS, PLANTED_DECORATORS, other_decorators
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.percent import PercentCell, check_syntax, decorator_name, decorators, parse_cells
+from jaxguide.course.books.percent import PercentCell, check_syntax, decorator_name, parse_cells
 from jaxguide.course.exercise import AuthorError, Mistakes, Planted
 
 _VALUES = {"alternative_value": "alternative", "wrong_value": "wrong"}
@@ -24,8 +24,8 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     """
     if not path.exists():
         names = ", ".join(f"`{task.name}`" for task in lesson.exercises)
-        message = "the key of {book} is missing; it must have a cell for each of its exercises: {names}"
-        raise AuthorError(path, 1, message.format(book=lesson.path.name, names=names))
+        message = f"the key of {lesson.path.name} is missing; it must have a cell for each of its exercises: {names}"
+        raise AuthorError(path, 1, message)
     every_cell = parse_cells(path, None)
     check_syntax(path, every_cell, "[markdown]")
     cells = [cell for cell in every_cell if cell.kind != "[markdown]"]
@@ -35,8 +35,8 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
         if marked:
             raise without_a_title(path, marked[0].line)
         if cell.kind and cell.kind not in lesson.exercise_names:
-            message = "the key has a cell for `{name}`, but the book `{book}` has no such exercise"
-            raise AuthorError(path, cell.line, message.format(name=cell.kind, book=lesson.path.name))
+            message = f"the key has a cell for `{cell.kind}`, but the book `{lesson.path.name}` has no such exercise"
+            raise AuthorError(path, cell.line, message)
         if cell.kind in seen:
             raise AuthorError(path, cell.line, f"the key has two cells for `{cell.kind}`")
         seen |= {cell.kind} - {""}
@@ -44,8 +44,8 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     for task in lesson.exercises:
         with mistakes.noted():
             if task.name not in seen:
-                message = "the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there"
-                raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
+                message = f"the exercise `{task.name}` has no cell in the key {path}: add `# %% {task.name}` there"
+                raise AuthorError(task.path, task.line, message)
     mistakes.tell()
     return cells
 
@@ -85,24 +85,23 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
     Raises:
         AuthorError: there is not exactly one answer to the exercise, or two have the same name.
     """
-    planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
-    found: list[tuple[str, str, ast.stmt, str]] = []
-    said: dict[str, dict[str, Any]] = {}
+    found: list[tuple[str, Planted]] = []
     for node in ast.parse(cell.source).body:
+        line = first_line_of(node)
         if isinstance(node, ast.FunctionDef):
-            roles = [role for role in decorators(node) if role in PLANTED_DECORATORS]
-            found += [(role, node.name, node, function_source(cell, node, cell.kind)) for role in roles[:1]]
-            said[node.name] = _said_of_answer(path, cell, node)
+            said, source = _said_of_answer(path, cell, node), function_source(cell, node, cell.kind)
+            roles = [role for role in map(decorator_name, node.decorator_list) if role in PLANTED_DECORATORS]
+            found += [(role, Planted(node.name, source, line, path, **said)) for role in roles[:1]]
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
             assert isinstance(node.value, ast.Call)
-            value = ast.get_source_segment(cell.source, node.value.args[1])
-            found.append((role, ast.literal_eval(node.value.args[0]), node, f"{cell.kind} = {value}"))
-    names = frozenset(name for _role, name, _node, _source in found)
-    for role, name, node, source in found:
-        whole = _with_its_cell(cell, name, source, first_line_of(node), names)
-        about = dataclasses.replace(Planted(name, whole, cell.line + first_line_of(node), path), **said.get(name, {}))
-        planted[role].append(about)
+            name, value = (ast.get_source_segment(cell.source, one) for one in node.value.args[:2])
+            found.append((role, Planted(ast.literal_eval(name or ""), f"{cell.kind} = {value}", line, path)))
+    names = frozenset(one.name for _role, one in found)
+    planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
+    for role, one in found:
+        source = _with_its_cell(cell, one, names)
+        planted[role].append(dataclasses.replace(one, source=source, line=cell.line + one.line))
     _check_planted(path, cell, planted)
     return planted
 
@@ -135,25 +134,22 @@ def function_source(cell: PercentCell, node: ast.FunctionDef, name: str) -> str:
     return "\n".join([*other_decorators(node, lines), *body])
 
 
-def _with_its_cell(cell: PercentCell, name: str, source: str, line: int, planted: frozenset[str]) -> str:
+def _with_its_cell(cell: PercentCell, planted: Planted, names: frozenset[str]) -> str:
     """Return an answer with the statements of its cell that it needs or that change it, in the cell's order.
 
     Args:
         cell: the cell.
-        name: the answer's name in the cell; in its source, it bears the exercise's name.
-        source: the answer's own source.
-        line: its first line in the cell.
-        planted: the names of all answers in the cell.
+        planted: the answer alone, with its line in the cell. In its source, it bears the exercise's name.
+        names: the names of all answers in the cell.
     """
     helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
-    if name != cell.kind:  # leave out what changes the key's answer
+    if planted.name != cell.kind:  # leave out what changes the key's answer
         helpers = [s for s in helpers if cell.kind not in s.binds | s.touches]
-    above, below = (
-        [_renamed_statement(s, name, cell.kind) for s in helpers if (s.line < line) == is_above]
-        for is_above in (True, False)
-    )
-    pool = [*above, _renamed_statement(statements(source)[0], name, cell.kind), *below]
-    elsewhere = frozenset[str]().union(*(s.reads for s in pool)) - planted
+    above = [s for s in helpers if s.line < planted.line]
+    below = [s for s in helpers if s.line >= planted.line]
+    own = statements(planted.source)[0]
+    pool = [_renamed_statement(s, planted.name, cell.kind) for s in (*above, own, *below)]
+    elsewhere = frozenset[str]().union(*(s.reads for s in pool)) - names
     return "\n\n\n".join(s.source for s in needed(pool, {cell.kind}, elsewhere)) + "\n"
 
 
@@ -174,18 +170,18 @@ def _is_authors(source: str) -> bool:
     """Return whether a statement declares an answer or check, rather than a helper of the cell."""
     node = ast.parse(source).body[0]
     if isinstance(node, ast.FunctionDef):
-        return any(role in DECORATORS for role in decorators(node))
+        return any(decorator_name(one) in DECORATORS for one in node.decorator_list)
     return _value_role(node) is not None
 
 
 def _check_planted(path: Path, cell: PercentCell, planted: dict[str, list[Planted]]) -> None:
-    answers = planted["answer"]
-    if len(answers) != 1 or answers[0].name != cell.kind:
-        message = "the cell of `{name}` needs exactly one function `{name}` with `@answer`"
-        raise AuthorError(path, cell.line, message.format(name=cell.kind))
+    answers, exercise = planted["answer"], cell.kind
+    if len(answers) != 1 or answers[0].name != exercise:
+        message = f"the cell of `{exercise}` needs exactly one function `{exercise}` with `@answer`"
+        raise AuthorError(path, cell.line, message)
     seen: set[str] = set()
     for one in [*planted["wrong"], *planted["alternative"]]:
         if one.name in seen:
-            message = "two answers in the key of `{exercise}` are named `{name}`"
-            raise AuthorError(path, one.line, message.format(exercise=cell.kind, name=one.name))
+            message = f"two answers in the key of `{exercise}` are named `{one.name}`"
+            raise AuthorError(path, one.line, message)
         seen.add(one.name)

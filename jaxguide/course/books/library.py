@@ -12,9 +12,9 @@ from jaxguide.course.books.book_text import read_lesson
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes, Task
-from jaxguide.course.requirements import need_requirements
+from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.set_up import beside_files, set_up
-from jaxguide.course.settings import CourseSettings, read_settings
+from jaxguide.course.settings import SETTINGS_NAME, CourseSettings, read_settings
 
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
@@ -56,7 +56,8 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
     from jaxguide.course.books.key import load_key
 
     where, settings, paths = _opened(folder)
-    need_requirements(settings, where.top)
+    if unmet := unmet_requirements(settings):
+        raise AuthorError(where.settings_file, 1, " ".join(f"{one.what} {one.remedy}" for one in unmet))
     set_up(settings, where.top)
     books, mistakes = {}, Mistakes()
     with beside_files(settings.file_paths(where.exercises)):
@@ -89,9 +90,8 @@ def unlisted_files_told(where: CourseFolders, settings: CourseSettings) -> Itera
                 name = path.relative_to(where.exercises).as_posix()
                 is_named = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", str(error.__cause__))
                 if is_named and name not in settings.files and path.is_file():
-                    message = "{message}; list it under `files` in {settings}"
-                    said = message.format(message=error.message.rstrip("."), settings=where.settings_file.name)
-                    raise AuthorError(error.path, error.line, said) from error.__cause__
+                    message = f"{error.message.rstrip('.')}; list it under `files` in {SETTINGS_NAME}"
+                    raise AuthorError(error.path, error.line, message) from error.__cause__
         raise
 
 

@@ -86,8 +86,7 @@ class Outline:
         """
         found = self.exercises.get(name)
         if found is None:
-            message = f"There is no exercise `{name}`."
-            raise UnknownName(message + did_you_mean(name, list(self.exercises)))
+            raise UnknownName(f"There is no exercise `{name}`.{did_you_mean(name, self.exercises)}")
         return found
 
     def lesson(self, name: str) -> Lesson:
@@ -97,8 +96,7 @@ class Outline:
             UnknownName: there is no such lesson; the message suggests a similar name.
         """
         if name not in self.books:
-            message = f"There is no lesson `{name}`."
-            raise UnknownName(message + did_you_mean(name, list(self.books)))
+            raise UnknownName(f"There is no lesson `{name}`.{did_you_mean(name, self.books)}")
         return self.books[name]
 
     def book_of(self, exercise: Task) -> Lesson:
@@ -115,12 +113,8 @@ def check_unique(books: Mapping[str, Lesson]) -> None:
     seen: dict[str, Task] = {}
     for book in books.values():
         for exercise in book.exercises:
-            if exercise.name in seen:
-                other = seen[exercise.name]
-                message = "`{name}` is already an exercise in {path}:{line}; names are unique across the course"
-                raise AuthorError(
-                    exercise.path,
-                    exercise.line,
-                    message.format(name=exercise.name, path=other.path.name, line=other.line),
-                )
+            if other := seen.get(exercise.name):
+                where = f"{other.path.name}:{other.line}"
+                message = f"`{exercise.name}` is already an exercise in {where}; names are unique across the course"
+                raise AuthorError(exercise.path, exercise.line, message)
             seen[exercise.name] = exercise

@@ -69,10 +69,8 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
         if line == 0:
             raise AuthorError(path, 1, "there is text before the first cell; start the file with `# %%`")
         if kinds is not None and title not in kinds:
-            message = (
-                "`# %% {title}` is not a kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
-            )
-            raise AuthorError(path, line, message.format(title=title))
+            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
+            raise AuthorError(path, line, f"`# %% {title}` is not a kind of cell; use {kinds_said}")
         cells.append(PercentCell(kinds[title] if kinds is not None else (title or ""), source, line))
     return cells
 
@@ -113,10 +111,10 @@ def parse_code(path: Path, cell: PercentCell) -> ast.Module:
     try:
         return ast.parse(cell.source)
     except SyntaxError as error:
-        message = "syntax error: {error}"
+        message = f"syntax error: {error.msg}"
         if cell.kind == "exercise" and not re.search(r"^\s*(def|@)", cell.source, re.MULTILINE):
             message = "an exercise is a Python function; free text is not supported: ask for a value or a choice"
-        raise AuthorError(path, cell.line + (error.lineno or 1), message.format(error=error.msg)) from None
+        raise AuthorError(path, cell.line + (error.lineno or 1), message) from None
 
 
 def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]) -> None:
@@ -134,19 +132,9 @@ def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]
     except AuthorError:
         raise
     except (Exception, SystemExit) as error:
-        lines = [
-            number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)
-        ]
+        steps = traceback.walk_tb(error.__traceback__)
+        lines = [number for frame, number in steps if frame.f_code.co_filename == str(path)]
         raise AuthorError(path, lines[-1] if lines else first_line, f"{type(error).__name__}: {error}") from error
-
-
-def decorators(node: ast.FunctionDef) -> list[str]:
-    """Return the names of a function's decorators, called or not.
-
-    >>> decorators(ast.parse("@wrong(rejected_by='x')\\n@jax.jit\\ndef f(): ...").body[0])
-    ['wrong', 'jax.jit']
-    """
-    return [decorator_name(decorator) for decorator in node.decorator_list]
 
 
 def decorator_name(decorator: ast.expr) -> str:

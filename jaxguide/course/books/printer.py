@@ -3,17 +3,14 @@
 import dataclasses
 import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from jaxguide.base.files import write_whole
-
-if TYPE_CHECKING:  # this import loads JAX
-    from jaxguide.course.books.book import Book
 
 from jaxguide.base.markdown import wrapped
 from jaxguide.course.books.statement import WIDTH, statement, stub_cell
 from jaxguide.course.exercise import Task
+
+if TYPE_CHECKING:  # this import loads JAX
+    from jaxguide.course.books.book import Book
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -49,7 +46,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
         if cell.kind == "prose":
             add("prose", wrapped(cell.prose, WIDTH - len("# ")))
             if sum(c.kind == "setup" for c in cells) == 0:
-                add("setup", install_cell())
+                add("setup", INSTALL_CELL)
                 add("setup", setup_cell(book.topic, book.start_course))
         elif cell.kind == "example":
             add("example", cell.source)
@@ -69,7 +66,8 @@ def printed_code(book: "Book") -> list[str]:
 
 
 # Plain Python, since lessons are also scripts; `sys.executable -m pip` installs for the Python that runs the cell.
-_INSTALL = """import importlib.util
+INSTALL_CELL = """# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
+import importlib.util
 import subprocess
 import sys
 
@@ -78,12 +76,6 @@ if importlib.util.find_spec("jaxguide") is None:
         [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
     )
     importlib.invalidate_caches()"""
-
-
-def install_cell() -> str:
-    """Return the source of the cell that installs the package if it is missing."""
-    words = "This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere."
-    return f"# {words}\n{_INSTALL}"
 
 
 def setup_cell(topic: str, course: str = "") -> str:
@@ -102,20 +94,9 @@ def notebook_text(book: "Book") -> str:
     """Return the lesson as a notebook: nbformat 4.5, no outputs."""
     cells: list[dict[str, Any]] = []
     for cell in printed_cells(book):
-        lines = cell.source.splitlines(keepends=True)
-        if cell.kind == "prose":
-            cells.append({"cell_type": "markdown", "id": cell.id, "metadata": {}, "source": lines})
-        else:
-            cells.append(
-                {
-                    "cell_type": "code",
-                    "execution_count": None,
-                    "id": cell.id,
-                    "metadata": {},
-                    "outputs": [],
-                    "source": lines,
-                }
-            )
+        plain = {"id": cell.id, "metadata": {}, "source": cell.source.splitlines(keepends=True)}
+        code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": []}
+        cells.append(plain | ({"cell_type": "markdown"} if cell.kind == "prose" else code))
     notebook = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
@@ -132,25 +113,9 @@ def script_text(book: "Book") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_book(book: "Book", folder: Path) -> list[Path]:
-    """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
-    changed = []
-    for path, text in printed_files(book, folder).items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            write_whole(path, text)
-            changed.append(path)
-    return changed
-
-
-def stale_files(book: "Book", folder: Path) -> list[Path]:
-    """Return the printed files of a book that are missing or out of date."""
-    files = printed_files(book, folder)
-    return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
-
-
-def printed_files(book: "Book", folder: Path) -> dict[Path, str]:
-    """Return a book's printed files: path -> text."""
-    return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
+def printed_files(book: "Book") -> dict[str, bytes]:
+    """Return a book's printed files by name."""
+    return {f"{book.topic}.ipynb": notebook_text(book).encode(), f"{book.topic}.py": script_text(book).encode()}
 
 
 def printable_source(exercise: Task) -> str:

@@ -97,7 +97,7 @@ class PlantedWorkers:
         self._lesson, self._defined = book.topic, ("", "")
         wrong = [planted for exercise in book.exercises if exercise.key for planted in exercise.key.wrong]
         reads = {name for planted in wrong for name in global_names(planted.source)}
-        worker.request("setup", source=book.setup_source({*reads, *book.exercise_setup_names}))
+        worker.request("setup", source=book.setup_source(reads))
         worker.start_submission(0.0)
         return worker
 

@@ -66,8 +66,7 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
                 plan.repairs.append(message.format(label=cell.label, name=name))
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
-    # Include the book's functions that checks send by name.
-    plan.setup = book.setup_source({*reads, *book.exercise_setup_names})
+    plan.setup = book.setup_source(reads)
     return plan
 
 

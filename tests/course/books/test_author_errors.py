@@ -184,6 +184,13 @@ MISTAKES = {
         "hint 1 of `double` still says TODO",
         "@exercise",
     ),
+    "an unknown argument of a check": (
+        KEY,
+        "weight=2",
+        "wieght=2",
+        "no argument `wieght`. Did you mean `weight`?",
+        "@hid",
+    ),
     "a check without weight": (KEY, "weight=2", "weight=0", "above 0, but is 0", "@hidden"),
     "a misconception that nothing plants": (
         KEY,
@@ -413,7 +420,7 @@ def test_a_book_that_ends_python_or_never_ends_is_told(
         return
     monkeypatch.setattr(examples, "LIMIT_S", 0.1)
     assert stopped(tiny) == ["tiny"]
-    monkeypatch.setattr(examples, "_running", None)
+    monkeypatch.setattr(examples, "_ends", None)
     assert stopped(tiny) == ["tiny"], "it ran again"
 
 
@@ -443,14 +450,14 @@ def _verify(course: Path) -> list[str]:
     from jaxguide.course.books.library import load_course
     from jaxguide.course.exercise import AuthorError
     from jaxguide.proving.proof import Proof
-    from jaxguide.proving.prover import prove_course
+    from jaxguide.proving.prove_in_parallel import prove
 
     try:
         loaded = load_course(course)
     except AuthorError as error:
         return [str(error)]
     proof = Proof()
-    for _exercise, proof in prove_course(loaded, seeds=1):  # noqa: B007
+    for _exercise, proof in prove(loaded, [*loaded.exercises.values()], seeds=1):  # noqa: B007
         pass
     return [str(problem) for problem in (*proof.problems, *proof.advice)]
 

@@ -37,7 +37,7 @@ ONE, TWO = np.float32(1), np.float32(2)
 def failed(check: Callable[[Any], None], function: Callable[..., Any], on: str = "") -> CheckResult:
     """Return the result of a check that an answer must fail."""
 
-    of = Check("c", "A fact.", check, "value", Kind.VALUE, 1, True, "", on, "", (), False, 1, Path())
+    of = Check("c", "A fact.", check, False, 1, Path(), Kind.VALUE, True, on=on)
     result = not_checked(of, required=True)
     run_check(of, result, LocalAnswer("f", function, {}), None, Draw(0, "f", "c"))
     assert result.verdict is not Verdict.PASSED
