@@ -62,7 +62,7 @@ def printed_code(book: "Book") -> list[str]:
     """Return the code of a printed lesson, by whatever version: up to comments and docstrings, which differ."""
     examples = [cell.source for cell in book.cells if cell.kind == "example"]
     stubs = [_with_check(exercise.cell_source, exercise) for exercise in book.exercises]
-    return [install_cell(), setup_cell(book.topic, book.start_course), *examples, *stubs]
+    return [INSTALL_CELL, setup_cell(book.topic, book.start_course), *examples, *stubs]
 
 
 # Plain Python, since lessons are also scripts; `sys.executable -m pip` installs for the Python that runs the cell.
