@@ -11,8 +11,7 @@ from jaxguide.base.files import write_whole
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
 
-from jaxguide.base.markdown import wrapped
-from jaxguide.course.books.statement import WIDTH, statement, stub_cell
+from jaxguide.course.books.statement import statement, stub_cell
 from jaxguide.course.exercise import Task
 
 _METADATA = {
@@ -47,7 +46,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     exercises = iter(book.exercises)  # one for each exercise cell
     for cell in book.cells:
         if cell.kind == "prose":
-            add("prose", wrapped(cell.prose, WIDTH - len("# ")))
+            add("prose", cell.prose)
             if sum(c.kind == "setup" for c in cells) == 0:
                 add("setup", install_cell())
                 add("setup", setup_cell(book.topic, book.start_course))
