@@ -55,8 +55,8 @@ def names(got):
 # %% [markdown]
 # # Arrays and layers
 #
-# JAX looks like NumPy, and it is not NumPy. This lesson shows where the two agree, where they differ, and what lies
-# below.
+# JAX looks like NumPy, and it is not NumPy. This lesson shows where the two agree,
+# where they differ, and what lies below.
 #
 # After this lesson you can
 #
@@ -66,17 +66,19 @@ def names(got):
 # - look below `jax.numpy`: at `jax.lax`, and at the operations of the compiler XLA,
 # - measure the time of JAX code honestly.
 #
-# You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has four parts, and you can stop
-# after each.
+# You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has
+# four parts, and you can stop after each.
 #
-# It follows a page of JAX's documentation, "How to think in JAX", which it calls *the document*. Where today's JAX does
-# something else than an older copy of that page says, you will see both.
+# It follows a page of JAX's documentation, "How to think in JAX", which it calls *the
+# document*. Where today's JAX does something else than an older copy of that page says,
+# you will see both.
 
 # %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and tells how to get more.
-# In a **prediction** you guess first; then the real answer is computed before your eyes. You get the point for
-# guessing, right or wrong.
+# Run the cells from top to bottom. A cell with a function to write or to repair is an
+# **exercise**: `check(...)` tells you what is right. If you are stuck,
+# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed before your eyes. You
+# get the point for guessing, right or wrong.
 
 # %%
 import contextlib
@@ -99,8 +101,9 @@ from jaxguide.tracing import draw_program, program
 # %% [markdown]
 # ## Part 1. JAX beside NumPy
 #
-# `jax.numpy` has the functions of `numpy`, under the same names. By convention it is imported as `jnp`. Often it is
-# enough to write `jnp` for `np`. Here is a curve in NumPy.
+# `jax.numpy` has the functions of `numpy`, under the same names. By convention it is
+# imported as `jnp`. Often it is enough to write `jnp` for `np`. Here is a curve in
+# NumPy.
 
 # %%
 x_np = np.linspace(0, 10, 1000)
@@ -108,7 +111,8 @@ y_np = 2 * np.sin(x_np) * np.cos(x_np)
 print(y_np[:5], y_np.dtype)
 
 # %% [markdown]
-# In the next cell the JAX array goes straight into matplotlib, which has never heard of JAX.
+# In the next cell the JAX array goes straight into matplotlib, which has never heard of
+# JAX.
 
 
 # %%
@@ -223,7 +227,8 @@ def jax_draws_the_same_curve(answer):
 # %% [markdown]
 # ### Two types of array
 #
-# The arrays look alike, but they are different types. This helper gives a type's full name.
+# The arrays look alike, but they are different types. This helper gives a type's full
+# name.
 
 
 # %%
@@ -236,8 +241,9 @@ print(type_name(np.ones(3)))
 print(type_name(jnp.ones(3)))
 
 # %% [markdown]
-# Older texts show `jaxlib.xla_extension.ArrayImpl` for the second. Since JAX 0.6.1 it is `jaxlib._jax.ArrayImpl`: the
-# class lives in a private module, and private names move. You will soon see the test that does not break.
+# Older texts show `jaxlib.xla_extension.ArrayImpl` for the second. Since JAX 0.6.1 it
+# is `jaxlib._jax.ArrayImpl`: the class lives in a private module, and private names
+# move. You will soon see the test that does not break.
 #
 # First a guess. What happens if you mix the two?
 
@@ -357,8 +363,9 @@ def mixed_calls_give_the_documented_kinds(answer, draw):
 # %% [markdown]
 # ### The test that does not break
 #
-# A JAX array is **not** an `np.ndarray`, and its own class may move or change. `jax.Array` is the public name for "any
-# JAX array". It also covers the stand-ins, called *tracers*, that your function gets while `jax.jit` looks at it.
+# A JAX array is **not** an `np.ndarray`, and its own class may move or change.
+# `jax.Array` is the public name for "any JAX array". It also covers the stand-ins,
+# called *tracers*, that your function gets while `jax.jit` looks at it.
 
 
 # %%
@@ -373,7 +380,8 @@ _ = show_type(jnp.ones(3))
 
 
 # %% [markdown]
-# Other things may have what arrays have, and are no arrays. This tuple with names has `at`, a shape and a dtype.
+# Other things may have what arrays have, and are no arrays. This tuple with names has
+# `at`, a shape and a dtype.
 
 
 # %%
@@ -471,10 +479,12 @@ except TypeError as error:
     print(f"TypeError: {error}")
 
 # %% [markdown]
-# Up to JAX 0.4.34 the message began with `'<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item
-# assignment`. The type of the error and the advice have stayed.
+# Up to JAX 0.4.34 the message began with
+# `'<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item assignment`.
+# The type of the error and the advice have stayed.
 #
-# Why so strict? A compiler may reorder and merge operations only if nobody changes an array behind its back.
+# Why so strict? A compiler may reorder and merge operations only if nobody changes an
+# array behind its back.
 
 
 # %% exercise
@@ -545,8 +555,9 @@ def the_array_itself_is_changed(answer):
 # %% [markdown]
 # ### Shorter error messages
 #
-# JAX's tracebacks can be long. IPython, which runs the cells of this notebook, can shorten them: `%xmode minimal` shows
-# the last line only. To try it without changing your own notebook, here is a small IPython session of its own.
+# JAX's tracebacks can be long. IPython, which runs the cells of this notebook, can
+# shorten them: `%xmode minimal` shows the last line only. To try it without changing
+# your own notebook, here is a small IPython session of its own.
 
 
 # %%
@@ -634,7 +645,8 @@ def the_report_is_one_line(answer):
 # %% [markdown]
 # ### A changed copy
 #
-# `x.at[0].set(10)` returns a **new** array with the change. The old one stays as it is, so keep what comes back.
+# `x.at[0].set(10)` returns a **new** array with the change. The old one stays as it is,
+# so keep what comes back.
 
 # %%
 x = jnp.arange(5)
@@ -643,8 +655,8 @@ print(x)
 print(y)
 
 # %% [markdown]
-# Other methods: `.add`, `.multiply`, `.min`, `.max`, `.get`. For the index you may write whatever NumPy takes: slices,
-# arrays of indices, masks.
+# Other methods: `.add`, `.multiply`, `.min`, `.max`, `.get`. For the index you may
+# write whatever NumPy takes: slices, arrays of indices, masks.
 
 # %%
 print(x.at[1:3].add(10))
@@ -709,9 +721,10 @@ def old_and_new_under_jit(answer, draw):
 # %% [markdown]
 # ### From NumPy to JAX
 #
-# `jax.jit(f)` is `f`, compiled. It runs your Python code once, with stand-ins that have a shape and a dtype but no
-# numbers. So the shape of every array must be known before any number is. A mask as an index, `x[x > 0]`, selects *how
-# many*? Nobody knows yet. For the same reason, `x.at[x > 0]` fails under `jax.jit`.
+# `jax.jit(f)` is `f`, compiled. It runs your Python code once, with stand-ins that have
+# a shape and a dtype but no numbers. So the shape of every array must be known before
+# any number is. A mask as an index, `x[x > 0]`, selects *how many*? Nobody knows yet.
+# For the same reason, `x.at[x > 0]` fails under `jax.jit`.
 
 # %%
 try:
@@ -720,7 +733,8 @@ except jax.errors.NonConcreteBooleanIndexError as error:
     print(str(error).splitlines()[0])
 
 # %% [markdown]
-# The next function was written for NumPy. It fails on JAX arrays. Repair it so that it also works under `jax.jit`.
+# The next function was written for NumPy. It fails on JAX arrays. Repair it so that it
+# also works under `jax.jit`.
 
 
 # %% exercise
@@ -796,7 +810,8 @@ def peaks_are_capped_under_jit(answer, draw):
 # %% [markdown]
 # ### The same place, three times
 #
-# In NumPy, `counts[[0, 0, 0]] += 1` reads the three places, adds 1, and writes three times the same number.
+# In NumPy, `counts[[0, 0, 0]] += 1` reads the three places, adds 1, and writes three
+# times the same number.
 
 # %%
 counts = np.zeros(3, dtype=np.int32)
@@ -832,8 +847,9 @@ def count_three_votes():
 
 
 # %% [markdown]
-# JAX applies every update, so that `.add` counts. And it does so in one operation, which matters: a Python loop writes
-# one operation for each vote into the program. The drawing shows a loop over three votes.
+# JAX applies every update, so that `.add` counts. And it does so in one operation,
+# which matters: a Python loop writes one operation for each vote into the program. The
+# drawing shows a loop over three votes.
 
 
 # %%
@@ -947,8 +963,9 @@ def the_program_does_not_grow_with_the_votes(answer, draw):
 jnp.add(1, 1.0)
 
 # %% [markdown]
-# Look at `weak_type=True`. A Python number has no exact type: it is *weak* and gives way. Two weak numbers give a weak
-# result. When a weak number meets an array of the same kind or a higher one, the array's type wins.
+# Look at `weak_type=True`. A Python number has no exact type: it is *weak* and gives
+# way. Two weak numbers give a weak result. When a weak number meets an array of the
+# same kind or a higher one, the array's type wins.
 
 # %%
 for a, b in ((1, 1.0), (jnp.int32(1), 1), (jnp.float32(1), 1.0), (jnp.float16(1), 1.0), (jnp.int32(1), 1.0)):
@@ -956,7 +973,8 @@ for a, b in ((1, 1.0), (jnp.int32(1), 1), (jnp.float32(1), 1.0), (jnp.float16(1)
     print(f"{a!r:>28} + {b!r:<4} {total.dtype.name:>8} {'weak' if total.weak_type else ''}")
 
 # %% [markdown]
-# The last line is the surprise: an integer array cannot hold 1.0, so the result is a float of no exact type, and weak.
+# The last line is the surprise: an integer array cannot hold 1.0, so the result is a
+# float of no exact type, and weak.
 
 
 # %% exercise
@@ -1022,8 +1040,9 @@ def sums_have_the_promoted_type(answer):
 
 
 # %% [markdown]
-# Why does it matter? Half precision, `float16` or `bfloat16`, saves memory and time. One strong `float32` number in the
-# code, and everything after it is `float32` again. A NumPy number is strong.
+# Why does it matter? Half precision, `float16` or `bfloat16`, saves memory and time.
+# One strong `float32` number in the code, and everything after it is `float32` again. A
+# NumPy number is strong.
 
 # %%
 x = jnp.ones(3, dtype=jnp.float16)
@@ -1102,11 +1121,13 @@ except TypeError as error:
     print(f"TypeError: {error}")
 
 # %% [markdown]
-# In older texts this is a `ValueError: Cannot lower jaxpr with verifier errors`, with thirty lines about the compiler.
-# Since JAX 0.4.38 the types are compared before anything is compiled: a `TypeError`, and a tip.
+# In older texts this is a `ValueError: Cannot lower jaxpr with verifier errors`, with
+# thirty lines about the compiler. Since JAX 0.4.38 the types are compared before
+# anything is compiled: a `TypeError`, and a tip.
 #
-# Here a Python float is always a `float32`, and a Python integer an `int32`. So beside a `float32` it needs no explicit
-# type. Beside a `float16` it does: there is no giving way in `jax.lax`.
+# Here a Python float is always a `float32`, and a Python integer an `int32`. So beside
+# a `float32` it needs no explicit type. Beside a `float16` it does: there is no giving
+# way in `jax.lax`.
 
 # %%
 lax.add(jnp.float32(1), 1.0)
@@ -1183,8 +1204,8 @@ def three_are_added_as_strictly(answer, draw):
 # %% [markdown]
 # ## Part 4. Three layers
 #
-# Every function of `jax.numpy` is written with operations of `jax.lax`. `program` lists them: how often each occurs in
-# what a function becomes. `draw_program` draws them.
+# Every function of `jax.numpy` is written with operations of `jax.lax`. `program` lists
+# them: how often each occurs in what a function becomes. `draw_program` draws them.
 
 
 # %%
@@ -1197,8 +1218,9 @@ print(program(sine_of_a_sum, jnp.ones(3), jnp.ones(3)).primitives)
 draw_program(sine_of_a_sum, jnp.ones(3), jnp.ones(3))
 
 # %% [markdown]
-# Here are three functions of `jax.numpy`, and two more. JAX itself can show the program with `jax.make_jaxpr`. There
-# the outer line is often a call, named `jit`, and the operations are inside it.
+# Here are three functions of `jax.numpy`, and two more. JAX itself can show the program
+# with `jax.make_jaxpr`. There the outer line is often a call, named `jit`, and the
+# operations are inside it.
 
 
 # %%
@@ -1300,25 +1322,28 @@ SENT = (add_numbers, convolve, choose, sine_of_a_sum, squared_length, turn_and_s
 # %% [markdown]
 # ### A convolution, two ways
 #
-# `jax.lax` is strict, and it can do more. One function, `lax.conv_general_dilated`, does every convolution that neural
-# networks need: for many signals, channels and dimensions. `jnp.convolve` is written with it.
+# `jax.lax` is strict, and it can do more. One function, `lax.conv_general_dilated`,
+# does every convolution that neural networks need: for many signals, channels and
+# dimensions. `jnp.convolve` is written with it.
 
 # %%
 jnp.convolve(jnp.array([1, 2, 1]), jnp.ones(10))
 
 # %% [markdown]
-# `lax.conv_general_dilated` takes arrays with three axes: (signals, channels, length). The padding says how many zeros
-# stand before and after. Both arrays need the same type.
+# `lax.conv_general_dilated` takes arrays with three axes: (signals, channels, length).
+# The padding says how many zeros stand before and after. Both arrays need the same
+# type.
 #
-# This is what `jnp.convolve` becomes. Besides the convolution, the axes come and go, and there is a `rev`.
+# This is what `jnp.convolve` becomes. Besides the convolution, the axes come and go,
+# and there is a `rev`.
 
 # %%
 print(program(convolve, jnp.ones(3), jnp.ones(10)))
 
 # %% [markdown]
-# The next function is the document's own code. For the document's input, both ways agree. Are they the same? Let
-# `check` find out. A convolution slides the *reversed* second vector over the first: `[a, b]` with `[c, d]` is
-# `[a c, a d + b c, b d]`.
+# The next function is the document's own code. For the document's input, both ways
+# agree. Are they the same? Let `check` find out. A convolution slides the *reversed*
+# second vector over the first: `[a, b]` with `[c, d]` is `[a c, a d + b c, b d]`.
 
 
 # %% exercise
@@ -1432,9 +1457,9 @@ def both_ways_agree_for_all_vectors(answer, draw):
 
 
 # %% [markdown]
-# A picture of it: the first vector is a single 1 among zeros. A convolution puts the second vector there as it is.
-# Without reversing, it comes out backwards. A vector of ones looks the same in both ways, so the document's example
-# could not show it.
+# A picture of it: the first vector is a single 1 among zeros. A convolution puts the
+# second vector there as it is. Without reversing, it comes out backwards. A vector of
+# ones looks the same in both ways, so the document's example could not show it.
 
 
 # %%
@@ -1457,8 +1482,9 @@ plot_both_slides()
 # %% [markdown]
 # ### Many signals in one call
 #
-# What is the extra work good for? The axis of signals: many signals, one operation. And the stride: compute only every
-# second number, instead of computing all and throwing half away.
+# What is the extra work good for? The axis of signals: many signals, one operation. And
+# the stride: compute only every second number, instead of computing all and throwing
+# half away.
 
 
 # %% exercise
@@ -1556,15 +1582,17 @@ def the_program_does_not_grow_with_the_rows(answer, draw):
 # %% [markdown]
 # ### XLA: the last layer that you can read
 #
-# XLA is the compiler. `jax.jit(f).lower(...)` gives it the program, and `as_text()` shows what it gets: operations of a
-# language called StableHLO. Each operation's name follows `stablehlo.` in the text.
+# XLA is the compiler. `jax.jit(f).lower(...)` gives it the program, and `as_text()`
+# shows what it gets: operations of a language called StableHLO. Each operation's name
+# follows `stablehlo.` in the text.
 
 # %%
 print(jax.jit(sine_of_a_sum).lower(jnp.ones(3), jnp.ones(3)).as_text())
 
 # %% [markdown]
-# Nearly every `lax` operation is one of these, under the same name or another: that is what "thin wrapper" means. And
-# because *everything* ends up here, whole functions can be compiled at once.
+# Nearly every `lax` operation is one of these, under the same name or another: that is
+# what "thin wrapper" means. And because *everything* ends up here, whole functions can
+# be compiled at once.
 
 
 # %% exercise
@@ -1631,11 +1659,12 @@ def a_sine_of_a_sum_is_two_operations(answer):
 # %% [markdown]
 # ### What does a call cost?
 #
-# JAX does not wait. A call puts the work in a queue and returns at once: *asynchronous dispatch*. And the first call of
-# a jitted function compiles it. Both make it easy to measure the wrong thing.
+# JAX does not wait. A call puts the work in a queue and returns at once: *asynchronous
+# dispatch*. And the first call of a jitted function compiles it. Both make it easy to
+# measure the wrong thing.
 #
-# Real clocks depend on luck. So here is a machine with a clock of its own, which behaves like JAX and gives the same
-# times on every computer.
+# Real clocks depend on luck. So here is a machine with a clock of its own, which
+# behaves like JAX and gives the same times on every computer.
 
 
 # %%
@@ -1762,9 +1791,10 @@ ANY_MACHINE = Model
 
 
 # %% [markdown]
-# Now the real clock. For growing arrays: how long until the call of a compiled function is back, and how long until
-# the result is there? The plot shows the ratio of the two. It looks different on every computer. (On a CPU, JAX may do
-# small jobs at once: then the ratio is near 1.)
+# Now the real clock. For growing arrays: how long until the call of a compiled function
+# is back, and how long until the result is there? The plot shows the ratio of the two.
+# It looks different on every computer. (On a CPU, JAX may do small jobs at once: then
+# the ratio is near 1.)
 
 
 # %%
@@ -1807,19 +1837,28 @@ plot_waiting()
 # %% [markdown]
 # ## What to remember
 #
-# - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)` tells them apart.
-# - A JAX array is never changed: `x.at[i].set(v)` returns a changed copy. One update takes all indices.
-# - Python numbers are weak and give way; `np.float32(1)` and `jnp.float32(1)` are strong.
-# - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with `lax`, and all of `lax` becomes
-#   operations of XLA.
+# - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)`
+#   tells them apart.
+# - A JAX array is never changed: `x.at[i].set(v)` returns a changed copy. One update
+#   takes all indices.
+# - Python numbers are weak and give way; `np.float32(1)` and `jnp.float32(1)` are
+#   strong.
+# - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with
+#   `lax`, and all of `lax` becomes operations of XLA.
 # - `lax.conv_general_dilated` does not reverse its kernel.
-# - To measure time: run once before, then wait for the result with `block_until_ready()`.
+# - To measure time: run once before, then wait for the result with
+#   `block_until_ready()`.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind this lesson
-# - [Indexed updates](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html): modes, bounds, all methods
-# - [Type promotion](https://docs.jax.dev/en/latest/type_promotion.html): the whole lattice
+# - [How to think in
+#   JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind
+#   this lesson
+# - [Indexed
+#   updates](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html):
+#   modes, bounds, all methods
+# - [Type promotion](https://docs.jax.dev/en/latest/type_promotion.html): the whole
+#   lattice
 # - [Convolutions in JAX](https://docs.jax.dev/en/latest/notebooks/convolutions.html)
 # - [Asynchronous dispatch](https://docs.jax.dev/en/latest/async_dispatch.html)

@@ -66,22 +66,28 @@ START_MESSAGE = "For the regression that starts with `jax.random.key(0)`, the nu
 # %% [markdown]
 # # Automatic differentiation
 #
-# You write a function. JAX computes its derivative: exactly, and without formulas from you. This lesson shows how to
-# ask for the derivative that you mean, and how to see when it is wrong.
+# You write a function. JAX computes its derivative: exactly, and without formulas from
+# you. This lesson shows how to ask for the derivative that you mean, and how to see
+# when it is wrong.
 #
 # After this lesson you can
 #
 # - take slopes, gradients and higher derivatives with `jax.grad`,
-# - differentiate with respect to any argument, and to dicts, lists and classes of parameters,
+# - differentiate with respect to any argument, and to dicts, lists and classes of
+#   parameters,
 # - check a derivative with finite differences, and choose a step that works in float32,
-# - mend a gradient that is NaN, stop one, write your own rule, and multiply by a Hessian that is never built.
+# - mend a gradient that is NaN, stop one, write your own rule, and multiply by a
+#   Hessian that is never built.
 #
-# You need NumPy; of JAX you need `jit` and `vmap`. The lesson takes about two hours. You can stop after each part.
+# You need NumPy; of JAX you need `jit` and `vmap`. The lesson takes about two hours.
+# You can stop after each part.
 
 # %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and tells how to get more.
-# In a **prediction** you guess first; then the real answer is computed. You get the point for guessing, right or wrong.
+# Run the cells from top to bottom. A cell with a function to write or to repair is an
+# **exercise**: `check(...)` tells you what is right. If you are stuck,
+# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed. You get the point
+# for guessing, right or wrong.
 
 # %%
 import jax
@@ -93,8 +99,8 @@ import numpy as np
 # %% [markdown]
 # ## Part 1. Slopes
 #
-# `jax.grad` takes a function and returns a function: the slope of the first one. Nothing is computed until you call
-# that new function.
+# `jax.grad` takes a function and returns a function: the slope of the first one.
+# Nothing is computed until you call that new function.
 
 
 # %%
@@ -109,7 +115,8 @@ print("at 0:", slope_of_wave(0.0))
 print("at 1:", slope_of_wave(1.0), "and by hand:", 2 * np.cos(2.0))
 
 # %% [markdown]
-# The slope is the steepness of the tangent. Here are some tangents, each drawn from one call of `slope_of_wave`.
+# The slope is the steepness of the tangent. Here are some tangents, each drawn from one
+# call of `slope_of_wave`.
 
 # %%
 xs = jnp.linspace(-2.0, 2.0, 200)
@@ -122,8 +129,9 @@ plt.title("sin(2x) and four tangents")
 plt.show()
 
 # %% [markdown]
-# How does JAX know the slope? It follows your function operation by operation, and has a rule for each: for `sin` the
-# rule is `cos`. Here is the program of `wave`, and then that of its slope.
+# How does JAX know the slope? It follows your function operation by operation, and has
+# a rule for each: for `sin` the rule is `cos`. Here is the program of `wave`, and then
+# that of its slope.
 
 # %%
 from jaxguide.tracing import draw_program
@@ -134,7 +142,8 @@ draw_program(wave, 1.0)
 draw_program(slope_of_wave, 1.0)
 
 # %% [markdown]
-# The slope is an ordinary JAX function. So it has a slope of its own: `jax.grad(jax.grad(wave))`.
+# The slope is an ordinary JAX function. So it has a slope of its own:
+# `jax.grad(jax.grad(wave))`.
 
 # %%
 print("second derivative at 1:", jax.grad(jax.grad(wave))(1.0))
@@ -142,8 +151,8 @@ print("by hand:               ", -4 * np.sin(2.0))
 
 
 # %% [markdown]
-# Two functions for the exercises. The second one is a polynomial, so you can check its derivatives on paper:
-# 3x² + 4x - 3, then 6x + 4, then 6, then 0.
+# Two functions for the exercises. The second one is a polynomial, so you can check its
+# derivatives on paper: 3x² + 4x - 3, then 6x + 4, then 6, then 0.
 
 
 # %%
@@ -240,7 +249,8 @@ def the_derivative_can_be_compiled(answer):
 # %% [markdown]
 # ### Many points
 #
-# `jax.grad` wants a function with **one number** as its result. A slope at many points is not that, so this fails:
+# `jax.grad` wants a function with **one number** as its result. A slope at many points
+# is not that, so this fails:
 
 # %%
 try:
@@ -337,7 +347,8 @@ def any_function_can_be_tabulated(answer, draw):
 
 
 # %% [markdown]
-# A table is quickly drawn. Where a curve is flat, its derivative is 0; where it is steepest, its second derivative is.
+# A table is quickly drawn. Where a curve is flat, its derivative is 0; where it is
+# steepest, its second derivative is.
 
 # %%
 xs = jnp.linspace(-3.0, 3.0, 200)
@@ -353,7 +364,8 @@ plt.show()
 # %% [markdown]
 # ### What `grad` refuses
 #
-# You have seen one refusal. There is a second one. Try both on functions of your own, then describe what you found.
+# You have seen one refusal. There is a second one. Try both on functions of your own,
+# then describe what you found.
 
 
 # %%
@@ -446,8 +458,9 @@ def the_shape_of_the_input_does_not_matter(answer):
 # %% [markdown]
 # ### Whole numbers
 #
-# The slope of the cubic at the point 2 is clear, whether you write `2` or `2.0`. But for JAX a slope belongs to a point
-# that can move a little, and an integer cannot. So convert the input **before** `grad` sees it.
+# The slope of the cubic at the point 2 is clear, whether you write `2` or `2.0`. But
+# for JAX a slope belongs to a point that can move a little, and an integer cannot. So
+# convert the input **before** `grad` sees it.
 
 
 # %% exercise
@@ -512,8 +525,8 @@ def whole_numbers_under_jit(answer):
 # %% [markdown]
 # ## Part 2. Many parameters
 #
-# The example of this part is a small logistic regression. It says for each of four rows of data how likely the label
-# `True` is, from three weights `w` and a bias `b`.
+# The example of this part is a small logistic regression. It says for each of four rows
+# of data how likely the label `True` is, from three weights `w` and a bias `b`.
 
 
 # %%
@@ -534,7 +547,8 @@ def predict(w, b, inputs):
 print(predict(jnp.zeros(3), 0.0, inputs))
 
 # %% [markdown]
-# The **loss** is one number: how badly the probabilities fit the labels. Learning means to make it small.
+# The **loss** is one number: how badly the probabilities fit the labels. Learning means
+# to make it small.
 
 
 # %%
@@ -549,8 +563,9 @@ print(loss(jnp.zeros(3), 0.0))
 
 
 # %% [markdown]
-# The regression starts with random numbers. In JAX they come from a **key**: `jax.random.split(key, 3)` makes three new
-# keys of one, and each new key is for one draw. (Why so, says the lesson `random_numbers`.)
+# The regression starts with random numbers. In JAX they come from a **key**:
+# `jax.random.split(key, 3)` makes three new keys of one, and each new key is for one
+# draw. (Why so, says the lesson `random_numbers`.)
 
 # %%
 first_key, second_key = jax.random.split(jax.random.key(7))
@@ -558,8 +573,9 @@ print("a standard normal vector:", jax.random.normal(first_key, (2,)))
 print("a standard normal number:", jax.random.normal(second_key))
 
 # %% [markdown]
-# With `jax.random.key(0)`, JAX's documentation shows the loss 3.0519385 at the start. Today it is 2.9729187: since JAX
-# 0.5.0 the same key gives other numbers. `jax.threefry_partitionable(False)` gives the old ones.
+# With `jax.random.key(0)`, JAX's documentation shows the loss 3.0519385 at the start.
+# Today it is 2.9729187: since JAX 0.5.0 the same key gives other numbers.
+# `jax.threefry_partitionable(False)` gives the old ones.
 
 
 # %% exercise
@@ -638,7 +654,8 @@ def each_key_serves_once(answer, draw):
 # %% [markdown]
 # ### Which argument?
 #
-# `jax.grad(f)` differentiates with respect to the **first** argument. `argnums` chooses another one, or several.
+# `jax.grad(f)` differentiates with respect to the **first** argument. `argnums` chooses
+# another one, or several.
 
 
 # %%
@@ -731,8 +748,9 @@ def the_order_of_positions_counts(answer, draw):
 
 
 # %% [markdown]
-# Here is the gradient of the loss at the start, with the numbers of today and with those of the documentation. There
-# it is [-0.16965583, -0.8774644, -1.4901346]: the last digits are rounding, and differ between releases of JAX.
+# Here is the gradient of the loss at the start, with the numbers of today and with
+# those of the documentation. There it is [-0.16965583, -0.8774644, -1.4901346]: the
+# last digits are rounding, and differ between releases of JAX.
 
 # %%
 for name, setting in (("today", True), ("as documented", False)):
@@ -744,8 +762,9 @@ for name, setting in (("today", True), ("as documented", False)):
 # %% [markdown]
 # ### Small steps
 #
-# What are all these partial derivatives good for? Together they say how much the result changes if **all** arguments
-# move a little: each moves it by its partial derivative times its step.
+# What are all these partial derivatives good for? Together they say how much the result
+# changes if **all** arguments move a little: each moves it by its partial derivative
+# times its step.
 
 # %%
 by_p, by_q, by_r = jax.grad(bend, argnums=(0, 1, 2))(2.0, 3.0, 0.5)
@@ -831,8 +850,9 @@ def all_shares_are_added(answer, draw):
 # %% [markdown]
 # ### Containers of parameters
 #
-# Real models have many parameters, in dicts and lists. `jax.grad` differentiates by the whole container, and the
-# gradient comes back **in the same container**. Such nested containers are called **pytrees**.
+# Real models have many parameters, in dicts and lists. `jax.grad` differentiates by the
+# whole container, and the gradient comes back **in the same container**. Such nested
+# containers are called **pytrees**.
 
 
 # %%
@@ -940,8 +960,9 @@ def each_parameter_goes_downhill(answer, draw):
 # %% [markdown]
 # ### Your own class
 #
-# JAX knows dicts, lists and tuples. Of your own class it knows nothing, until you **register** it: you tell it how to
-# take an object apart into arrays, and how to put it together again.
+# JAX knows dicts, lists and tuples. Of your own class it knows nothing, until you
+# **register** it: you tell it how to take an object apart into arrays, and how to put
+# it together again.
 
 
 # %%
@@ -961,8 +982,8 @@ except TypeError as error:
     print("TypeError:", str(error).split("\n")[0])
 
 # %% [markdown]
-# Here is a registered class. `tree_flatten` returns two things: the arrays, called **children**, and all the rest,
-# which stays as it is. `tree_unflatten` gets both back.
+# Here is a registered class. `tree_flatten` returns two things: the arrays, called
+# **children**, and all the rest, which stays as it is. `tree_unflatten` gets both back.
 
 
 # %%
@@ -1084,8 +1105,9 @@ def the_gradient_is_in_its_place(answer, draw):
 # %% [markdown]
 # ### Value and gradient
 #
-# In training you need both: the loss to look at, and the gradient to step. To compute a gradient, JAX computes the
-# value anyway. `loss_aloud` tells each time that it is computed.
+# In training you need both: the loss to look at, and the gradient to step. To compute a
+# gradient, JAX computes the value anyway. `loss_aloud` tells each time that it is
+# computed.
 
 
 # %%
@@ -1183,8 +1205,9 @@ def the_loss_is_computed_once(answer):
 # %% [markdown]
 # ## Part 3. Is the derivative right?
 #
-# A derivative is easy to check: take a small step, and see how much the function changes. This is a **finite
-# difference**. For many parameters, step in one direction: all parameters move at once.
+# A derivative is easy to check: take a small step, and see how much the function
+# changes. This is a **finite difference**. For many parameters, step in one direction:
+# all parameters move at once.
 
 # %%
 eps = 0.01
@@ -1295,8 +1318,9 @@ def the_documented_slope_along_a_direction(answer):
 # %% [markdown]
 # ### How small a step?
 #
-# The documentation takes the step 0.0001. With its numbers, the finite difference by b is -0.29325 and the exact slope
-# is -0.29227: only two digits agree. Is the step too large, or too small?
+# The documentation takes the step 0.0001. With its numbers, the finite difference by b
+# is -0.29325 and the exact slope is -0.29227: only two digits agree. Is the step too
+# large, or too small?
 
 
 # %% exercise
@@ -1331,8 +1355,9 @@ def compare_two_steps():
 
 
 # %% [markdown]
-# See it for many steps. On the right the step is too large: the curve is not a line. On the left it is too small:
-# `b + eps / 2` and the loss are rounded to 7 digits, and what is left of their difference is noise.
+# See it for many steps. On the right the step is too large: the curve is not a line. On
+# the left it is too small: `b + eps / 2` and the loss are rounded to 7 digits, and what
+# is left of their difference is noise.
 
 # %%
 w, b = jnp.array([-2.4, -2.0, 0.2]), jnp.float32(1.3)
@@ -1348,8 +1373,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The best step lies in between: it gives up about a third of the digits to keep the others. And a step is small, or
-# large, **compared with x**. In the next exercise `jax.grad` cannot help you: the functions are NumPy code, in float32.
+# The best step lies in between: it gives up about a third of the digits to keep the
+# others. And a step is small, or large, **compared with x**. In the next exercise
+# `jax.grad` cannot help you: the functions are NumPy code, in float32.
 
 
 # %%
@@ -1437,11 +1463,12 @@ def small_errors_at_every_size(answer):
 # %% [markdown]
 # ### `check_grads`
 #
-# JAX has this test ready: `jax.test_util.check_grads(f, args, order=2)` compares derivatives up to an order with finite
-# differences. It returns nothing; if they differ, it raises an `AssertionError`.
+# JAX has this test ready: `jax.test_util.check_grads(f, args, order=2)` compares
+# derivatives up to an order with finite differences. It returns nothing; if they
+# differ, it raises an `AssertionError`.
 #
-# You can give a function a rule of your own with `jax.custom_jvp`, and then JAX believes you. Here are two bad rules,
-# and a function that uses the first one.
+# You can give a function a rule of your own with `jax.custom_jvp`, and then JAX
+# believes you. Here are two bad rules, and a function that uses the first one.
 
 
 # %%
@@ -1546,8 +1573,8 @@ def each_argument_counts(answer, draw):
 # %% [markdown]
 # ## Part 4. Where gradients go wrong
 #
-# `jnp.where` chooses between two values. But JAX computes **both**, forward and backward. Look at this root, which
-# should be safe for all numbers.
+# `jnp.where` chooses between two values. But JAX computes **both**, forward and
+# backward. Look at this root, which should be safe for all numbers.
 
 
 # %%
@@ -1560,8 +1587,9 @@ print("values: ", [float(safe_root(x)) for x in (4.0, 0.0, -1.0)])
 print("slopes: ", [float(jax.grad(safe_root)(x)) for x in (4.0, 0.0, -1.0)])
 
 # %% [markdown]
-# At 0 and at -1 the value is right, and the slope is NaN. The unused root has the slope infinity there, or NaN; `where`
-# multiplies it by 0, and that is NaN. `find_nan` says where it happens.
+# At 0 and at -1 the value is right, and the slope is NaN. The unused root has the slope
+# infinity there, or NaN; `where` multiplies it by 0, and that is NaN. `find_nan` says
+# where it happens.
 
 # %%
 from jaxguide.debug import find_nan
@@ -1569,7 +1597,8 @@ from jaxguide.debug import find_nan
 find_nan(safe_root, 0.0)
 
 # %% [markdown]
-# The cure: keep the bad number **away from the risky function**. Choose the input first, then the output: two `where`.
+# The cure: keep the bad number **away from the risky function**. Choose the input
+# first, then the output: two `where`.
 
 
 # %%
@@ -1666,8 +1695,9 @@ def the_gradient_is_finite(answer):
 # %% [markdown]
 # ### Stop a gradient
 #
-# Sometimes the true gradient is useless. `jnp.round` is a staircase: its slope is 0 everywhere, so nothing can be
-# learned through it. `jax.lax.stop_gradient(x)` is x, but for `jax.grad` it is a constant.
+# Sometimes the true gradient is useless. `jnp.round` is a staircase: its slope is 0
+# everywhere, so nothing can be learned through it. `jax.lax.stop_gradient(x)` is x, but
+# for `jax.grad` it is a constant.
 
 
 # %%
@@ -1747,9 +1777,10 @@ def the_slope_is_one(answer):
 # %% [markdown]
 # ### A rule of your own
 #
-# `log(1 + exp(x))` is nearly x for large x. But `exp(100)` is more than float32 can hold. With `jax.custom_jvp` you
-# write the function and the rule for its slope yourself. The rule gets the point and the step: `primals` and
-# `tangents`. It returns the value, and the slope **times the step**.
+# `log(1 + exp(x))` is nearly x for large x. But `exp(100)` is more than float32 can
+# hold. With `jax.custom_jvp` you write the function and the rule for its slope
+# yourself. The rule gets the point and the step: `primals` and `tangents`. It returns
+# the value, and the slope **times the step**.
 
 
 # %%
@@ -1862,10 +1893,12 @@ def second_derivatives_are_finite(answer):
 # %% [markdown]
 # ### The Hessian, without the Hessian
 #
-# The second derivatives by n parameters are a matrix of n × n numbers, the **Hessian**. For a million parameters
-# nobody can store it. But often you need only its product with one vector v.
+# The second derivatives by n parameters are a matrix of n × n numbers, the **Hessian**.
+# For a million parameters nobody can store it. But often you need only its product with
+# one vector v.
 #
-# That product is the slope of the *gradient* along v: how the gradient changes if you step in the direction v.
+# That product is the slope of the *gradient* along v: how the gradient changes if you
+# step in the direction v.
 
 
 # %%
@@ -1964,8 +1997,8 @@ def the_cost_grows_as_that_of_f(answer):
 
 
 # %% [markdown]
-# How much does the full matrix cost? Here is its work, compared with that of the gradient alone (both counted in
-# multiplications and additions of the programs).
+# How much does the full matrix cost? Here is its work, compared with that of the
+# gradient alone (both counted in multiplications and additions of the programs).
 
 # %%
 from jaxguide.tracing import program
@@ -1983,18 +2016,26 @@ plt.show()
 # ## What to remember
 #
 # - `jax.grad(f)` is a function. f must return one number; its input must be floats.
-# - `argnums` chooses the arguments, by position from 0. Gradients come back in the same container.
+# - `argnums` chooses the arguments, by position from 0. Gradients come back in the same
+#   container.
 # - `jax.value_and_grad` gives both for the price of one.
-# - In float32, a finite difference needs a step near 0.01 times the size of x. `check_grads` does the test for you.
-# - `where` runs both branches, backward too: make the *input* of the risky function safe.
+# - In float32, a finite difference needs a step near 0.01 times the size of x.
+#   `check_grads` does the test for you.
+# - `where` runs both branches, backward too: make the *input* of the risky function
+#   safe.
 # - `stop_gradient` makes a constant; `custom_jvp` takes your word for it, so check it.
 # - A Hessian times a vector is the slope of the gradient along it: no matrix is needed.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [Automatic differentiation](https://docs.jax.dev/en/latest/automatic-differentiation.html), the source
-# - [Advanced automatic differentiation](https://docs.jax.dev/en/latest/advanced-autodiff.html): both modes
-# - [Custom derivative rules](https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html)
+# - [Automatic
+#   differentiation](https://docs.jax.dev/en/latest/automatic-differentiation.html), the
+#   source
+# - [Advanced automatic
+#   differentiation](https://docs.jax.dev/en/latest/advanced-autodiff.html): both modes
+# - [Custom derivative
+#   rules](https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html)
 # - [Pytrees](https://docs.jax.dev/en/latest/pytrees.html)
-# - [Gradients that are NaN with `where`](https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where)
+# - [Gradients that are NaN with
+#   `where`](https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where)

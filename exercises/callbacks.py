@@ -60,21 +60,25 @@ def as_before_0_6_1(line):
 # %% [markdown]
 # # Callbacks: Python in the middle of a JAX program
 #
-# A compiled JAX program is not Python any more. A **callback** goes back to Python in the middle of it: to print, to
-# save something, or to call SciPy.
+# A compiled JAX program is not Python any more. A **callback** goes back to Python in
+# the middle of it: to print, to save something, or to call SciPy.
 #
 # After this lesson you can
 #
-# - choose between the three kinds of callback, and say which calls are dropped, repeated or reordered,
-# - put a NumPy or SciPy function inside `jit`, `vmap` and `scan`, with one host call for a whole batch,
+# - choose between the three kinds of callback, and say which calls are dropped,
+#   repeated or reordered,
+# - put a NumPy or SciPy function inside `jit`, `vmap` and `scan`, with one host call
+#   for a whole batch,
 # - keep side effects in order,
 # - give a host function a derivative, to any order, and handle its exceptions.
 #
-# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about two hours. It has four parts.
+# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about
+# two hours. It has four parts.
 
 # %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little,
-# and tells how to get more. In a **prediction** you guess first; then the real answer is computed.
+# Run the cells from top to bottom. `check(...)` tells you what is right.
+# `hint(name_of_the_function)` helps a little, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed.
 
 # %%
 import importlib
@@ -89,8 +93,9 @@ from jax.experimental import io_callback
 # %% [markdown]
 # ## Part 1. Why callbacks?
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**, and writes down a program.
-# After that only the program runs. A plain `print` belongs to Python: it prints the placeholder, and only once.
+# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**,
+# and writes down a program. After that only the program runs. A plain `print` belongs
+# to Python: it prints the placeholder, and only once.
 
 
 # %%
@@ -105,7 +110,8 @@ half(8.0)
 _ = half(6.0)  # prints nothing: Python does not run again
 
 # %% [markdown]
-# `jax.debug.print` writes the print *into the program*. It shows the number, at every call.
+# `jax.debug.print` writes the print *into the program*. It shows the number, at every
+# call.
 
 
 # %%
@@ -204,8 +210,9 @@ def debug_print_shows_the_number(answer):
 
 # %% [markdown]
 # The tracer's text is not a promise. Up to JAX 0.6.0 it read
-# `Traced<ShapedArray(int32[], weak_type=True)>with<DynamicJaxprTrace>`; since 0.8.2 it is `JitTracer(~int32[])`. The
-# tilde means *weak type*: the dtype came from a Python number.
+# `Traced<ShapedArray(int32[], weak_type=True)>with<DynamicJaxprTrace>`; since 0.8.2 it
+# is `JitTracer(~int32[])`. The tilde means *weak type*: the dtype came from a Python
+# number.
 
 # %% [markdown]
 # ### Three kinds
@@ -216,8 +223,9 @@ def debug_print_shows_the_number(answer):
 # | `jax.experimental.io_callback` | does something: saves, counts, reads | not drop it because nobody uses its result |
 # | `jax.debug.callback` | watches; gives nothing back | do with it what it does with the code around it |
 #
-# "Host" is the Python process; "device" is where the arrays are computed. A callback that returns a value must
-# *promise* its shape and dtype first, because the program is compiled before the value is there.
+# "Host" is the Python process; "device" is where the arrays are computed. A callback
+# that returns a value must *promise* its shape and dtype first, because the program is
+# compiled before the value is there.
 
 # %%
 promise = jax.ShapeDtypeStruct((), jnp.float32)
@@ -294,8 +302,9 @@ def the_host_gets_an_array_on_the_cpu(answer):
 # %% [markdown]
 # ### Old pages
 #
-# Pages from before 2024 use `jax.experimental.host_callback`. The guide calls it deprecated. Is it still there? Before
-# you copy from an old page, ask your own JAX. `importlib` imports a module by its name:
+# Pages from before 2024 use `jax.experimental.host_callback`. The guide calls it
+# deprecated. Is it still there? Before you copy from an old page, ask your own JAX.
+# `importlib` imports a module by its name:
 
 # %%
 print(importlib.import_module("jax.experimental").__name__)
@@ -379,8 +388,8 @@ def modules_are_found(answer):
 # %% [markdown]
 # ### What stands in the program
 #
-# `jax.make_jaxpr(f)(x)` shows the program that f traces to, its **jaxpr**. Each line is an *equation*; it names a
-# *primitive*.
+# `jax.make_jaxpr(f)(x)` shows the program that f traces to, its **jaxpr**. Each line is
+# an *equation*; it names a *primitive*.
 
 # %%
 jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
@@ -473,7 +482,8 @@ def debug_print_has_its_own_primitive(answer):
 # %% [markdown]
 # ## Part 2. `pure_callback`: a value from the host
 #
-# Here is NumPy's sine inside a JAX program. The guide's code, as it was written, works alone and under `jit`.
+# Here is NumPy's sine inside a JAX program. The guide's code, as it was written, works
+# alone and under `jit`.
 
 
 # %%
@@ -485,7 +495,8 @@ def guides_sin(x):
 guides_sin(jnp.arange(5.0)), jax.jit(guides_sin)(jnp.arange(5.0))
 
 # %% [markdown]
-# Under `vmap` it warned until JAX 0.5, and then called the host for each row. Since 0.6.0 it refuses:
+# Under `vmap` it warned until JAX 0.5, and then called the host for each row. Since
+# 0.6.0 it refuses:
 
 # %%
 try:
@@ -500,7 +511,8 @@ except NotImplementedError as error:
 # - `"expand_dims"`: one call; arguments without a batch get a batch axis of length 1,
 # - `"broadcast_all"`: one call; all arguments are repeated to the full batch.
 #
-# The last two need a host function that understands an extra axis in front of each argument.
+# The last two need a host function that understands an extra axis in front of each
+# argument.
 
 
 # %% exercise
@@ -602,11 +614,12 @@ def the_host_computes_it(answer):
 # %% [markdown]
 # ### How often does the host work?
 #
-# Every call leaves the compiled program, waits for Python, and comes back. So count the calls. Here `noisy_sine` prints
-# the shape of what it gets.
+# Every call leaves the compiled program, waits for Python, and comes back. So count the
+# calls. Here `noisy_sine` prints the shape of what it gets.
 #
-# If you must wait for a result y, write `jax.block_until_ready(y)`. The method `y.block_until_ready()` does the same,
-# but a tracer does not have it. `check` traces some answers, to look into their program.
+# If you must wait for a result y, write `jax.block_until_ready(y)`. The method
+# `y.block_until_ready()` does the same, but a tracer does not have it. `check` traces
+# some answers, to look into their program.
 
 
 # %%
@@ -709,7 +722,8 @@ def the_scan_stays_a_loop(answer):
 # %% [markdown]
 # ### JAX takes you at your word
 #
-# "Pure" is a promise of yours: only the result counts. So when nobody uses the result, the compiler drops the call.
+# "Pure" is a promise of yours: only the result counts. So when nobody uses the result,
+# the compiler drops the call.
 
 
 # %%
@@ -805,7 +819,8 @@ def the_program_has_a_callback(answer):
 # %% [markdown]
 # ### Count for yourself
 #
-# A list in Python counts host calls. Wait for all callbacks before you read it: `jax.effects_barrier()`.
+# A list in Python counts host calls. Wait for all callbacks before you read it:
+# `jax.effects_barrier()`.
 
 
 # %%
@@ -944,9 +959,10 @@ def count_the_same_question():
 # %% [markdown]
 # ### When the host function fails
 #
-# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError` where Python waits for the
-# result, perhaps far from your call. A `try` around the callback does not see it: Python passes there while tracing.
-# So catch it **in the host function**, and return a value that says so.
+# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError`
+# where Python waits for the result, perhaps far from your call. A `try` around the
+# callback does not see it: Python passes there while tracing. So catch it **in the host
+# function**, and return a value that says so.
 
 
 # %% exercise
@@ -1051,8 +1067,8 @@ def numpy_inverts_it(answer):
 # %% [markdown]
 # ## Part 3. Side effects: `io_callback` and `debug.callback`
 #
-# Here the host keeps a state: NumPy's generator. Each call takes the next numbers of one stream. (For real random
-# numbers in JAX, use keys; this is a toy.)
+# Here the host keeps a state: NumPy's generator. Each call takes the next numbers of
+# one stream. (For real random numbers in JAX, use keys; this is a toy.)
 
 
 # %%
@@ -1151,8 +1167,8 @@ def the_draws_are_effects_in_order(answer):
 # %% [markdown]
 # ### What each kind can do
 #
-# The guide has a table of what each kind supports. Let us not believe it, but measure. These functions make one call of
-# each kind.
+# The guide has a table of what each kind supports. Let us not believe it, but measure.
+# These functions make one call of each kind.
 
 
 # %%
@@ -1359,9 +1375,10 @@ def mapped_loops_are_complicated(answer):
 
 
 # %% [markdown]
-# Here is the whole table: how often each kind runs, beside how often plain Python would call the host. Numbers in
-# **bold** differ from that, and `≠` marks where the guide says something else. Look at the two rows under `grad` with a
-# scan: there even the "guaranteed" `io_callback` does not run in each step.
+# Here is the whole table: how often each kind runs, beside how often plain Python would
+# call the host. Numbers in **bold** differ from that, and `≠` marks where the guide
+# says something else. Look at the two rows under `grad` with a scan: there even the
+# "guaranteed" `io_callback` does not run in each step.
 #
 # | situation | Python | `pure_callback` | `io_callback` | + `ordered=True` | `debug.callback` | + `ordered=True` |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -1381,25 +1398,30 @@ def mapped_loops_are_complicated(answer):
 # | `vmap` of `while_loop`: rows of 0, 1 and 2 steps | 3 | **6** | refused (f) | refused (g) | **6** | **6** |
 # | `checkpoint` under `grad` | 1 | **2** | refused (h) | refused (h) | **2** | **2** |
 #
-# Without `ordered=True`, the six calls of the `map` may come in any order. `pure_callback` has
-# `vmap_method="sequential"` in all rows but the third. This is what JAX says when it refuses:
+# Without `ordered=True`, the six calls of the `map` may come in any order.
+# `pure_callback` has `vmap_method="sequential"` in all rows but the third. This is what
+# JAX says when it refuses:
 #
-# - (a) `NotImplementedError: vmap is only supported for the pure_callback primitive when vmap_method is one of` ...
+# - (a)
+#   `NotImplementedError: vmap is only supported for the pure_callback primitive when vmap_method is one of`
+#   ...
 # - (b) ``ValueError: Cannot `vmap` ordered IO callback.``
 # - (c) `ValueError: Pure callbacks do not support JVP.`
 # - (d) `ValueError: IO callbacks do not support JVP.`
 # - (e) `NotImplementedError: IO effect not supported in vmap-of-cond.`
-# - (f) `Exception: Unordered IO effects not supported in while_loop with batched predicate`
+# - (f)
+#   `Exception: Unordered IO effects not supported in while_loop with batched predicate`
 # - (g) `Exception: Ordered IO effects not supported in vmap.`
-# - (h) `NotImplementedError: Effects not supported in` ..., which goes on in other words since JAX 0.11.
+# - (h) `NotImplementedError: Effects not supported in` ..., which goes on in other
+#   words since JAX 0.11.
 #
 # All this was measured on a CPU, and is the same with JAX 0.10.2, 0.11.2 and 0.12.0.1.
 
 # %% [markdown]
 # ### Order by effect, not by luck
 #
-# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part of the program: each call waits
-# for the one before.
+# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part
+# of the program: each call waits for the one before.
 
 
 # %%
@@ -1506,8 +1528,9 @@ def the_loop_is_in_the_program(answer):
 
 
 # %% [markdown]
-# When does the host work? `callback_timeline` runs a program once and draws each call on the host, numbered as they
-# began. Of the three callbacks below one is ordered, one is not, and one has a result that nobody uses.
+# When does the host work? `callback_timeline` runs a program once and draws each call
+# on the host, numbered as they began. Of the three callbacks below one is ordered, one
+# is not, and one has a result that nobody uses.
 
 # %%
 from jaxguide.callbacks import callback_timeline
@@ -1537,13 +1560,15 @@ def three_in_each_step(xs):
 callback_timeline(three_in_each_step, jnp.arange(4.0))
 
 # %% [markdown]
-# Run the cell again: the times are new, and the numbers may be. All that the program promises is the order along the
-# lane that says "ordered". `square_on_host` has no box: JAX dropped the call, because nobody uses the squares.
+# Run the cell again: the times are new, and the numbers may be. All that the program
+# promises is the order along the lane that says "ordered". `square_on_host` has no box:
+# JAX dropped the call, because nobody uses the squares.
 
 # %% [markdown]
 # ### A derivative, or a reason
 #
-# JAX cannot look into a host function, so it has no derivative for it. It says so, in its own words.
+# JAX cannot look into a host function, so it has no derivative for it. It says so, in
+# its own words.
 
 
 # %%
@@ -1647,7 +1672,8 @@ def a_callback_beside_the_derivative_runs(answer):
 # %% [markdown]
 # ### `debug.callback`: watch what really happens
 #
-# A debug callback gives nothing back, so it never stands in the way of a transformation.
+# A debug callback gives nothing back, so it never stands in the way of a
+# transformation.
 
 
 # %%
@@ -1743,8 +1769,9 @@ def it_logs_under_grad(answer):
 
 
 # %% [markdown]
-# A debug callback does what the code around it does. If JAX computes something twice, it is logged twice.
-# `jax.checkpoint` saves memory: it forgets what it computed, and computes it again for the gradient.
+# A debug callback does what the code around it does. If JAX computes something twice,
+# it is logged twice. `jax.checkpoint` saves memory: it forgets what it computed, and
+# computes it again for the gradient.
 
 
 # %%
@@ -1884,7 +1911,8 @@ def count_watched_rows():
 # %% [markdown]
 # ## Part 4. SciPy in JAX: the Bessel function
 #
-# JAX has no `scipy.special.jv`, the Bessel function J_v(z). SciPy has. The picture shows J_0, J_1 and J_2.
+# JAX has no `scipy.special.jv`, the Bessel function J_v(z). SciPy has. The picture
+# shows J_0, J_1 and J_2.
 
 # %%
 import matplotlib.pyplot as plt
@@ -1897,8 +1925,9 @@ axes.set_xlabel("z")
 _ = axes.legend()
 
 # %% [markdown]
-# The guide wraps it with `vectorized=True`. That argument was removed in 0.6.0. Up to 0.9.2 an error said so; since
-# 0.10 it is handed on **to the host function**, which fails when the program runs:
+# The guide wraps it with `vectorized=True`. That argument was removed in 0.6.0. Up to
+# 0.9.2 an error said so; since 0.10 it is handed on **to the host function**, which
+# fails when the program runs:
 
 # %%
 try:
@@ -2034,8 +2063,9 @@ def grad_is_refused_or_right(answer):
 # - the slope of `J_0(z)` is `-J_1(z)`,
 # - the slope of `J_v(z)` is `(J_{v-1}(z) - J_{v+1}(z)) / 2` for the other orders.
 #
-# `jax.custom_jvp` takes the rule from you. It gets the point and the step, `primals` and `tangents`, and returns the
-# value, and the slope **times the step**. Here is one for `np.exp`:
+# `jax.custom_jvp` takes the rule from you. It gets the point and the step, `primals`
+# and `tangents`, and returns the value, and the slope **times the step**. Here is one
+# for `np.exp`:
 
 
 # %%
@@ -2055,7 +2085,8 @@ print("slope at 1:", jax.grad(host_exp)(jnp.float32(1.0)))
 print("second derivative at 1:", jax.grad(jax.grad(host_exp))(jnp.float32(1.0)))
 
 # %% [markdown]
-# The rule calls `host_exp` again, and not NumPy. That is why it can be differentiated again.
+# The rule calls `host_exp` again, and not NumPy. That is why it can be differentiated
+# again.
 
 
 # %%
@@ -2173,8 +2204,8 @@ def many_orders_at_once(answer):
 
 
 # %% [markdown]
-# The helper `host_function` takes a NumPy or SciPy function and a derivative, and does all of this for you.
-# `verify` compares the derivative with finite differences.
+# The helper `host_function` takes a NumPy or SciPy function and a derivative, and does
+# all of this for you. `verify` compares the derivative with finite differences.
 
 # %%
 j1 = host_function(scipy.special.j1, elementwise=True)
@@ -2185,8 +2216,9 @@ j0.verify(jnp.float32(2.0))
 # %% [markdown]
 # ### What it costs
 #
-# Each host call takes the data from the device to the host and back. The guide says that on one CPU this is "fast" and
-# often "zero-copy". Look at the ratio of times, not at the times.
+# Each host call takes the data from the device to the host and back. The guide says
+# that on one CPU this is "fast" and often "zero-copy". Look at the ratio of times, not
+# at the times.
 
 # %%
 import time
@@ -2210,8 +2242,9 @@ axes.set_xlabel("numbers in x")
 _ = axes.set_ylabel("time by callback / by jnp.sin")
 
 # %% [markdown]
-# "Zero-copy" can be looked up: is the array that the host gets in the same place in memory?
-# `x.unsafe_buffer_pointer()` is the address of a JAX array, and `array.ctypes.data` that of a NumPy array.
+# "Zero-copy" can be looked up: is the array that the host gets in the same place in
+# memory? `x.unsafe_buffer_pointer()` is the address of a JAX array, and
+# `array.ctypes.data` that of a NumPy array.
 
 
 # %% exercise
@@ -2290,19 +2323,28 @@ def the_host_gets_a_copy(answer):
 # %% [markdown]
 # ## What to remember
 #
-# - `pure_callback` for values, `io_callback` for effects, `debug.callback` for watching.
-# - A pure call may be dropped, moved out of a loop, or repeated. An io call runs even if its result is not used; but
-#   measure before you trust it in a loop that is differentiated.
-# - `vmap_method` decides how often the host works for a batch. Since 0.6.0 you must give it.
-# - Only `ordered=True` promises an order, and so JAX refuses to map an ordered `io_callback`.
+# - `pure_callback` for values, `io_callback` for effects, `debug.callback` for
+#   watching.
+# - A pure call may be dropped, moved out of a loop, or repeated. An io call runs even
+#   if its result is not used; but measure before you trust it in a loop that is
+#   differentiated.
+# - `vmap_method` decides how often the host works for a batch. Since 0.6.0 you must
+#   give it.
+# - Only `ordered=True` promises an order, and so JAX refuses to map an ordered
+#   `io_callback`.
 # - Promise the right shape and dtype. Catch exceptions in the host function.
-# - A host function has no derivative until you give it one, in terms of itself, with `jax.custom_jvp`.
+# - A host function has no derivative until you give it one, in terms of itself, with
+#   `jax.custom_jvp`.
 # - Each call leaves the compiled program: make few of them.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html), the page behind this lesson
-# - [`jax.pure_callback`](https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html) and its `vmap_method`
-# - [Custom derivative rules](https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html)
-# - [Debugging](https://docs.jax.dev/en/latest/debugging/index.html): `jax.debug.print` and more
+# - [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html), the
+#   page behind this lesson
+# - [`jax.pure_callback`](https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html)
+#   and its `vmap_method`
+# - [Custom derivative
+#   rules](https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html)
+# - [Debugging](https://docs.jax.dev/en/latest/debugging/index.html): `jax.debug.print`
+#   and more

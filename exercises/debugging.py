@@ -66,8 +66,9 @@ def as_before_0_4_36(line):
 # %% [markdown]
 # # Debugging: look into a JAX program
 #
-# A JAX program does not run line by line where you can watch. So `print` shows strange things, `assert` fails for no
-# reason, and a NaN comes out of nowhere. This lesson gives you tools that work inside `jit`, `vmap` and `grad`.
+# A JAX program does not run line by line where you can watch. So `print` shows strange
+# things, `assert` fails for no reason, and a NaN comes out of nowhere. This lesson
+# gives you tools that work inside `jit`, `vmap` and `grad`.
 #
 # After this lesson you can
 #
@@ -76,11 +77,13 @@ def as_before_0_4_36(line):
 # - stop a compiled program in a debugger, and find out where a NaN came from,
 # - log, collect and check values at run time, and leave no trace of it when it is off.
 #
-# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about two hours. It has four parts.
+# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about
+# two hours. It has four parts.
 
 # %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little,
-# and tells how to get more. In a **prediction** you guess first; then the real answer is computed.
+# Run the cells from top to bottom. `check(...)` tells you what is right.
+# `hint(name_of_the_function)` helps a little, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed.
 
 # %%
 import logging
@@ -93,9 +96,9 @@ from jax.experimental import checkify
 # %% [markdown]
 # ## Part 1. Print
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**. A tracer has a shape and a
-# dtype, but no value yet. Python's steps are written down as a program. Then the program runs, and later calls run it
-# again without Python.
+# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**.
+# A tracer has a shape and a dtype, but no value yet. Python's steps are written down as
+# a program. Then the program runs, and later calls run it again without Python.
 
 
 # %%
@@ -110,7 +113,8 @@ half(8.0)
 _ = half(6.0)  # prints nothing: Python does not run again
 
 # %% [markdown]
-# `jax.debug.print` does not print now. It writes a print *into the program*, which shows the value at every run.
+# `jax.debug.print` does not print now. It writes a print *into the program*, which
+# shows the value at every run.
 
 
 # %%
@@ -125,8 +129,8 @@ third(9.0)
 _ = third(6.0)
 
 # %% [markdown]
-# What is known while tracing is called **static**: shapes, dtypes, Python numbers. What is known only at run time is
-# **traced**. `show_lines` marks the two, line by line.
+# What is known while tracing is called **static**: shapes, dtypes, Python numbers. What
+# is known only at run time is **traced**. `show_lines` marks the two, line by line.
 
 # %%
 from jaxguide.tracing import show_lines
@@ -142,7 +146,8 @@ def centred(x):
 show_lines(centred, jnp.arange(3.0))
 
 # %% [markdown]
-# The rule of thumb: Python's `print` for static facts, `jax.debug.print` for traced values.
+# The rule of thumb: Python's `print` for static facts, `jax.debug.print` for traced
+# values.
 
 
 # %% exercise
@@ -265,7 +270,8 @@ def count_lines_of_half():
 # %% [markdown]
 # ### The trap: f-strings
 #
-# An f-string is made by Python, while tracing. There is no value yet, so the tracer's text goes into the string.
+# An f-string is made by Python, while tracing. There is no value yet, so the tracer's
+# text goes into the string.
 
 
 # %%
@@ -280,7 +286,8 @@ def fifth(x):
 _ = fifth(10.0)
 
 # %% [markdown]
-# Give `jax.debug.print` a text with `{}` and the values apart from it. Names work too: `"{y}", y=y`.
+# Give `jax.debug.print` a text with `{}` and the values apart from it. Names work too:
+# `"{y}", y=y`.
 
 
 # %% exercise
@@ -372,13 +379,14 @@ def under_vmap_each_example_is_printed(answer):
 
 # %% [markdown]
 # The text of a tracer is no promise. In 2024 it was
-# `Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>`; since JAX 0.8.2 it is
-# `JitTracer(~float32[])`. The facts in it are the same.
+# `Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>`;
+# since JAX 0.8.2 it is `JitTracer(~float32[])`. The facts in it are the same.
 
 # %% [markdown]
 # ### In which order?
 #
-# `jax.vmap` works on all examples at once: first all x, then all y. `jax.lax.map` takes one example after the other.
+# `jax.vmap` works on all examples at once: first all x, then all y. `jax.lax.map` takes
+# one example after the other.
 
 
 # %%
@@ -396,11 +404,13 @@ _ = jax.vmap(watched_sine)(jnp.arange(3.0))
 _ = jax.lax.map(watched_sine, jnp.arange(3.0))
 
 # %% [markdown]
-# Look closely at the second output. In each step y may come **before** x, though x is computed first! The two prints
-# do not need each other, so the compiler may choose their order. On CPU it does so since JAX 0.5.3; the guide, written
-# before, shows x first.
+# Look closely at the second output. In each step y may come **before** x, though x is
+# computed first! The two prints do not need each other, so the compiler may choose
+# their order. On CPU it does so since JAX 0.5.3; the guide, written before, shows x
+# first.
 #
-# `jax.debug.print(..., ordered=True)` keeps the order in which the prints stand in the program.
+# `jax.debug.print(..., ordered=True)` keeps the order in which the prints stand in the
+# program.
 
 
 # %% exercise
@@ -513,7 +523,8 @@ def map_is_a_loop_of_the_program(answer):
 
 
 # %% [markdown]
-# One more way out: put both values into **one** print. One print cannot be reordered with itself.
+# One more way out: put both values into **one** print. One print cannot be reordered
+# with itself.
 
 
 # %% exercise
@@ -586,8 +597,8 @@ def one_pair_after_the_other(answer):
 # %% [markdown]
 # ## Part 2. Under `grad`, and when it is off
 #
-# `jax.grad` runs your function forward, then goes back to collect slopes. A `jax.debug.print` of x prints on the way
-# forward, once.
+# `jax.grad` runs your function forward, then goes back to collect slopes. A
+# `jax.debug.print` of x prints on the way forward, once.
 
 
 # %% exercise
@@ -686,9 +697,10 @@ def only_debug_print_is_consistent(answer):
 # %% [markdown]
 # ### The way back
 #
-# What flows back through a value y is its **cotangent**: the slope of the result with respect to y.
-# `record_gradient(name, y)` returns y as it is, and records that slope. Here it shows why deep chains of `tanh` learn
-# slowly: for large w, little of the slope arrives at the first layers.
+# What flows back through a value y is its **cotangent**: the slope of the result with
+# respect to y. `record_gradient(name, y)` returns y as it is, and records that slope.
+# Here it shows why deep chains of `tanh` learn slowly: for large w, little of the slope
+# arrives at the first layers.
 
 # %%
 import matplotlib.pyplot as plt
@@ -712,8 +724,9 @@ axes.set_ylabel("slope that arrives")
 _ = axes.legend()
 
 # %% [markdown]
-# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself. `forward` returns the value and
-# what to keep. `backward` gets that, and the cotangent of the result; it returns one cotangent for each argument.
+# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself.
+# `forward` returns the value and what to keep. `backward` gets that, and the cotangent
+# of the result; it returns one cotangent for each argument.
 
 
 # %%
@@ -825,7 +838,8 @@ def the_cotangent_is_printed(answer):
 # %% [markdown]
 # ### What a print costs
 #
-# A print stands in the program. Its lines are *equations*, each with a *primitive*. Here is that of `noted_third`:
+# A print stands in the program. Its lines are *equations*, each with a *primitive*.
+# Here is that of `noted_third`:
 
 # %%
 from jaxguide.tracing import draw_program
@@ -840,8 +854,8 @@ def noted_third(x):
 draw_program(noted_third, 9.0)
 
 # %% [markdown]
-# `jax.make_jaxpr(f)(x)` gives you the program as an object. It also notes the *effects*: what the program does besides
-# computing.
+# `jax.make_jaxpr(f)(x)` gives you the program as an object. It also notes the
+# *effects*: what the program does besides computing.
 
 # %%
 program = jax.make_jaxpr(noted_third)(9.0)
@@ -888,7 +902,8 @@ def prints_the_sine(x):
 
 
 # %% [markdown]
-# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is that what stands in the program?
+# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is
+# that what stands in the program?
 
 
 # %% exercise
@@ -974,9 +989,10 @@ def effects_tell_whether_order_is_promised(answer):
 
 
 # %% [markdown]
-# So a print is not free: the program leaves the device, waits for Python, and cannot be optimised across. When you do
-# not need it, it should not be in the program at all. A Python `if` on a **static** flag does that: while JAX traces,
-# it decides what is written down.
+# So a print is not free: the program leaves the device, waits for Python, and cannot be
+# optimised across. When you do not need it, it should not be in the program at all. A
+# Python `if` on a **static** flag does that: while JAX traces, it decides what is
+# written down.
 
 
 # %% exercise
@@ -1046,9 +1062,10 @@ def nothing_is_left_when_it_is_off(answer):
 # %% [markdown]
 # ## Part 3. Stop
 #
-# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much like Python's `pdb`. In a
-# terminal you type commands at its prompt, `(jdb)`. Here we give the commands as a list, so that the notebook runs
-# without you: `scripted_breakpoints`. Without it, a program that stops waits for somebody to type.
+# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much
+# like Python's `pdb`. In a terminal you type commands at its prompt, `(jdb)`. Here we
+# give the commands as a list, so that the notebook runs without you:
+# `scripted_breakpoints`. Without it, a program that stops waits for somebody to type.
 
 # %%
 from jaxguide.debug import scripted_breakpoints
@@ -1067,8 +1084,9 @@ with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
 print(transcript)
 
 # %% [markdown]
-# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this text, and `transcript.stops`
-# counts the stops. This function cuts out what the debugger answered:
+# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this
+# text, and `transcript.stops` counts the stops. This function cuts out what the
+# debugger answered:
 
 
 # %%
@@ -1152,8 +1170,8 @@ def help_lists_the_commands(answer):
 
 
 # %% [markdown]
-# More commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down the call stack. Ask for help
-# on each:
+# More commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down
+# the call stack. Ask for help on each:
 
 # %%
 with scripted_breakpoints(["help", "help u", "help w", "c"]) as transcript:
@@ -1163,8 +1181,10 @@ print(transcript)
 # %% [markdown]
 # ### Stop only if something is wrong
 #
-# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a Python `if` cannot decide that:
-# there is no value yet. `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or `g(*args)`.
+# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a
+# Python `if` cannot decide that: there is no value yet.
+# `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or
+# `g(*args)`.
 
 
 # %%
@@ -1274,8 +1294,9 @@ def nan_and_minus_infinity_stop(answer):
 
 
 # %% [markdown]
-# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It stops inside a helper of its
-# own; `u` twice leads to your function. Here a vector of equal numbers cannot be standardised: its spread is 0.
+# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It
+# stops inside a helper of its own; `u` twice leads to your function. Here a vector of
+# equal numbers cannot be standardised: its spread is 0.
 
 # %%
 from jaxguide.debug import breakpoint_if_nonfinite
@@ -1316,7 +1337,8 @@ def times_ten(t):
 
 
 # %% [markdown]
-# If you ask for a name that the function does not have, the debugger answers `*** NameError: ...`. Then go up.
+# If you ask for a name that the function does not have, the debugger answers
+# `*** NameError: ...`. Then go up.
 
 
 # %% exercise
@@ -1408,7 +1430,8 @@ def nothing_is_found_without_a_stop(answer):
 # %% [markdown]
 # ### Without stopping
 #
-# `find_nan` runs the program equation by equation, and says which line made the first NaN, and from what.
+# `find_nan` runs the program equation by equation, and says which line made the first
+# NaN, and from what.
 
 # %%
 from jaxguide.debug import find_nan
@@ -1423,8 +1446,8 @@ def standardised_quietly(x):
 find_nan(standardised_quietly, jnp.ones(3))
 
 # %% [markdown]
-# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if its result has a NaN. It costs
-# time, so switch it on only to search.
+# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if
+# its result has a NaN. It costs time, so switch it on only to search.
 
 # %%
 try:
@@ -1435,8 +1458,9 @@ except FloatingPointError as error:
 # %% [markdown]
 # ## Part 4. Watch, collect, check
 #
-# `jax.debug.callback(function, *args)` hands values to any Python function when the program runs. In that function
-# everything is allowed: files, plots, `logging`, and `if`, because there the values are known.
+# `jax.debug.callback(function, *args)` hands values to any Python function when the
+# program runs. In that function everything is allowed: files, plots, `logging`, and
+# `if`, because there the values are known.
 
 
 # %%
@@ -1570,10 +1594,12 @@ def grad_logs_the_forward_value(answer):
 # %% [markdown]
 # ### Collect values
 #
-# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)` would keep **tracers**: that is
-# called a *leak*. And a call may return before its callbacks have run: `jax.effects_barrier()` waits for all of them.
+# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)`
+# would keep **tracers**: that is called a *leak*. And a call may return before its
+# callbacks have run: `jax.effects_barrier()` waits for all of them.
 #
-# Here are programs that show you their values: each calls `look(value)` while JAX traces it.
+# Here are programs that show you their values: each calls `look(value)` while JAX
+# traces it.
 
 
 # %%
@@ -1700,8 +1726,9 @@ def every_transformation_is_seen(answer):
 
 
 # %% [markdown]
-# The helper `record` does the same with less: it puts a callback into the program only inside of a `recording()`
-# block. Here it watches how a step size that is a little too large makes gradient descent swing.
+# The helper `record` does the same with less: it puts a callback into the program only
+# inside of a `recording()` block. Here it watches how a step size that is a little too
+# large makes gradient descent swing.
 
 # %%
 from jaxguide.debug import record
@@ -1729,8 +1756,9 @@ _ = axes.set_ylabel("w")
 # %% [markdown]
 # ### A report for bad examples only
 #
-# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what happens under vmap. For a batch
-# there are many answers to the question, so JAX runs **both** branches for all examples, and selects afterwards.
+# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what
+# happens under vmap. For a batch there are many answers to the question, so JAX runs
+# **both** branches for all examples, and selects afterwards.
 
 
 # %%
@@ -1746,8 +1774,8 @@ print("under vmap:")
 _ = jax.vmap(report_with_cond)(jnp.array([1.0, jnp.nan, 2.0]))
 
 # %% [markdown]
-# Three reports, and one bad example! The program shows why: alone it has a `cond`, and under vmap none. The print
-# stands there without any condition.
+# Three reports, and one bad example! The program shows why: alone it has a `cond`, and
+# under vmap none. The print stands there without any condition.
 
 # %%
 draw_program(report_with_cond, 1.0)
@@ -1835,15 +1863,17 @@ def only_bad_examples_are_reported(answer):
 # %% [markdown]
 # ### Checks that survive jit
 #
-# Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX itself is silent where NumPy
-# would complain: an index out of bounds is moved to the last element.
+# Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX
+# itself is silent where NumPy would complain: an index out of bounds is moved to the
+# last element.
 
 # %%
 jnp.arange(5.0)[7]
 
 # %% [markdown]
-# `checkify.check(condition, text, **values)` is an assertion inside the program. `checkify.checkify(f)` makes f return
-# two things: an error, and the result. `error.get()` is the text, or None; `error.throw()` raises it.
+# `checkify.check(condition, text, **values)` is an assertion inside the program.
+# `checkify.checkify(f)` makes f return two things: an error, and the result.
+# `error.get()` is the text, or None; `error.throw()` raises it.
 
 
 # %%
@@ -1953,20 +1983,29 @@ print(error.get().strip().splitlines()[0])
 # %% [markdown]
 # ## What to remember
 #
-# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values, at each run. No f-strings.
+# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values,
+#   at each run. No f-strings.
 # - Only `ordered=True` promises an order.
-# - Under grad a print shows the forward value. To see the cotangent, print in the `backward` of a `custom_vjp`.
+# - Under grad a print shows the forward value. To see the cotangent, print in the
+#   `backward` of a `custom_vjp`.
 # - Switch debugging off by a static flag, so that nothing is left in the program.
-# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called. Behind a `cond` it stops for bad
-#   values only.
-# - `jax.debug.callback` does anything with values on the host, and `if` works there, also for each example of a vmap.
-# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the first NaN.
+# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called.
+#   Behind a `cond` it stops for bad values only.
+# - `jax.debug.callback` does anything with values on the host, and `if` works there,
+#   also for each example of a vmap.
+# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the
+#   first NaN.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page behind this lesson
-# - [Printing and breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all commands
+# - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page
+#   behind this lesson
+# - [Printing and
+#   breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all
+#   commands
 # - [The checkify guide](https://docs.jax.dev/en/latest/debugging/checkify_guide.html)
-# - [Flags for debugging](https://docs.jax.dev/en/latest/debugging/flags.html): `jax_debug_nans`, `jax_disable_jit`
-# - The lesson `callbacks`: the other two kinds of callback, and which calls are dropped, repeated or reordered
+# - [Flags for debugging](https://docs.jax.dev/en/latest/debugging/flags.html):
+#   `jax_debug_nans`, `jax_disable_jit`
+# - The lesson `callbacks`: the other two kinds of callback, and which calls are
+#   dropped, repeated or reordered

@@ -56,7 +56,8 @@ def documented_inputs():
 # %% [markdown]
 # # Jit and tracing
 #
-# `jax.jit` makes JAX code fast. To use it well, you must know what it does with your Python code: it **traces** it.
+# `jax.jit` makes JAX code fast. To use it well, you must know what it does with your
+# Python code: it **traces** it.
 #
 # After this lesson you can
 #
@@ -66,16 +67,18 @@ def documented_inputs():
 # - repair code that branches, selects, keeps or leaks values under `jax.jit`,
 # - keep static what must be static, and traced what should be traced.
 #
-# You need NumPy, and `jax.numpy` as in the lesson `arrays_and_layers`. It takes about an hour and a half, in four
-# parts.
+# You need NumPy, and `jax.numpy` as in the lesson `arrays_and_layers`. It takes about
+# an hour and a half, in four parts.
 
 # %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and tells how to get more.
-# In a **prediction** you guess first; then the real answer is computed before your eyes.
+# Run the cells from top to bottom. A cell with a function to write or to repair is an
+# **exercise**: `check(...)` tells you what is right. If you are stuck,
+# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed before your eyes.
 #
-# The lesson follows a page of JAX's documentation, "How to think in JAX", which it calls *the document*. Where today's
-# JAX does something else than an older copy of it says, you will see both.
+# The lesson follows a page of JAX's documentation, "How to think in JAX", which it
+# calls *the document*. Where today's JAX does something else than an older copy of it
+# says, you will see both.
 
 # %%
 import time
@@ -91,8 +94,8 @@ from jaxguide.tracing import draw_program, show_lines, watch_traces
 # %% [markdown]
 # ## Part 1. To jit or not to jit
 #
-# JAX normally runs **one operation at a time**: each is a small compiled program of its own. `jax.jit(f)` is a new
-# function, which runs the whole of `f` as **one** program.
+# JAX normally runs **one operation at a time**: each is a small compiled program of its
+# own. `jax.jit(f)` is a new function, which runs the whole of `f` as **one** program.
 
 
 # %%
@@ -107,8 +110,8 @@ print(wave(x))
 print(fast_wave(x))
 
 # %% [markdown]
-# How can you see it? `jax.make_jaxpr(f)(x)` lists the operations that `f` makes of `x`, one on each line. Its `eqns`
-# (equations) are those lines.
+# How can you see it? `jax.make_jaxpr(f)(x)` lists the operations that `f` makes of `x`,
+# one on each line. Its `eqns` (equations) are those lines.
 
 # %%
 listing = jax.make_jaxpr(wave)(x)
@@ -184,14 +187,16 @@ def repeated_operations_count_each_time(answer):
 
 
 # %% [markdown]
-# `draw_program` shows the operations as a picture: each arc is a value that goes from one operation to a later one.
+# `draw_program` shows the operations as a picture: each arc is a value that goes from
+# one operation to a later one.
 
 # %%
 draw_program(decay, x)
 
 # %% [markdown]
-# One program can be made better than many small ones: XLA, the compiler, *fuses* operations into one loop over the
-# data, so that numbers in between are never written to memory.
+# One program can be made better than many small ones: XLA, the compiler, *fuses*
+# operations into one loop over the data, so that numbers in between are never written
+# to memory.
 
 # %%
 compiled_text = jax.jit(decay).lower(x).compile().as_text()
@@ -200,8 +205,8 @@ print(compiled_text.count("HloModule"), "program,", compiled_text.count(" fusion
 # %% [markdown]
 # ### The document's example
 #
-# The document has this function. It "normalises the rows of a two-dimensional matrix", says the text: it subtracts the
-# mean and divides by the standard deviation.
+# The document has this function. It "normalises the rows of a two-dimensional matrix",
+# says the text: it subtracts the mean and divides by the standard deviation.
 
 
 # %%
@@ -215,7 +220,8 @@ table = jnp.array([[1.0, 2.0, 3.0], [10.0, 30.0, 80.0]])
 print(norm(table))
 
 # %% [markdown]
-# Do the rows look normalised? Then each would have the mean 0. Look at it, before you repair it.
+# Do the rows look normalised? Then each would have the mean 0. Look at it, before you
+# repair it.
 
 # %%
 print("means of the rows:   ", norm(table).mean(axis=1))
@@ -302,13 +308,15 @@ def jit_gives_the_same_numbers(answer):
 
 
 # %% [markdown]
-# So the document's function normalises **columns**. Its other claim holds: plain and jitted calls agree, to rounding.
-# Do not ask for equal bits: the compiler may add in another order.
+# So the document's function normalises **columns**. Its other claim holds: plain and
+# jitted calls agree, to rounding. Do not ask for equal bits: the compiler may add in
+# another order.
 #
 # ### Does it pay?
 #
-# The document says that jitted code may be "orders of magnitude" faster. Its own numbers are 942 µs and 512 µs. See how
-# it is on your computer, for a chain of sines. (`block_until_ready` waits until the result is there.)
+# The document says that jitted code may be "orders of magnitude" faster. Its own
+# numbers are 942 µs and 512 µs. See how it is on your computer, for a chain of sines.
+# (`block_until_ready` waits until the result is there.)
 
 
 # %%
@@ -332,8 +340,8 @@ def seconds(function, x, repeats):
 print("jitted calls:", [f"{s * 1e6:.0f} µs" for s in seconds(jax.jit(partial(chain, links=8)), x, 5)])
 
 # %% [markdown]
-# The first call is far slower than the others: it traces and compiles. Now without the first calls: how many times as
-# long as the jitted call does the plain call take?
+# The first call is far slower than the others: it traces and compiles. Now without the
+# first calls: how many times as long as the jitted call does the plain call take?
 
 
 # %%
@@ -358,8 +366,9 @@ def plot_ratios(chains=(1, 2, 4, 8, 16, 32)):
 plot_ratios()
 
 # %% [markdown]
-# One operation gains nothing: it was one program before. The more operations, the more `jit` saves. (The numbers wander
-# on a busy computer.) But the price of the first call must be earned back.
+# One operation gains nothing: it was one program before. The more operations, the more
+# `jit` saves. (The numbers wander on a busy computer.) But the price of the first call
+# must be earned back.
 
 
 # %% exercise
@@ -439,8 +448,8 @@ def the_price_is_earned_back(answer):
 #
 # ### What jit refuses
 #
-# A program has fixed shapes: `jit` must know the shape of every array **before** it knows any number. Not all code can
-# live with that.
+# A program has fixed shapes: `jit` must know the shape of every array **before** it
+# knows any number. Not all code can live with that.
 
 
 # %% exercise
@@ -519,7 +528,8 @@ def jit_refuses_the_mask(answer):
 
 
 # %% [markdown]
-# Here is the error. (Up to JAX 0.6.0 the message said `got ShapedArray(bool[3])`; now it is `got bool[3]`.)
+# Here is the error. (Up to JAX 0.6.0 the message said `got ShapedArray(bool[3])`; now
+# it is `got bool[3]`.)
 
 # %%
 try:
@@ -528,8 +538,9 @@ except jax.errors.NonConcreteBooleanIndexError as error:
     print("NonConcreteBooleanIndexError:", str(error).splitlines()[0])
 
 # %% [markdown]
-# What to do? Often you do not need the selected numbers themselves, but their sum, or mean. Then **keep the shape**,
-# and make the others harmless: `jnp.where(mask, x, 0.0)` has as many numbers as x.
+# What to do? Often you do not need the selected numbers themselves, but their sum, or
+# mean. Then **keep the shape**, and make the others harmless: `jnp.where(mask, x, 0.0)`
+# has as many numbers as x.
 
 # %%
 x = jnp.array([3.0, -1.0, 2.0, -5.0])
@@ -630,8 +641,9 @@ def the_mean_under_jit(answer, draw):
 # %% [markdown]
 # ## Part 2. What your function sees
 #
-# How can a function run on no numbers? `jax.jit` calls it with **tracers**. A tracer stands in for an array: it has a
-# shape and a dtype, and no values. Each operation on it is written down. That is called *tracing*.
+# How can a function run on no numbers? `jax.jit` calls it with **tracers**. A tracer
+# stands in for an array: it has a shape and a dtype, and no values. Each operation on
+# it is written down. That is called *tracing*.
 
 
 # %%
@@ -646,8 +658,9 @@ print(tell(jnp.arange(3)))
 print(tell(jnp.arange(3) + 5))
 
 # %% [markdown]
-# The first call printed a tracer, and still gave numbers: after tracing, the recorded operations were compiled and run.
-# The second call printed nothing. Your Python code did not run; the compiled program did.
+# The first call printed a tracer, and still gave numbers: after tracing, the recorded
+# operations were compiled and run. The second call printed nothing. Your Python code
+# did not run; the compiled program did.
 
 
 # %% exercise
@@ -737,11 +750,12 @@ def the_second_call_prints_nothing(answer):
 
 
 # %% [markdown]
-# (In older texts a tracer is printed as `Traced<ShapedArray(float32[3,4])>with<DynamicJaxprTrace(level=1/0)>`. Since
-# JAX 0.8.2 it is `JitTracer(float32[3,4])`.)
+# (In older texts a tracer is printed as
+# `Traced<ShapedArray(float32[3,4])>with<DynamicJaxprTrace(level=1/0)>`. Since JAX 0.8.2
+# it is `JitTracer(float32[3,4])`.)
 #
-# `show_lines` shows the same for each line of a function, without any `print`: what is traced, and what is plain Python
-# (*static*).
+# `show_lines` shows the same for each line of a function, without any `print`: what is
+# traced, and what is plain Python (*static*).
 
 
 # %%
@@ -757,8 +771,9 @@ show_lines(scaled_sum, jnp.ones(4), jnp.ones(4))
 # %% [markdown]
 # ### When does it trace again?
 #
-# A recorded program fits one shape and one dtype of each argument. (A Python number is traced, too: as a scalar of a
-# weak type.) `watch_traces` counts the traces in a block, and says why there was one more.
+# A recorded program fits one shape and one dtype of each argument. (A Python number is
+# traced, too: as a scalar of a weak type.) `watch_traces` counts the traces in a block,
+# and says why there was one more.
 
 
 # %%
@@ -875,8 +890,9 @@ def python_numbers_have_types_of_their_own(answer):
 # %% [markdown]
 # ### What is written down
 #
-# The recorded program is called a **jaxpr** (JAX expression). You have seen one in Part 1. It has the operations on
-# tracers, and nothing else: no `print`, no `if`, no loop, no names of yours.
+# The recorded program is called a **jaxpr** (JAX expression). You have seen one in
+# Part 1. It has the operations on tracers, and nothing else: no `print`, no `if`, no
+# loop, no names of yours.
 
 
 # %%
@@ -893,13 +909,15 @@ draw_program(with_side_effects, 2.0, 3.0)
 
 
 # %% [markdown]
-# In Python a jaxpr is an object. Each of its `eqns` has a `primitive`, the kind of operation, and that has a `name`.
+# In Python a jaxpr is an object. Each of its `eqns` has a `primitive`, the kind of
+# operation, and that has a `name`.
 
 # %%
 print(listing.eqns[0].primitive.name, "is the first of", len(listing.eqns))
 
 # %% [markdown]
-# The document shows the program of the next function. `jnp.dot` becomes the operation `dot_general`.
+# The document shows the program of the next function. `jnp.dot` becomes the operation
+# `dot_general`.
 
 
 # %%
@@ -978,12 +996,13 @@ def names_stand_in_their_order(answer):
 
 
 # %% [markdown]
-# (Up to JAX 0.6.0 the numbers in a jaxpr had no type: `add a 1.0`. Now it is `add a 1.0:f32[]`.)
+# (Up to JAX 0.6.0 the numbers in a jaxpr had no type: `add a 1.0`. Now it is
+# `add a 1.0:f32[]`.)
 #
 # ### Frozen values
 #
-# What a function takes from **outside**, a global name or a variable of the function around it, is read while it is
-# traced. Then it is frozen.
+# What a function takes from **outside**, a global name or a variable of the function
+# around it, is read while it is traced. Then it is frozen.
 
 # %%
 gain = 10.0
@@ -1086,8 +1105,8 @@ def one_trace_for_all_rates(answer, draw):
 # %% [markdown]
 # ### Tracers that escape
 #
-# The opposite mistake: to carry a tracer **out** of the function, by a list or a global. It stands for no number, and
-# when the trace is over, it is of no use.
+# The opposite mistake: to carry a tracer **out** of the function, by a list or a
+# global. It stands for no number, and when the trace is over, it is of no use.
 
 # %%
 kept = []
@@ -1203,8 +1222,8 @@ def the_model_is_still_jitted(answer, draw):
 # %% [markdown]
 # ### A new function each time
 #
-# `jax.jit` keeps its programs with the *function*. A `lambda`, a `partial` or an inner `def` that is made anew is a new
-# function: nothing is remembered.
+# `jax.jit` keeps its programs with the *function*. A `lambda`, a `partial` or an inner
+# `def` that is made anew is a new function: nothing is remembered.
 
 # %%
 with watch_traces() as traces:
@@ -1286,9 +1305,10 @@ print(negate_if(1, True), negate_if(1, False))
 show_lines(negate_if, jnp.array(1), jnp.array(True))
 
 # %% [markdown]
-# One way out: declare the argument **static**. Then it is no tracer but the plain Python value, and `jit` makes one
-# program for each value that it meets. You name static arguments when you jit: by place, `static_argnums=(1,)`, or by
-# name, `static_argnames="neg"`.
+# One way out: declare the argument **static**. Then it is no tracer but the plain
+# Python value, and `jit` makes one program for each value that it meets. You name
+# static arguments when you jit: by place, `static_argnums=(1,)`, or by name,
+# `static_argnames="neg"`.
 
 
 # %% exercise
@@ -1363,8 +1383,9 @@ def arrays_are_negated_too(answer, draw):
 
 
 # %% [markdown]
-# The other way out: keep the flag traced, and compute with it. `jnp.where(neg, -x, x)` evaluates both and picks; one
-# program serves both flags. It also works for a flag that another program has computed.
+# The other way out: keep the flag traced, and compute with it. `jnp.where(neg, -x, x)`
+# evaluates both and picks; one program serves both flags. It also works for a flag that
+# another program has computed.
 
 # %%
 pick = jax.jit(lambda x, neg: jnp.where(neg, -x, x))
@@ -1375,8 +1396,9 @@ print(traces)
 # %% [markdown]
 # ### What static costs
 #
-# Each new static value is traced **and compiled**: see the reasons below. So make static what decides about shapes or
-# about Python's way, and little else. A static value must be hashable: a tuple, not a list.
+# Each new static value is traced **and compiled**: see the reasons below. So make
+# static what decides about shapes or about Python's way, and little else. A static
+# value must be hashable: a tuple, not a list.
 
 # %%
 power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
@@ -1467,8 +1489,8 @@ def one_trace_for_each_width(answer, draw):
 # %% [markdown]
 # ### A loop of unknown length
 #
-# `range(n)` needs a Python int. With a static n it works: the loop is *unrolled* while tracing, so that the program
-# grows with n, and each n has its own.
+# `range(n)` needs a Python int. With a static n it works: the loop is *unrolled* while
+# tracing, so that the program grows with n, and each n has its own.
 
 
 # %%
@@ -1482,8 +1504,9 @@ def halves(x, n):
 draw_program(partial(halves, n=4), 1.0)
 
 # %% [markdown]
-# `jax.lax.fori_loop(start, stop, body, value)` is a loop **inside** the program. It runs `value = body(i, value)` for
-# each i. `stop` may be traced, and `value` may be a tuple; its shapes and dtypes must stay.
+# `jax.lax.fori_loop(start, stop, body, value)` is a loop **inside** the program. It
+# runs `value = body(i, value)` for each i. `stop` may be traced, and `value` may be a
+# tuple; its shapes and dtypes must stay.
 
 # %%
 halve_often = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, value: value / 2, x))
@@ -1584,10 +1607,12 @@ def one_program_for_every_n(answer, draw):
 # %% [markdown]
 # ## Part 4. Static and traced operations
 #
-# Not only values are static or traced: **operations** are. A static operation is done by Python, once, while tracing.
-# A traced one is written into the program and done in each call.
+# Not only values are static or traced: **operations** are. A static operation is done
+# by Python, once, while tracing. A traced one is written into the program and done in
+# each call.
 #
-# The shape of a tracer is static: a plain tuple of ints. But what you do with it may make it traced again.
+# The shape of a tracer is static: a plain tuple of ints. But what you do with it may
+# make it traced again.
 
 
 # %% exercise
@@ -1651,8 +1676,8 @@ def three_lines_tell_what_is_traced(answer):
 
 
 # %% [markdown]
-# So `jnp` on a shape makes a tracer, and the shape of a result must not be one. Here are two ways to multiply the
-# numbers of a shape.
+# So `jnp` on a shape makes a tracer, and the shape of a result must not be one. Here
+# are two ways to multiply the numbers of a shape.
 
 
 # %%
@@ -1739,8 +1764,9 @@ def jaxs_product_is_no_shape(answer):
 
 
 # %% [markdown]
-# Here is the failing one, line by line. (The document's message blames the operation `convert_element_type`; since
-# JAX 0.6.1 it is `reduce_prod`: an array made of plain numbers is no operation of its own any more.)
+# Here is the failing one, line by line. (The document's message blames the operation
+# `convert_element_type`; since JAX 0.6.1 it is `reduce_prod`: an array made of plain
+# numbers is no operation of its own any more.)
 
 
 # %%
@@ -1753,8 +1779,8 @@ def flatten_by_jax(x):
 show_lines(flatten_by_jax, jnp.ones((2, 3)))
 
 # %% [markdown]
-# That gives the rule: **`np` for what should stay static, `jnp` for what should be traced.** NumPy cannot do more: it
-# does not know tracers.
+# That gives the rule: **`np` for what should stay static, `jnp` for what should be
+# traced.** NumPy cannot do more: it does not know tracers.
 
 
 # %%
@@ -1916,20 +1942,28 @@ show_lines(mean, jnp.ones((2, 3)))
 # %% [markdown]
 # ## What to remember
 #
-# - `jit` runs a function as one program. It pays for what is long or called often; the first call traces and compiles.
-# - While it traces, your code sees tracers: shapes and dtypes, no numbers. Prints and appends happen once for each
-#   trace.
-# - A new shape, dtype, static value or function object is traced anew; new numbers are not.
-# - Values from outside are frozen; tracers must not escape. Pass arguments, return results.
-# - No selecting by mask, no `if` on a tracer: use `jnp.where`, `fori_loop`, or a static argument, which costs a compile
-#   for each value.
+# - `jit` runs a function as one program. It pays for what is long or called often; the
+#   first call traces and compiles.
+# - While it traces, your code sees tracers: shapes and dtypes, no numbers. Prints and
+#   appends happen once for each trace.
+# - A new shape, dtype, static value or function object is traced anew; new numbers are
+#   not.
+# - Values from outside are frozen; tracers must not escape. Pass arguments, return
+#   results.
+# - No selecting by mask, no `if` on a tracer: use `jnp.where`, `fori_loop`, or a static
+#   argument, which costs a compile for each value.
 # - `np` for what is static, `jnp` for what is traced.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind this lesson
-# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html): when not to jit, and caching
-# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): each error with its causes and repairs
-# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `cond`, `scan`, `while_loop`
+# - [How to think in
+#   JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind
+#   this lesson
+# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html):
+#   when not to jit, and caching
+# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): each error with its causes
+#   and repairs
+# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `cond`, `scan`,
+#   `while_loop`
 # - [The jaxpr language](https://docs.jax.dev/en/latest/jaxpr.html)

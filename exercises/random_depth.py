@@ -32,16 +32,19 @@ def run_loop(weights, x, depth):
 # %% [markdown]
 # # Random depth
 #
-# A network may run a random number of layers for each example: **random depth**. JAX fixes all sizes before it runs. So
-# what do you do when the size is a random number? This lesson follows one real question about it, and answers it.
+# A network may run a random number of layers for each example: **random depth**. JAX
+# fixes all sizes before it runs. So what do you do when the size is a random number?
+# This lesson follows one real question about it, and answers it.
 #
 # After this lesson you can
 #
 # - say why a value inside `jit` or `vmap` cannot become a size, and read the error,
-# - run a different number of steps for each example, in two ways, and say which one has a gradient,
+# - run a different number of steps for each example, in two ways, and say which one has
+#   a gradient,
 # - compile once for all sizes, or a few times.
 #
-# You need NumPy and the lesson `random_numbers`: keys, `split`, `vmap`, `scan`. It takes about two hours.
+# You need NumPy and the lesson `random_numbers`: keys, `split`, `vmap`, `scan`. It
+# takes about two hours.
 
 # %%
 import time
@@ -57,8 +60,9 @@ from jaxguide.tracing import draw_program, show_lines
 # %% [markdown]
 # ## Part 1. Draw a depth
 #
-# The question came from a person with a network of at most 6 steps. For every example, the depth should be a random
-# number from 1 to 6. They wrote `jax.random.randint(key, (), 1, MAX_DEPTH)`.
+# The question came from a person with a network of at most 6 steps. For every example,
+# the depth should be a random number from 1 to 6. They wrote
+# `jax.random.randint(key, (), 1, MAX_DEPTH)`.
 
 # %%
 MAX_DEPTH = 6
@@ -142,8 +146,8 @@ def only_what_was_drawn(answer, draw):
 
 
 # %% [markdown]
-# So the network of the question would never have run 6 steps. No error says so: count before you trust a bound. From
-# here on we draw with `draw_depth`.
+# So the network of the question would never have run 6 steps. No error says so: count
+# before you trust a bound. From here on we draw with `draw_depth`.
 
 
 # %%
@@ -157,9 +161,10 @@ print(draw_depth(jax.random.key(0)))
 # %% [markdown]
 # ### Bounds that are not known yet
 #
-# The question compiled its sampler with `static_argnums=(1, 2)`: the bounds are then **static**, Python numbers known
-# when JAX compiles. Everything else that a compiled function gets is **traced**: known only when the program runs.
-# A traced number cannot be used where a static one is needed.
+# The question compiled its sampler with `static_argnums=(1, 2)`: the bounds are then
+# **static**, Python numbers known when JAX compiles. Everything else that a compiled
+# function gets is **traced**: known only when the program runs. A traced number cannot
+# be used where a static one is needed.
 
 
 # %%
@@ -302,8 +307,9 @@ except jax.errors.ConcretizationTypeError as error:
     print(str(error).splitlines()[0])
 
 # %% [markdown]
-# "Abstract tracer": inside `jit` an array has a shape and a dtype, but no numbers yet. `item()` asks for a number. In
-# JAX an integer that the program computes is an *array without axes*, of shape `()`. It needs no Python number.
+# "Abstract tracer": inside `jit` an array has a shape and a dtype, but no numbers yet.
+# `item()` asks for a number. In JAX an integer that the program computes is an *array
+# without axes*, of shape `()`. It needs no Python number.
 
 
 # %% exercise
@@ -375,7 +381,8 @@ def the_integer_survives_jit(answer):
 # %% [markdown]
 # ### What fails, and what does not
 #
-# The question said: "`jit` requires that all manipulations be of the JAX type". Here are small functions to try it on.
+# The question said: "`jit` requires that all manipulations be of the JAX type". Here
+# are small functions to try it on.
 
 
 # %%
@@ -496,8 +503,9 @@ def no_conversion_works(answer):
 
 
 # %% [markdown]
-# So the sentence is half right. It is true of traced **values**. Python may do anything with what is **static**:
-# shapes, dtypes, Python numbers. `show_lines` colours the two kinds.
+# So the sentence is half right. It is true of traced **values**. Python may do anything
+# with what is **static**: shapes, dtypes, Python numbers. `show_lines` colours the two
+# kinds.
 
 
 # %%
@@ -513,8 +521,9 @@ show_lines(rows_and_sum, jnp.ones((3, 2)))
 # %% [markdown]
 # ### Is `vmap` a hidden `jit`?
 #
-# The question also said "`vmap` uses `jit` implicitly". `jit` runs the Python code only when it meets new shapes or
-# dtypes; later calls run the compiled program. If `vmap` used `jit`, it would do the same.
+# The question also said "`vmap` uses `jit` implicitly". `jit` runs the Python code only
+# when it meets new shapes or dtypes; later calls run the compiled program. If `vmap`
+# used `jit`, it would do the same.
 
 
 # %% exercise
@@ -610,14 +619,16 @@ def new_shapes_are_traced_again(answer):
 
 
 # %% [markdown]
-# So `vmap` is no `jit`. What both have in common is *tracing*: inside, the mapped arrays are tracers, and their values
-# cannot become Python numbers. That is why the question's code fails under `vmap` alone.
+# So `vmap` is no `jit`. What both have in common is *tracing*: inside, the mapped
+# arrays are tracers, and their values cannot become Python numbers. That is why the
+# question's code fails under `vmap` alone.
 
 # %% [markdown]
 # ### The network of the question
 #
-# Here is a small copy of it. One **block** mixes the state `h` with the input `x`. The network runs the block `depth`
-# times, in a `scan` over `jnp.arange(depth)`. Tokens (whole numbers) become rows of 8 numbers first.
+# Here is a small copy of it. One **block** mixes the state `h` with the input `x`. The
+# network runs the block `depth` times, in a `scan` over `jnp.arange(depth)`. Tokens
+# (whole numbers) become rows of 8 numbers first.
 
 # %%
 WEIGHTS = jnp.asarray(0.3 * np.random.default_rng(1).normal(size=(8, 8)), dtype="float32")
@@ -787,8 +798,9 @@ def no_key_draws_twice(answer, draw):
 # %% [markdown]
 # ### Now both together fail
 #
-# `react_forward` is the question's function, and the rest are small relatives. Under `vmap` most of them get one depth
-# per example. Read the error: which line, which function, what does it need?
+# `react_forward` is the question's function, and the rest are small relatives. Under
+# `vmap` most of them get one depth per example. Read the error: which line, which
+# function, what does it need?
 
 
 # %%
@@ -941,13 +953,14 @@ def static_bounds_cannot_be_mapped(answer, draw):
 
 
 # %% [markdown]
-# The message of `scan` already says what to do: "use `while_loop` or `fori_loop`". The answer to the question named two
-# repairs, without code. You write both now.
+# The message of `scan` already says what to do: "use `while_loop` or `fori_loop`". The
+# answer to the question named two repairs, without code. You write both now.
 #
 # ## Part 3. Two repairs
 #
-# **Repair A: run the largest number of steps, and mask.** Every example runs MAX_DEPTH steps. After its own depth, an
-# example keeps its old state. `jnp.where` chooses; nothing has a traced size. Here is the idea on plain numbers.
+# **Repair A: run the largest number of steps, and mask.** Every example runs MAX_DEPTH
+# steps. After its own depth, an example keeps its old state. `jnp.where` chooses;
+# nothing has a traced size. Here is the idea on plain numbers.
 
 
 # %%
@@ -1089,8 +1102,9 @@ def the_block_is_in_the_program_once(answer, draw):
 
 
 # %% [markdown]
-# **Repair B: a loop that counts at run time.** `jax.lax.fori_loop(start, stop, body, state)` calls `body(i, state)`
-# for each i. Its `stop` may be traced. (The answer wrote `jax.fori_loop`; it lives in `jax.lax`.)
+# **Repair B: a loop that counts at run time.**
+# `jax.lax.fori_loop(start, stop, body, state)` calls `body(i, state)` for each i. Its
+# `stop` may be traced. (The answer wrote `jax.fori_loop`; it lives in `jax.lax`.)
 
 
 # %%
@@ -1176,7 +1190,8 @@ def the_program_counts_at_run_time(answer, draw):
 
 
 # %% [markdown]
-# `draw_program` shows what a function became. The static loop is a `scan`; the counted one is a `while`.
+# `draw_program` shows what a function became. The static loop is a `scan`; the counted
+# one is a `while`.
 
 # %%
 draw_program(double_some_rounds, 1, jnp.array(3))
@@ -1187,9 +1202,10 @@ draw_program(double_rounds, 1, jnp.array(3))
 # %% [markdown]
 # ### What do they cost?
 #
-# The masked form runs all rounds for everybody. The counted form runs until the *longest* example of the batch is done.
-# So one long example makes the whole batch slow. Ratios are fair where seconds are not: each bar is a time, divided
-# by that of the masked form.
+# The masked form runs all rounds for everybody. The counted form runs until the
+# *longest* example of the batch is done. So one long example makes the whole batch
+# slow. Ratios are fair where seconds are not: each bar is a time, divided by that of
+# the masked form.
 
 
 # %%
@@ -1227,8 +1243,9 @@ plt.show()
 # %% [markdown]
 # ## Part 4. Gradients
 #
-# Four ways to multiply 1 by w, n times. Two know at most how many rounds there are; two find out as they run.
-# Training needs the **reverse** gradient, `jax.grad`. The **forward** one, `jax.jvp`, pushes a change through the loop.
+# Four ways to multiply 1 by w, n times. Two know at most how many rounds there are; two
+# find out as they run. Training needs the **reverse** gradient, `jax.grad`. The
+# **forward** one, `jax.jvp`, pushes a change through the loop.
 
 
 # %%
@@ -1335,8 +1352,9 @@ def any_loop_is_differentiated(answer):
 
 
 # %% [markdown]
-# JAX says why: "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop
-# values". To go backwards it must store every round's state, in an array; and an array has a static size.
+# JAX says why: "Reverse-mode differentiation does not work for lax.while_loop or
+# lax.fori_loop with dynamic start/stop values". To go backwards it must store every
+# round's state, in an array; and an array has a static size.
 
 
 # %% exercise
@@ -1423,8 +1441,8 @@ def the_gradient_is_that_of_plain_loops(answer, draw):
 # %% [markdown]
 # ### The question's second half
 #
-# The question ran k steps without a gradient, and then MAX_DEPTH - k steps with one. `jax.lax.stop_gradient` passes its
-# value on and lets no gradient through.
+# The question ran k steps without a gradient, and then MAX_DEPTH - k steps with one.
+# `jax.lax.stop_gradient` passes its value on and lets no gradient through.
 
 # %%
 print(jax.value_and_grad(lambda w: w * w)(3.0))
@@ -1554,12 +1572,13 @@ def only_the_gradient_depends_on_k(answer, draw):
 
 
 # %% [markdown]
-# So the output cannot tell whether k was honoured; the gradient can. Test what depends on the thing that you test.
+# So the output cannot tell whether k was honoured; the gradient can. Test what depends
+# on the thing that you test.
 #
 # ### A trap: the mask and the gradient
 #
-# A masked entry is not used, but its gradient is still computed. The root has an infinite slope at 0, and 0 * infinity
-# is nan.
+# A masked entry is not used, but its gradient is still computed. The root has an
+# infinite slope at 0, and 0 * infinity is nan.
 
 # %%
 padded = jnp.array([4.0, 9.0, 0.0, 0.0])
@@ -1631,8 +1650,9 @@ def the_gradient_is_finite(answer):
 # %% [markdown]
 # ## Part 5. Few compilations, and other sizes
 #
-# Sometimes the size is known outside of `jit`, as the length of a text. Each new length is a new shape, and so a new
-# compilation. **Buckets** help: pad to the next power of two. Then 1000 lengths need 11 programs.
+# Sometimes the size is known outside of `jit`, as the length of a text. Each new length
+# is a new shape, and so a new compilation. **Buckets** help: pad to the next power of
+# two. Then 1000 lengths need 11 programs.
 
 
 # %%
@@ -1721,8 +1741,9 @@ def a_small_bucket_for_few_values(answer, draw):
 # %% [markdown]
 # ### Choose k of n
 #
-# The same thought works for other random sizes. "Choose k of n items" gives an array of k items: impossible with traced
-# k. A **mask** of n booleans has a static shape, and says the same.
+# The same thought works for other random sizes. "Choose k of n items" gives an array of
+# k items: impossible with traced k. A **mask** of n booleans has a static shape, and
+# says the same.
 
 
 # %% exercise
@@ -1809,11 +1830,12 @@ def the_key_chooses_once(answer, draw):
 # %% [markdown]
 # ## What to remember
 #
-# - Shapes, lengths and Python numbers are **static**. Values inside `jit` or `vmap` are **traced**, and come too late
-#   for `int()`, `item()`, `range` and `arange`.
+# - Shapes, lengths and Python numbers are **static**. Values inside `jit` or `vmap` are
+#   **traced**, and come too late for `int()`, `item()`, `range` and `arange`.
 # - `vmap` is no hidden `jit`; both trace.
-# - A size that is random: use the largest size and a **mask** (reverse gradient), or count at run time with `fori_loop`
-#   (no reverse gradient; stops with the longest example).
+# - A size that is random: use the largest size and a **mask** (reverse gradient), or
+#   count at run time with `fori_loop` (no reverse gradient; stops with the longest
+#   example).
 # - A mask hides values, not gradients: give the function harmless inputs.
 # - `randint` leaves out its upper bound.
 # - Sizes known outside of `jit`: pad to powers of two, and compile a few times only.
@@ -1821,7 +1843,10 @@ def the_key_chooses_once(answer, draw):
 # %% [markdown]
 # ## What to read next
 #
-# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): every error of this lesson, with its way out
-# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `scan`, `fori_loop`, `while_loop`, and gradients
-# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html): static arguments
+# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): every error of this
+#   lesson, with its way out
+# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `scan`,
+#   `fori_loop`, `while_loop`, and gradients
+# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html):
+#   static arguments
 # - [Pseudorandom numbers](https://docs.jax.dev/en/latest/random-numbers.html)

@@ -118,23 +118,26 @@ def strongest_echo(rows):
 # %% [markdown]
 # # Random numbers
 #
-# NumPy keeps the state of its random generator in a hidden place. JAX gives the state to you: you hold it as a **key**.
-# This lesson shows why, and how to use keys well.
+# NumPy keeps the state of its random generator in a hidden place. JAX gives the state
+# to you: you hold it as a **key**. This lesson shows why, and how to use keys well.
 #
 # After this lesson you can
 #
 # - say why a hidden state is a problem for a compiler and for parallel work,
 # - make keys, **split** them, **draw** from them, and see when a key is used twice,
 # - draw many numbers at once with `jax.vmap`,
-# - write random code that is right inside `jit`, `vmap` and `scan`: walks, layers, dropout, shuffles, restarts.
+# - write random code that is right inside `jit`, `vmap` and `scan`: walks, layers,
+#   dropout, shuffles, restarts.
 #
-# You need NumPy; you need no JAX yet. The lesson takes about two hours. It has four parts, and you can stop after each.
+# You need NumPy; you need no JAX yet. The lesson takes about two hours. It has four
+# parts, and you can stop after each.
 
 # %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and tells how to get more.
-# In a **prediction** you guess first; then the real answer is computed before your eyes. You get the point for
-# guessing, right or wrong.
+# Run the cells from top to bottom. A cell with a function to write or to repair is an
+# **exercise**: `check(...)` tells you what is right. If you are stuck,
+# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed before your eyes. You
+# get the point for guessing, right or wrong.
 
 # %%
 from functools import partial
@@ -146,8 +149,9 @@ import numpy as np
 # %% [markdown]
 # ## Part 1. NumPy: one hidden state
 #
-# A computer makes "random" numbers with a rule. The rule starts from a number, the **seed**. The seed decides every
-# number that follows, so the numbers are called *pseudorandom*.
+# A computer makes "random" numbers with a rule. The rule starts from a number, the
+# **seed**. The seed decides every number that follows, so the numbers are called
+# *pseudorandom*.
 #
 # NumPy's classic functions all share one hidden state. `np.random.seed` sets it.
 
@@ -174,7 +178,8 @@ np.random.seed(0)
 show_state()
 
 # %% [markdown]
-# Draw one number, and the state is another one. Nothing in the call says so: that is what "hidden" means.
+# Draw one number, and the state is another one. Nothing in the call says so: that is
+# what "hidden" means.
 
 # %%
 _ = np.random.uniform()
@@ -281,7 +286,8 @@ np.random.seed(0)
 print(np.random.uniform(size=3))
 
 # %% [markdown]
-# NumPy promises *sequential equivalence*: three single draws give the same three numbers.
+# NumPy promises *sequential equivalence*: three single draws give the same three
+# numbers.
 
 # %%
 np.random.seed(0)
@@ -393,7 +399,8 @@ np.random.seed(0)
 print(foo())
 
 # %% [markdown]
-# Now think of a compiler that runs `baz()` first. For a sum, the order should not matter. Or should it?
+# Now think of a compiler that runs `baz()` first. For a sum, the order should not
+# matter. Or should it?
 
 
 # %% exercise
@@ -428,8 +435,8 @@ def sum_in_both_orders():
 
 
 # %% [markdown]
-# The first call gets the first number of the hidden state, whoever makes it. Each function looks harmless alone, and
-# still the order of the calls decides the result.
+# The first call gets the first number of the hidden state, whoever makes it. Each
+# function looks harmless alone, and still the order of the calls decides the result.
 
 # %%
 np.random.seed(0)
@@ -511,12 +518,13 @@ def baz_first_is_another_sum(answer):
 # 2. **parallel**: many machines can draw without waiting for each other,
 # 3. **vectorised**: many numbers come from one fast operation.
 #
-# A hidden state spoils this. To be reproducible, all draws must wait in one line, in one fixed order. But a compiler
-# (in JAX, `jax.jit`) wants to reorder, drop and merge operations, and many devices want to work at the same time.
+# A hidden state spoils this. To be reproducible, all draws must wait in one line, in
+# one fixed order. But a compiler (in JAX, `jax.jit`) wants to reorder, drop and merge
+# operations, and many devices want to work at the same time.
 
 # %% [markdown]
-# So JAX has no hidden state. Here it does not follow NumPy at all: there is no `jnp.random`, and a random function
-# without a key is an error.
+# So JAX has no hidden state. Here it does not follow NumPy at all: there is no
+# `jnp.random`, and a random function without a key is an error.
 
 # %%
 print("jnp.random exists:", hasattr(jnp, "random"))
@@ -528,15 +536,17 @@ except TypeError as error:
 # %% [markdown]
 # ### A key
 #
-# You make a **key** from a seed. A key is what NumPy's hidden state was, but you hold it in your hand.
+# You make a **key** from a seed. A key is what NumPy's hidden state was, but you hold
+# it in your hand.
 
 # %%
 key = jax.random.key(42)
 print(key)
 
 # %% [markdown]
-# A key is an array with a dtype of its own, `key<fry>`. (`fry` is short for Threefry, the method behind it.)
-# This key has shape `()`: it is one key. Behind it are two words of 32 bits.
+# A key is an array with a dtype of its own, `key<fry>`. (`fry` is short for Threefry,
+# the method behind it.) This key has shape `()`: it is one key. Behind it are two words
+# of 32 bits.
 
 # %%
 print("dtype:", key.dtype)
@@ -545,8 +555,9 @@ print("words:", jax.random.key_data(key))
 print("made by:", jax.random.key_impl(key))
 
 # %% [markdown]
-# In older code you will see `jax.random.PRNGKey`. It makes a *legacy* key: the two bare words. Both kinds work
-# everywhere, also in these exercises. New code should use `jax.random.key`: then nobody takes a key for numbers.
+# In older code you will see `jax.random.PRNGKey`. It makes a *legacy* key: the two bare
+# words. Both kinds work everywhere, also in these exercises. New code should use
+# `jax.random.key`: then nobody takes a key for numbers.
 
 # %%
 legacy = jax.random.PRNGKey(42)
@@ -654,8 +665,9 @@ def typed_and_legacy_keys_differ_in_type_only(answer):
 # %% [markdown]
 # ### The same seed, two libraries
 #
-# In both libraries the seed decides all numbers: the same seed again, the same numbers again. But the methods differ,
-# so the numbers differ too. A NumPy program does not give its old results in JAX, not even with the same seed.
+# In both libraries the seed decides all numbers: the same seed again, the same numbers
+# again. But the methods differ, so the numbers differ too. A NumPy program does not
+# give its old results in JAX, not even with the same seed.
 
 # %%
 for _ in range(2):
@@ -789,7 +801,8 @@ def compare_two_draws():
 
 
 # %% [markdown]
-# See for yourself. The key is not changed by its use, so the same key gives the same number, every time.
+# See for yourself. The key is not changed by its use, so the same key gives the same
+# number, every time.
 
 # %%
 key = jax.random.key(42)
@@ -801,8 +814,9 @@ print("words after two draws:", jax.random.key_data(key))
 # ### Why older texts show other numbers
 #
 # Texts written before 2025 show `-0.18471177` here. Since JAX 0.5.0 the default is
-# `jax_threefry_partitionable=True`: each number is computed from the key and its own position only, so that every
-# device can make its part without asking the others. This changed the numbers once. It did not change the rules.
+# `jax_threefry_partitionable=True`: each number is computed from the key and its own
+# position only, so that every device can make its part without asking the others. This
+# changed the numbers once. It did not change the rules.
 #
 # Inside `with jax.threefry_partitionable(False):` you get the old numbers.
 
@@ -893,8 +907,9 @@ def the_key_is_not_changed(answer):
 # %% [markdown]
 # ### Reuse: the great mistake
 #
-# The same number twice is rarely what you want. It gets worse: *different* random functions start from the same bits
-# too. Draw uniform and normal numbers from one key, and they rise and fall together.
+# The same number twice is rarely what you want. It gets worse: *different* random
+# functions start from the same bits too. Draw uniform and normal numbers from one key,
+# and they rise and fall together.
 
 # %%
 key = jax.random.key(42)
@@ -903,8 +918,8 @@ normal = jax.random.normal(key, (2000,))
 print("correlation:", np.corrcoef(uniform, normal)[0, 1])
 
 # %% [markdown]
-# The rule: **never use a key twice** (unless you want the same numbers twice). You get new keys with
-# `jax.random.split`. Part 3 is about it; here is the idea.
+# The rule: **never use a key twice** (unless you want the same numbers twice). You get
+# new keys with `jax.random.split`. Part 3 is about it; here is the idea.
 
 # %%
 key_a, key_b = jax.random.split(key)
@@ -1015,8 +1030,9 @@ def apart_draws_from_two_new_keys(answer, draw):
 # %% [markdown]
 # ### JAX can look for reuse
 #
-# By default JAX says nothing when you use a key twice. Inside `with jax.debug_key_reuse(True):` it watches typed keys
-# and raises an error at the second use.
+# By default JAX says nothing when you use a key twice. Inside
+# `with jax.debug_key_reuse(True):` it watches typed keys and raises an error at the
+# second use.
 
 # %%
 with jax.debug_key_reuse(True):
@@ -1028,8 +1044,9 @@ with jax.debug_key_reuse(True):
         print("KeyReuseError:", str(error).splitlines()[0])
 
 # %% [markdown]
-# This is a help, not a proof. It is experimental, and it sees nothing of legacy keys: the next cell reuses a legacy key
-# and no error comes. (`check` looks at the bits of every key itself, so it finds both.)
+# This is a help, not a proof. It is experimental, and it sees nothing of legacy keys:
+# the next cell reuses a legacy key and no error comes. (`check` looks at the bits of
+# every key itself, so it finds both.)
 
 # %%
 with jax.debug_key_reuse(True):
@@ -1159,8 +1176,9 @@ def other_errors_are_no_reuse(answer, draw):
 # %% [markdown]
 # ## Part 3. Split, then draw
 #
-# `jax.random.split(key)` makes two new keys from one. Draw from one of them, keep the other for later, and forget the
-# old key. Here `del` only makes the point that a key is used up.
+# `jax.random.split(key)` makes two new keys from one. Draw from one of them, keep the
+# other for later, and forget the old key. Here `del` only makes the point that a key is
+# used up.
 
 # %%
 key = jax.random.key(42)
@@ -1173,7 +1191,8 @@ for i in range(3):
     key = new_key  # not used yet: safe for the next round
 
 # %% [markdown]
-# The usual short form gives the same numbers: the name `key` moves on to the new key, and the old key is gone.
+# The usual short form gives the same numbers: the name `key` moves on to the new key,
+# and the old key is gone.
 
 # %%
 key = jax.random.key(42)
@@ -1182,7 +1201,8 @@ for i in range(3):
     print(f"draw {i}: {jax.random.normal(subkey)}")
 
 # %% [markdown]
-# Before JAX 0.5.0 these were `1.369469404220581`, `-0.19947023689746857` and `-2.298278331756592`.
+# Before JAX 0.5.0 these were `1.369469404220581`, `-0.19947023689746857` and
+# `-2.298278331756592`.
 
 # %%
 with jax.threefry_partitionable(False):
@@ -1302,7 +1322,8 @@ def no_key_is_used_twice_in_a_row(answer, draw):
 # %% [markdown]
 # ### What split gives you
 #
-# `split` is deterministic: the same key gives the same new keys. It is not a draw, it is a rule.
+# `split` is deterministic: the same key gives the same new keys. It is not a draw, it
+# is a rule.
 
 # %%
 key = jax.random.key(42)
@@ -1317,8 +1338,9 @@ with jax.threefry_partitionable(False):
     print(jax.random.key_data(jax.random.split(key)))
 
 # %% [markdown]
-# No new key is better than another. Which one you call `key` and which `subkey` does not matter: they are independent
-# and of equal standing. Here are 20000 numbers from each half.
+# No new key is better than another. Which one you call `key` and which `subkey` does
+# not matter: they are independent and of equal standing. Here are 20000 numbers from
+# each half.
 
 # %%
 half_a, half_b = (np.asarray(jax.random.normal(k, (20_000,))) for k in jax.random.split(key))
@@ -1440,7 +1462,8 @@ def the_old_key_is_split_once(answer, draw):
 # %% [markdown]
 # ### No sequential equivalence in JAX
 #
-# Remember NumPy: three single draws equal one draw of three. In JAX they do not, and nobody promises it.
+# Remember NumPy: three single draws equal one draw of three. In JAX they do not, and
+# nobody promises it.
 
 # %%
 key = jax.random.key(42)
@@ -1450,8 +1473,9 @@ key = jax.random.key(42)
 print("all at once: ", jax.random.normal(key, shape=(3,)))
 
 # %% [markdown]
-# To keep NumPy's promise, number 3 would have to wait for number 2. Without it, JAX computes all of them at the same
-# time. Before 0.5.0 the numbers were others, and the two lines differed in the same way.
+# To keep NumPy's promise, number 3 would have to wait for number 2. Without it, JAX
+# computes all of them at the same time. Before 0.5.0 the numbers were others, and the
+# two lines differed in the same way.
 
 # %%
 with jax.threefry_partitionable(False):
@@ -1539,8 +1563,9 @@ def both_ways_are_the_documented_ones(answer):
 # %% [markdown]
 # ### Many keys at once
 #
-# What `split` returns is an array of keys. `jax.vmap(f)` is `f` for all elements of an array at once: one vectorised
-# operation instead of a loop. Its numbers are exactly those of the loop.
+# What `split` returns is an array of keys. `jax.vmap(f)` is `f` for all elements of an
+# array at once: one vectorised operation instead of a loop. Its numbers are exactly
+# those of the loop.
 
 # %%
 subkeys = jax.random.split(jax.random.key(42), 3)
@@ -1549,7 +1574,8 @@ with jax.threefry_partitionable(False):
     print("before 0.5.0:", jax.vmap(jax.random.normal)(jax.random.split(jax.random.key(42), 3)))
 
 # %% [markdown]
-# This is what keys buy: the same numbers one by one, in one vectorised operation, or compiled.
+# This is what keys buy: the same numbers one by one, in one vectorised operation, or
+# compiled.
 
 # %%
 print("one by one:", np.stack([jax.random.normal(subkey) for subkey in subkeys]))
@@ -1557,8 +1583,9 @@ print("vmap:      ", jax.vmap(jax.random.normal)(subkeys))
 print("jit:       ", jax.jit(jax.vmap(jax.random.normal))(subkeys))
 
 # %% [markdown]
-# The mapped function may draw more than one number from each key. What shape comes out then? (Python's
-# `partial(f, shape=(2,))` is the function `f` with `shape=(2,)` already filled in.)
+# The mapped function may draw more than one number from each key. What shape comes out
+# then? (Python's `partial(f, shape=(2,))` is the function `f` with `shape=(2,)` already
+# filled in.)
 
 
 # %% exercise
@@ -1677,7 +1704,8 @@ def the_program_does_not_grow_with_the_keys(answer, draw):
 # %% [markdown]
 # ### One more thing about today's default
 #
-# This is not in the older texts. You draw two numbers from a key, and three numbers from the same key. What comes out?
+# This is not in the older texts. You draw two numbers from a key, and three numbers
+# from the same key. What comes out?
 
 
 # %% exercise
@@ -1710,8 +1738,8 @@ def compare_with_the_longer_draw():
 
 
 # %% [markdown]
-# Today a longer draw begins with the shorter one. Before 0.5.0 it did not. So another *shape* does not make another
-# draw: for other numbers you need another key.
+# Today a longer draw begins with the shorter one. Before 0.5.0 it did not. So another
+# *shape* does not make another draw: for other numbers you need another key.
 
 # %%
 key = jax.random.key(42)
@@ -1722,9 +1750,9 @@ with jax.threefry_partitionable(False):
 # %% [markdown]
 # ## Part 4. Random programs
 #
-# Now you write code of the kind that real projects have. Often many answers are right: any way to make independent keys
-# will do. So `check` looks at what must hold: the same key gives the same result, another key gives another result,
-# and no key is used twice.
+# Now you write code of the kind that real projects have. Often many answers are right:
+# any way to make independent keys will do. So `check` looks at what must hold: the same
+# key gives the same result, another key gives another result, and no key is used twice.
 
 
 # %% exercise
@@ -1867,8 +1895,9 @@ def each_key_is_used_once(answer, draw):
 # %% [markdown]
 # ### A walk in a loop
 #
-# `jax.lax.scan(step, start, xs)` is a compiled loop. In each round, `step` gets the *carry* (what the round before
-# handed on) and one element of `xs`. It returns the new carry and one output. Here it adds up numbers.
+# `jax.lax.scan(step, start, xs)` is a compiled loop. In each round, `step` gets the
+# *carry* (what the round before handed on) and one element of `xs`. It returns the new
+# carry and one output. Here it adds up numbers.
 
 
 # %%
@@ -1881,8 +1910,9 @@ last, sums = jax.lax.scan(add, 0.0, jnp.array([1.0, 2.0, 3.0]))
 print("last carry:", last, " outputs:", sums)
 
 # %% [markdown]
-# JAX runs the Python code of `step` only once, to learn what it does. So a key from outside is the *same* key in every
-# round. A key must travel with the loop: in the carry, or as one key for each round in `xs`.
+# JAX runs the Python code of `step` only once, to learn what it does. So a key from
+# outside is the *same* key in every round. A key must travel with the loop: in the
+# carry, or as one key for each round in `xs`.
 
 # %%
 key = jax.random.key(0)
@@ -2048,8 +2078,8 @@ def the_program_does_not_grow_with_the_steps(answer, draw):
 # %% [markdown]
 # ### A network of layers
 #
-# The start values of a network are random, and every layer needs a key of its own. With one key for all, a bigger layer
-# begins with the numbers of a smaller one.
+# The start values of a network are random, and every layer needs a key of its own. With
+# one key for all, a bigger layer begins with the numbers of a smaller one.
 
 # %%
 key = jax.random.key(0)
@@ -2217,8 +2247,9 @@ def each_layer_has_its_own_key(answer, draw):
 # %% [markdown]
 # ### Dropout
 #
-# *Dropout* sets some entries of an array to zero, at random, and makes the others bigger, so that the sum stays about
-# the same. Here it is for one row. `keep` is the chance that an entry stays.
+# *Dropout* sets some entries of an array to zero, at random, and makes the others
+# bigger, so that the sum stays about the same. Here it is for one row. `keep` is the
+# chance that an entry stays.
 
 
 # %%
@@ -2231,8 +2262,9 @@ def drop(key, row, keep):
 print(drop(jax.random.key(0), jnp.ones(8), 0.5))
 
 # %% [markdown]
-# Now a whole batch, with `jax.vmap`. `in_axes` says what is mapped: only the batch has rows (0); the key and `keep` are
-# the same for all (None). Look at the rows: something is wrong.
+# Now a whole batch, with `jax.vmap`. `in_axes` says what is mapped: only the batch has
+# rows (0); the key and `keep` are the same for all (None). Look at the rows: something
+# is wrong.
 
 # %%
 print(jax.vmap(drop, in_axes=(None, 0, None))(jax.random.key(0), jnp.ones((3, 8)), 0.5))
@@ -2403,8 +2435,9 @@ def the_program_does_not_grow_with_the_rows(answer, draw):
 # %% [markdown]
 # ### Shuffle two arrays together
 #
-# Inputs and labels belong together: row i of one to row i of the other. A shuffle must keep the pairs.
-# `jax.random.permutation(key, n)` gives the numbers 0 to n - 1 in a random order.
+# Inputs and labels belong together: row i of one to row i of the other. A shuffle must
+# keep the pairs. `jax.random.permutation(key, n)` gives the numbers 0 to n - 1 in a
+# random order.
 
 # %%
 print(jax.random.permutation(jax.random.key(0), 5))
@@ -2540,8 +2573,9 @@ def all_orders_are_equally_likely(answer, draw):
 # %% [markdown]
 # ### A stream that can restart
 #
-# A long training run stops in epoch 7, step 1204. You want to go on from there with the same random numbers, without
-# drawing all that came before. `jax.random.fold_in(key, number)` makes the key for a number directly.
+# A long training run stops in epoch 7, step 1204. You want to go on from there with the
+# same random numbers, without drawing all that came before.
+# `jax.random.fold_in(key, number)` makes the key for a number directly.
 
 # %%
 key = jax.random.key(0)
@@ -2744,8 +2778,9 @@ def compare_fold_in_with_split():
 
 
 # %% [markdown]
-# Look at the words. This is how today's default works. It was not so before 0.5.0, and nobody promises it.
-# So: from one key, make new keys either with `split` or with `fold_in`, never with both. `check` holds you to it.
+# Look at the words. This is how today's default works. It was not so before 0.5.0, and
+# nobody promises it. So: from one key, make new keys either with `split` or with
+# `fold_in`, never with both. `check` holds you to it.
 
 # %%
 key = jax.random.key(42)
@@ -2896,17 +2931,24 @@ def no_key_serves_two_workers(answer, draw):
 # ## What to remember
 #
 # - NumPy hides one state; the order of the calls decides the numbers.
-# - In JAX the state is a **key**, and you pass it. A key is never changed. The same key gives the same numbers.
+# - In JAX the state is a **key**, and you pass it. A key is never changed. The same key
+#   gives the same numbers.
 # - Use each key once: **split** it, or **draw** from it, or **fold_in** numbers.
 # - Another shape or another random function is not another key.
 # - In `vmap` and `scan`, each row and each round needs a key of its own.
-# - `fold_in` makes the key for a number directly; fold one number after the other, never their sum.
-# - Since JAX 0.5.0 the digits differ from older texts; `jax.threefry_partitionable(False)` gives the old ones.
+# - `fold_in` makes the key for a number directly; fold one number after the other,
+#   never their sum.
+# - Since JAX 0.5.0 the digits differ from older texts;
+#   `jax.threefry_partitionable(False)` gives the old ones.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [Pseudorandom numbers](https://docs.jax.dev/en/latest/random-numbers.html), the page behind this lesson
-# - [The module `jax.random`](https://docs.jax.dev/en/latest/jax.random.html): all distributions
-# - [The design of JAX's random numbers](https://docs.jax.dev/en/latest/jep/263-prng.html)
-# - [Typed keys](https://docs.jax.dev/en/latest/jep/9263-typed-keys.html), and why they replaced the bare words
+# - [Pseudorandom numbers](https://docs.jax.dev/en/latest/random-numbers.html), the page
+#   behind this lesson
+# - [The module `jax.random`](https://docs.jax.dev/en/latest/jax.random.html): all
+#   distributions
+# - [The design of JAX's random
+#   numbers](https://docs.jax.dev/en/latest/jep/263-prng.html)
+# - [Typed keys](https://docs.jax.dev/en/latest/jep/9263-typed-keys.html), and why they
+#   replaced the bare words

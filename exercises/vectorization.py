@@ -40,7 +40,8 @@ UNROLLED = (
 # %% [markdown]
 # # Automatic vectorisation
 #
-# You write a function for **one** example. `jax.vmap` turns it into a function for a **batch** of examples.
+# You write a function for **one** example. `jax.vmap` turns it into a function for a
+# **batch** of examples.
 #
 # After this lesson you can
 #
@@ -49,12 +50,14 @@ UNROLLED = (
 # - combine `vmap` with `jit`, with `grad`, and with itself,
 # - map over parameters, keep a `cond`, and reduce over the batch.
 #
-# You need NumPy; you need no JAX yet. The lesson takes about ninety minutes. It has four parts.
+# You need NumPy; you need no JAX yet. The lesson takes about ninety minutes. It has
+# four parts.
 
 # %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
-# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and tells how to get more.
-# In a **prediction** you guess first; then the real answer is computed before your eyes.
+# Run the cells from top to bottom. A cell with a function to write or to repair is an
+# **exercise**: `check(...)` tells you what is right. If you are stuck,
+# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
+# **prediction** you guess first; then the real answer is computed before your eyes.
 
 # %%
 import time
@@ -69,7 +72,8 @@ from jaxguide.tracing import draw_program, program
 # %% [markdown]
 # ## Part 1. One example, then many
 #
-# `jax.numpy` (`jnp`) has NumPy's functions for JAX arrays. Here are five numbers and three weights.
+# `jax.numpy` (`jnp`) has NumPy's functions for JAX arrays. Here are five numbers and
+# three weights.
 
 # %%
 x = jnp.arange(5)
@@ -77,8 +81,8 @@ w = jnp.array([2.0, 3.0, 4.0])
 print(x, w)
 
 # %% [markdown]
-# Put the weights on the first three numbers, multiply, and add up. Then move them one place to the right, and again.
-# That is a **sliding dot product**.
+# Put the weights on the first three numbers, multiply, and add up. Then move them one
+# place to the right, and again. That is a **sliding dot product**.
 
 # %%
 print("first window:", x[0:3], "dot", w, "=", jnp.dot(x[0:3], w))
@@ -150,7 +154,8 @@ def any_number_of_weights(answer, draw):
 
 
 # %% [markdown]
-# From here on we use this version, for three weights. JAX's own page calls it `convolve`.
+# From here on we use this version, for three weights. JAX's own page calls it
+# `convolve`.
 
 
 # %%
@@ -164,7 +169,8 @@ print(slide(x, w))
 # %% [markdown]
 # ### Is it a convolution?
 #
-# That page says "convolution". NumPy has a function for it, and another one for *correlation*. Compare.
+# That page says "convolution". NumPy has a function for it, and another one for
+# *correlation*. Compare.
 
 # %%
 print("np.convolve: ", np.convolve(x, w, "valid"))
@@ -226,11 +232,13 @@ def the_second_is_the_convolution(answer, draw):
 
 
 # %% [markdown]
-# So the page's name is wrong: `slide` is a correlation. (Deep learning calls it a convolution all the same.)
+# So the page's name is wrong: `slide` is a correlation. (Deep learning calls it a
+# convolution all the same.)
 #
 # ### A batch, with a loop
 #
-# Now we have many vectors, each with its own weights. `jnp.stack` makes a **batch** of them: a new first axis.
+# Now we have many vectors, each with its own weights. `jnp.stack` makes a **batch** of
+# them: a new first axis.
 
 
 # %% exercise
@@ -302,8 +310,9 @@ def each_row_has_its_own_weights(answer, draw):
 # %% [markdown]
 # ### A batch, by hand
 #
-# The loop is right, but slow: every row is a set of operations of its own. We can do all rows in one operation, if we
-# rewrite the function. Then every index and every axis must be thought through again.
+# The loop is right, but slow: every row is a set of operations of its own. We can do
+# all rows in one operation, if we rewrite the function. Then every index and every axis
+# must be thought through again.
 
 
 # %% exercise
@@ -385,7 +394,8 @@ def no_loop_over_the_rows(answer, draw):
 # %% [markdown]
 # ## Part 2. `jax.vmap` writes the batch for you
 #
-# `jax.vmap(f)` is a new function. It takes batches, and does for every row what `f` does for one.
+# `jax.vmap(f)` is a new function. It takes batches, and does for every row what `f`
+# does for one.
 
 # %%
 norms = jax.vmap(jnp.linalg.norm)
@@ -460,7 +470,8 @@ def the_program_is_as_long_for_any_batch(answer, draw):
 # %% [markdown]
 # ### What `vmap` does inside
 #
-# Here is the program of `slide` for one vector, and then the mapped one. Compare the types on the `dot_general` rows.
+# Here is the program of `slide` for one vector, and then the mapped one. Compare the
+# types on the `dot_general` rows.
 
 # %%
 draw_program(slide, x, w)
@@ -470,7 +481,8 @@ xs, ws = jnp.stack([x, x]), jnp.stack([w, w])
 draw_program(jax.vmap(slide), xs, ws)
 
 # %% [markdown]
-# The operations are the same ones; each has one axis more. But what does *your* function see while it runs?
+# The operations are the same ones; each has one axis more. But what does *your*
+# function see while it runs?
 
 
 # %% exercise
@@ -502,8 +514,9 @@ def the_shape_inside():
 
 
 # %% [markdown]
-# How often does Python run the function: once for each row? And when you call it again? People say that `vmap` "uses
-# `jit` inside". `jit` runs the Python code once, keeps the program, and needs no Python the next time. Find out.
+# How often does Python run the function: once for each row? And when you call it again?
+# People say that `vmap` "uses `jit` inside". `jit` runs the Python code once, keeps the
+# program, and needs no Python the next time. Find out.
 
 
 # %% exercise
@@ -606,18 +619,21 @@ def a_jitted_function_has_run(answer, draw):
 
 
 # %% [markdown]
-# So `vmap` *traces*, as `jit` does, but it compiles nothing and remembers nothing. For speed, put `jit` around it.
+# So `vmap` *traces*, as `jit` does, but it compiles nothing and remembers nothing. For
+# speed, put `jit` around it.
 #
 # ### How much work is in the program?
 #
-# `program(f, ...)` counts operations. For one vector of five numbers there are three dot products.
+# `program(f, ...)` counts operations. For one vector of five numbers there are three
+# dot products.
 
 # %%
 print(program(slide, x, w).primitives)
 
 
 # %% [markdown]
-# Here is the loop over the rows again. How many dot products are in its program, for a batch of 2 rows, of 8, of 20?
+# Here is the loop over the rows again. How many dot products are in its program, for a
+# batch of 2 rows, of 8, of 20?
 
 
 # %%
@@ -684,7 +700,8 @@ def the_loop_grows_and_vmap_does_not(answer):
 
 
 # %% [markdown]
-# Fewer operations mean less time. Look at it on your machine: how many times as long as `jit(vmap)` does each way take?
+# Fewer operations mean less time. Look at it on your machine: how many times as long as
+# `jit(vmap)` does each way take?
 
 
 # %%
@@ -722,13 +739,15 @@ def plot_ratios(batches):
 plot_ratios([2, 8, 32])
 
 # %% [markdown]
-# The axes are logarithmic. The loop grows with the batch; `vmap` hardly does. On a busy machine the points wander.
+# The axes are logarithmic. The loop grows with the batch; `vmap` hardly does. On a busy
+# machine the points wander.
 #
 # ## Part 3. Which axis is the batch?
 #
-# `in_axes` says, for each argument, which axis is the batch; `out_axes` says where it goes in the result. One integer
-# counts for all arguments, a tuple has an entry for each. The entry `None` means: this argument has no batch axis,
-# every row gets the whole of it.
+# `in_axes` says, for each argument, which axis is the batch; `out_axes` says where it
+# goes in the result. One integer counts for all arguments, a tuple has an entry for
+# each. The entry `None` means: this argument has no batch axis, every row gets the
+# whole of it.
 
 # %%
 table = jnp.arange(6.0).reshape(2, 3)
@@ -738,7 +757,8 @@ print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
 
 
 # %% [markdown]
-# Now a batch that lies the other way: every **column** is an example, in the inputs and in the result.
+# Now a batch that lies the other way: every **column** is an example, in the inputs and
+# in the result.
 
 
 # %% exercise
@@ -860,8 +880,9 @@ def shared_weights_need_no_loop(answer, draw):
 
 
 # %% [markdown]
-# Now the rules for `in_axes`: an integer, or a tuple or list with an entry for each argument. What if no argument has
-# a batch axis? Build a function with which we can try them all.
+# Now the rules for `in_axes`: an integer, or a tuple or list with an entry for each
+# argument. What if no argument has a batch axis? Build a function with which we can try
+# them all.
 
 
 # %% exercise
@@ -938,8 +959,9 @@ def the_rules_for_in_axes_hold(answer):
 # %% [markdown]
 # ### `jit` and `vmap` together
 #
-# Transformations take a function and return a function, so they can be put around each other, in any order.
-# The order of `jit` and `vmap` does not change the result. But where the call goes is easy to get wrong.
+# Transformations take a function and return a function, so they can be put around each
+# other, in any order. The order of `jit` and `vmap` does not change the result. But
+# where the call goes is easy to get wrong.
 
 
 # %% exercise
@@ -1103,8 +1125,9 @@ def no_loop_over_the_points(answer, draw):
 # %% [markdown]
 # ### Many models at once
 #
-# A model's parameters are often a dict of arrays. For `vmap`, an entry of `in_axes` may stand for a whole dict, list
-# or tuple: each array in it is mapped. (Such a nest is called a *pytree*.)
+# A model's parameters are often a dict of arrays. For `vmap`, an entry of `in_axes` may
+# stand for a whole dict, list or tuple: each array in it is mapped. (Such a nest is
+# called a *pytree*.)
 
 
 # %%
@@ -1177,8 +1200,9 @@ def one_product_for_all_models(answer, draw):
 # %% [markdown]
 # ### A gradient for each example
 #
-# `jax.grad(f)` is a function too: the gradient of `f` for its first argument. It wants `f` to return one number. For
-# a batch, most programs take the gradient of the *mean* loss. With `vmap` you can have one for each example.
+# `jax.grad(f)` is a function too: the gradient of `f` for its first argument. It wants
+# `f` to return one number. For a batch, most programs take the gradient of the *mean*
+# loss. With `vmap` you can have one for each example.
 
 
 # %%
@@ -1262,9 +1286,10 @@ def no_loop_over_the_examples(answer, draw):
 # %% [markdown]
 # ### Rows of different length
 #
-# A batch has one shape. Rows of different length are *padded*: the rest of a short row is filled with something.
-# Inside `vmap` a length is a number without a known value, so it can be no slice's end: a shape must be known. Run the
-# starter below to see the error.
+# A batch has one shape. Rows of different length are *padded*: the rest of a short row
+# is filled with something. Inside `vmap` a length is a number without a known value, so
+# it can be no slice's end: a shape must be known. Run the starter below to see the
+# error.
 
 
 # %% exercise
@@ -1338,7 +1363,8 @@ def padded_means_can_be_compiled(answer, draw):
 # %% [markdown]
 # ### Talk across the batch
 #
-# Inside `vmap` a function sees one row. With `axis_name` it may still ask for the sum or the mean over the batch.
+# Inside `vmap` a function sees one row. With `axis_name` it may still ask for the sum
+# or the mean over the batch.
 
 
 # %%
@@ -1414,9 +1440,10 @@ def every_row_has_its_distance(answer, draw):
 # %% [markdown]
 # ### A `cond` that stays a `cond`
 #
-# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So JAX runs **both** branches
-# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row. (The
-# `select_n` and `stop_gradient` rows before it are for gradients only.)
+# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
+# JAX runs **both** branches for all rows, and then selects: in the program there is no
+# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
+# rows before it are for gradients only.)
 
 
 # %%
@@ -1512,17 +1539,21 @@ def only_one_branch_is_run(answer, draw):
 #
 # - Write the function for one example; `jax.vmap(f)` is the function for a batch.
 # - `vmap` traces at every call and compiles nothing: put `jit` around it.
-# - `in_axes`: an integer, or an entry for each argument; `None` is for what all rows share.
-#   `out_axes` says where the batch goes.
-# - An entry may stand for a whole dict of arrays. `vmap` in `vmap` gives all pairs, `vmap` of `grad` a gradient for
-#   each example.
+# - `in_axes`: an integer, or an entry for each argument; `None` is for what all rows
+#   share. `out_axes` says where the batch goes.
+# - An entry may stand for a whole dict of arrays. `vmap` in `vmap` gives all pairs,
+#   `vmap` of `grad` a gradient for each example.
 # - Lengths become masks. `axis_name` lets rows sum and average over the batch.
 # - A mapped flag turns `cond` into a select: both branches are run.
 
 # %% [markdown]
 # ## What to read next
 #
-# - [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html), the page behind this lesson
-# - [`jax.vmap`](https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html): all its arguments
-# - [Per-example gradients](https://docs.jax.dev/en/latest/advanced-autodiff.html#per-example-gradients)
+# - [Automatic
+#   vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html), the
+#   page behind this lesson
+# - [`jax.vmap`](https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html): all its
+#   arguments
+# - [Per-example
+#   gradients](https://docs.jax.dev/en/latest/advanced-autodiff.html#per-example-gradients)
 # - [Working with pytrees](https://docs.jax.dev/en/latest/working-with-pytrees.html)

@@ -5,8 +5,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from jaxguide.base.markdown import wrapped
-from jaxguide.course.books.statement import WIDTH, statement, stub_cell
+from jaxguide.course.books.statement import statement, stub_cell
 from jaxguide.course.exercise import Task
 
 if TYPE_CHECKING:  # this import loads JAX
@@ -44,7 +43,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     exercises = iter(book.exercises)  # one for each exercise cell
     for cell in book.cells:
         if cell.kind == "prose":
-            add("prose", wrapped(cell.prose, WIDTH - len("# ")))
+            add("prose", cell.prose)
             if sum(c.kind == "setup" for c in cells) == 0:
                 add("setup", INSTALL_CELL)
                 add("setup", setup_cell(book.topic, book.start_course))

@@ -4,30 +4,48 @@ import ast
 import itertools
 import re
 import textwrap
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from jaxguide.base.markdown import wrapped
 from jaxguide.base.text import plural
 from jaxguide.course.exercise import Task
 
-WIDTH = 88
-"""The longest line of text in a printed lesson."""
-_FENCE = "```"
-# Lines that begin an entry: of a list, of a table, or, if they are indented, names followed by a colon.
-_STARTS = re.compile(r"[-*|#] |\d+\. ")
+_WIDTH = 88
+# The beginnings of an entry: of a list or, if it is indented, names followed by a colon.
+_STARTS = re.compile(r"[-*] |\d+\. ")
 _COLONS = (":", "：")  # the second is for Chinese and Japanese
 _NAMES = re.compile(r"(`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*)(?: \([^)]*\))?(?::\s|：)")
 _SECTION = re.compile(r"\w+(?: \w+)?[:：]$")
 _SENTENCE = re.compile(r"(?:`[^`]*`|[^`])+?(?:(?<!e\.g)(?<!i\.e)[.?!](?=\s+[^a-z]|$)|[\u3002\uff01\uff1f])")
 # What Markdown takes for HTML or emphasis: `key<fry>[]`, `2**31`, `__name__`, `*args`.
 _MARKUP = re.compile(r"<[A-Za-z/!]|\w\*+\w|^__\w+__|^\*{1,2}\w+$")
+# What stays on one line: code, and a word that would begin a list, a heading or a quote, with the one before it.
+_UNBROKEN = re.compile(r"`[^`]*`| (?=(?:[-*+=#>]+|\d+[.)]) )")
 
 
 def statement(task: Task) -> str:
     """Return what an exercise asks for as Markdown: title and points, then the docstring."""
-    points = plural("{count} point", "{count} points", task.points)
-    lines = [f"### {task.full_title} ({points})", "", *_markdown_lines(joined_lines(task.contract))]
-    return wrapped("\n".join(lines).rstrip(), WIDTH - len("# "))  # a `.py` has Markdown in comments
+    found = f"### {task.full_title} ({plural('{count} point', '{count} points', task.points)})"
+    was_item = False
+    for part in _parts(joined_lines(task.contract)):
+        item = _STARTS.match(part)
+        found += "\n" if was_item and item else "\n\n"
+        found += part if part.startswith("```") else _wrapped(part, _WIDTH - len("# "), item[0] if item else "")
+        was_item = item is not None
+    return found
+
+
+def _wrapped(text: str, width: int, mark: str = "") -> str:
+    """Wrap a paragraph, or below its text an entry of a list that begins with `mark`."""
+    lines = textwrap.wrap(
+        _UNBROKEN.sub(lambda part: part[0].replace(" ", "\0"), text.removeprefix(mark)),
+        width,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines).replace("\0", " ")
 
 
 def stub_cell(task: Task) -> str:
@@ -46,9 +64,9 @@ def stub_cell(task: Task) -> str:
 
 def _docstring(sentence: str, indent: str) -> list[str]:
     opening = ('r"""' if "\\" in sentence else '"""') + sentence
-    if len(indent + opening) <= WIDTH - 3 and not sentence.endswith(('"', "\\")):
+    if len(indent + opening) <= _WIDTH - 3 and not sentence.endswith(('"', "\\")):
         return [f'{indent}{opening}"""']
-    return [f"{indent}{line}" for line in (*wrapped(opening, WIDTH - len(indent)).split("\n"), '"""')]
+    return [f"{indent}{line}" for line in (*_wrapped(opening, _WIDTH - len(indent)).split("\n"), '"""')]
 
 
 def first_sentence(text: str) -> str:
@@ -65,7 +83,7 @@ def first_sentence(text: str) -> str:
 
 
 class DocLine(NamedTuple):
-    """A paragraph, entry or line of code in a docstring."""
+    """A paragraph, entry or block of code in a docstring; `words` is '' between two of them."""
 
     indent: int
     words: str
@@ -73,106 +91,58 @@ class DocLine(NamedTuple):
 
 
 def joined_lines(text: str) -> list[DocLine]:
-    r"""Return a docstring's lines, with those of each paragraph or entry joined.
+    r"""Return a docstring's paragraphs, entries and blocks of code: examples, and what is indented below an empty line.
 
     >>> [tuple(line) for line in joined_lines("Do this,\nthen that:\n\n    >>> f(1)\n    2")]
-    [(0, 'Do this, then that:', False), (0, '', False), (4, '>>> f(1)', True), (4, '2', True)]
+    [(0, 'Do this, then that:', False), (0, '', False), (4, '>>> f(1)\n2', True)]
     """
-    found: list[DocLine] = []
-    last_indent = 0
-    lines = text.strip("\n").splitlines()
-    code = _code_lines(lines)
-    for number, line in enumerate(lines):
-        words, indent = line.strip(), _indent(line)
-        before = found[-1] if found else DocLine(0, "")
-        if not words or number in code:
-            found.append(DocLine(indent if words else 0, words, number in code))
+    found = [DocLine(0, "")]
+    code: int | None = None  # the indent of the code, in a block of code
+    is_example = False
+    last_indent = 0  # of text
+    for line in text.strip("\n").splitlines():
+        words, before = line.strip(), found[-1]
+        indent = len(line) - len(line.lstrip()) if words else 0
+        starts = bool(_STARTS.match(words) or (indent and _NAMES.match(words)))
+        if code is not None and (indent < code if words else is_example):
+            code = None
+        if code is not None:
+            found[-1] = DocLine(code, f"{before.words}\n{line[code:].rstrip()}", True)
             continue
-        follows = bool(before.words) and not before.is_code and not _STARTS.match(words)
-        follows = follows and not (indent and _NAMES.match(words))
-        is_same = indent == last_indent
+        is_example = words.startswith(">>>")
+        if is_example or (not before.words and indent >= last_indent + 4 and not starts):
+            code = indent
+            found.append(DocLine(indent, words, True))
+            continue
         # A deeper line continues the entry above, unless that is a heading such as `Args:`.
-        is_hanging = follows and indent > before.indent and not before.words.endswith(_COLONS)
-        if follows and (is_same or is_hanging) and not _is_heading(before, indent):
-            found[-1] = DocLine(before.indent, f"{before.words}{_space(before.words, words)}{words}")
+        is_deeper = indent > before.indent
+        follows = bool(before.words and words) and not before.is_code and not starts
+        if follows and (not before.words.endswith(_COLONS) if is_deeper else indent == last_indent):
+            found[-1] = DocLine(before.indent, f"{before.words} {words}")
         else:
             found.append(DocLine(indent, words))
-        last_indent = indent
-    return found
+        last_indent = indent if words else last_indent
+    return found[1:]
 
 
-def _code_lines(lines: list[str]) -> set[int]:
-    """Return which lines are code: examples, fenced code, and what is indented below an empty line."""
-    found: set[int] = set()
-    is_fenced = is_example = False
-    outer = block = 0  # the indent of the text above, and of the block of code
-    for number, line in enumerate(lines):
-        words, indent = line.strip(), _indent(line)
-        if is_fenced or words.startswith(_FENCE):
-            is_fenced ^= words.startswith(_FENCE)
-            found.add(number)
-            continue
-        is_example = bool(words) and (is_example or words.startswith(">>>"))
-        if words and indent < block:
-            block = 0
-        is_apart = number > 0 and not lines[number - 1].strip()
-        if words and is_apart and indent >= outer + 4 and not (_STARTS.match(words) or _NAMES.match(words)):
-            block = block or indent
-        if is_example or block:
-            found.add(number)
-        elif words:
-            outer = indent
-    return found
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _is_heading(line: DocLine, indent: int) -> bool:
-    return line.words.endswith(_COLONS) and indent > line.indent
-
-
-def _space(before: str, after: str) -> str:
-    """Return the separator of two joined lines: a space, but nothing between Chinese or Japanese characters."""
-    return "" if ord(before[-1]) > 0x2E7F and ord(after[0]) > 0x2E7F else " "
-
-
-def _markdown_lines(lines: list[DocLine]) -> list[str]:
-    """Return a docstring as lines of Markdown, in which `Args:` is bold and its entries are a list."""
-    found: list[str] = []
-    code: list[DocLine] = []
-    is_section = is_item = False  # what the last line was
-    base = 0  # the indent of what stands below the last heading
+def _parts(lines: list[DocLine]) -> Iterator[str]:
+    """Yield a docstring's paragraphs, entries and code as Markdown, in which `Args:` is bold above a list."""
+    section = ""
     for line, after in itertools.pairwise([*lines, DocLine(0, "")]):
+        entry = _NAMES.match(line.words) if line.indent and not line.is_code else None
+        if section and (line.is_code or entry or _STARTS.match(line.words)):
+            yield section
+            section = ""
         if line.is_code:
-            code.append(line)
-            if not after.is_code:
-                found += ["", *_fenced(code), ""]
-                is_section, is_item, code = False, False, []
-            continue
-        was_item, entry = is_item, _NAMES.match(line.words) if line.indent else None
-        is_item = bool(entry or _STARTS.match(line.words))
-        base = min(base, line.indent)
-        if _SECTION.match(line.words) and after.words and after.indent > line.indent:
-            found += ["", f"**{line.words}**"]
-            is_section, base = True, after.indent
-            continue
-        words = _with_code(line.words)
-        if entry:
+            yield f"```python\n{line.words.rstrip()}\n```"
+        elif _SECTION.match(line.words) and after.words and after.indent > line.indent:
+            section = f"**{line.words}**"
+        elif entry:
             names = re.sub(r"`?(\*{0,2}\w+)`?", r"`\1`", entry[1])
-            words = f"- {names}{_with_code(line.words[entry.end(1) :])}"
-        if is_section and line.words and not is_item:
-            found[-1] += f" {words}"
-        else:
-            found += [*([] if was_item and is_item else [""]), f"{'  ' if line.indent > base else ''}{words}"]
-        is_section = False
-    return [line for line, before in zip(found, ["", *found], strict=False) if line or before]
-
-
-def _fenced(lines: list[DocLine]) -> list[str]:
-    code = textwrap.dedent("\n".join(" " * line.indent + line.words for line in lines)).strip("\n")
-    return code.split("\n") if code.startswith(_FENCE) else [f"{_FENCE}python", *code.split("\n"), _FENCE]
+            yield f"- {names}{_with_code(line.words[entry.end(1) :])}"
+        elif line.words:
+            yield f"{section} {_with_code(line.words)}".strip()
+            section = ""
 
 
 def _with_code(words: str) -> str:

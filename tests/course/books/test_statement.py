@@ -100,6 +100,16 @@ def test_markdown_takes_nothing_in_a_docstring_for_markup(tiny: Path) -> None:
     )
 
 
+def test_no_line_break_divides_code_or_makes_a_list(tiny: Path) -> None:
+    words = "word " * 14
+    double = task(tiny, f'"""Say {words}`some codings`:\n{words}- then."""')
+    assert statement(double).partition("\n\n")[2].split("\n") == [
+        f"Say {words}".strip(),
+        f"`some codings`: {words}".removesuffix(" word "),
+        "word - then.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
