@@ -179,4 +179,4 @@ def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.Capture
     lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"))
     said = capsys.readouterr().out
     assert "The check was stopped" in said
-    assert said.count("not checked") == len(installed_course().exercise("two_samples").checks) - 1
+    assert f"0 of {len(installed_course().exercise('two_samples').checks)} checks passed" in said
