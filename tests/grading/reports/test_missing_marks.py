@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from made_class import exercise
 
-from jaxguide.cli import main
 from jaxguide.base.render.terminal import plain_text
+from jaxguide.cli import main
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult, apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
