@@ -59,7 +59,7 @@ def _checks(result: ExerciseResult, cases: Mapping[str, list[str]]) -> list[Part
     items = tuple(
         Item(
             _listed_badge(check, result.leading),
-            f"{_fact(check)} (no points without this one)" if check is missed else _fact(check),
+            f"{_fact(check)} · no points without this one" if check is missed else _fact(check),
             tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
         )
         for check in result.checks

@@ -64,7 +64,7 @@ def compare(
     Args:
         got, expected: the values.
         path: where they are: `RESULT`, a part of it such as `result[0].weights`, or `DERIVED`.
-        message: the message if values differ, instead of a near miss.
+        message: the message if values differ, instead of a near miss. Without either, a card says the check's fact.
         rtol, atol: tolerances instead of those of the dtype.
         weak_type: whether weak types must agree.
         exact: whether values must be equal, not only close.
@@ -92,7 +92,8 @@ def compare(
         elif isinstance(expected, ArrayData) or _is_number(expected):
             _compare_arrays(got, expected, path, message, rtol, atol, weak_type, exact)
         elif type(got) is not type(expected) or got != expected:
-            raise CheckFailed(message or f"The value{_where(path)} is not the expected one.")
+            where = _where(path)
+            raise CheckFailed(message or (f"The value{where} is not the expected one." if where else ""))
     except CheckFailed as failure:
         close = _which_are_close(got, expected, rtol, atol, exact)
         raise Mismatch(failure.message, path, got, expected, close) from None
@@ -255,9 +256,7 @@ def _near_value(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: f
         return f"The result{where} is transposed."
     if left.size > 1 and left.ndim and _close(np.sort(left, None), np.sort(right, None), rtol, atol, exact=False):
         return f"The values{where} are the expected ones in another order."
-    if not where:
-        return "The values are not the expected ones."
-    return f"The values{where} are not the expected ones."
+    return f"The values{where} are not the expected ones." if where else ""
 
 
 def shape_of(data: Data) -> tuple[int, ...] | None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxguide.base.render.line_diff import line_diff
-from jaxguide.base.text import plural
 from jaxguide.course.judging.compare import Mismatch, are_lines
 from jaxguide.course.judging.literals import element, show
 from jaxguide.course.judging.values import ArrayData, Data
@@ -78,7 +77,7 @@ def _extent(failure: Mismatch) -> str:
         return ""
     differ = ~close
     left, right, count = left[differ], right[differ], int(differ.sum())
-    words = plural("{count} of {size} elements differs", "{count} of {size} elements differ", count, size=close.size)
+    words = f"{count} of {close.size} elements {'differs' if count == 1 else 'differ'}"
     if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
         return f"{words}."
     wide = np.complex128 if "c" in (left.dtype.kind, right.dtype.kind) else np.float64
