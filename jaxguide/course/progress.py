@@ -56,22 +56,20 @@ _KINDS = {
 }
 
 
-def _entry(plain: dict[str, Any]) -> ExerciseProgress:
-    entry = ExerciseProgress(**{name: value for name, value in plain.items() if name != "passed_s"})  # once recorded
-    for name, kind in _KINDS.items():
-        if not isinstance(getattr(entry, name), kind):
-            raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
-    return entry
-
-
 def read_progress(content: bytes) -> dict[str, ExerciseProgress]:
     """Return the progress in each exercise from the bytes of a progress file.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the file is damaged.
     """
-    plain = json.loads(content.decode("utf-8"))
-    return {name: _entry(entry) for name, entry in plain["exercises"].items()}
+    found = {}
+    for exercise, plain in json.loads(content)["exercises"].items():
+        plain.pop("passed_s", None)  # once recorded
+        found[exercise] = entry = ExerciseProgress(**plain)
+        for name, kind in _KINDS.items():
+            if not isinstance(getattr(entry, name), kind):
+                raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
+    return found
 
 
 def progress_file_name(identity: str) -> str:

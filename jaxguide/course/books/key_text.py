@@ -107,11 +107,7 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
 
 
 def _said_of_answer(path: Path, cell: PercentCell, node: ast.FunctionDef) -> dict[str, Any]:
-    """Return what `@answer` says of the function that it decorates: its arguments by name.
-
-    Raises:
-        AuthorError: an argument is computed.
-    """
+    """Return what `@answer` says of the function that it decorates: its arguments by name; none may be computed."""
     calls = [one for one in node.decorator_list if isinstance(one, ast.Call) and decorator_name(one) == "answer"]
     try:
         return {str(k.arg): ast.literal_eval(k.value) for call in calls for k in call.keywords}
