@@ -112,9 +112,9 @@ class Progress:
     def update(self, name: str, **changes: Any) -> ExerciseProgress:
         """Change fields of one exercise's progress and write the file."""
         with self._alone():
-            everything, place = self.everything(), self.place
+            everything = self.everything()
             everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
-            self._write(everything, place)
+            self._write(everything, self.place)
         return everything[name]
 
     @property
@@ -132,12 +132,9 @@ class Progress:
                 self._write(self.everything(), name)
 
     def _write(self, everything: dict[str, ExerciseProgress], place: str | None) -> None:
-        plain: dict[str, Any] = {
-            "version": _VERSION,
-            "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()},
-        }
+        exercises = {name: dataclasses.asdict(entry) for name, entry in everything.items()}
+        plain = {"version": _VERSION, "exercises": exercises} | ({"place": place} if place else {})
         try:
-            plain |= {"place": place} if place else {}
             write_whole(self.path, json.dumps(plain, indent=1, sort_keys=True) + "\n")
         except OSError as error:
             # Students can go on working even if the folder cannot be written.
