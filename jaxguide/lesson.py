@@ -276,9 +276,9 @@ def _undefined(error: BaseException) -> "CardView | None":
 
 def _course() -> "Course":
     """Return the course of this session."""
-    from jaxguide.course.books.library import installed_course, students_course
+    from jaxguide.course.books.library import students_course
 
-    return installed_course() if _session.folder is None else students_course(_session.folder)
+    return students_course() if _session.folder is None else students_course(_session.folder)
 
 
 def student_progress() -> "Progress":

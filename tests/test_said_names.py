@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.books.library import installed_course
+from jaxguide.course.books.library import students_course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
 from jaxguide.student.check_file import check_file
@@ -45,7 +45,7 @@ for topic, (imports, said) in json.load(sys.stdin).items():
 
 def _said(topic: str) -> tuple[str, list[str]]:
     """Return a lesson's imports, without those of jaxguide, and the names in its prose, code and check messages."""
-    book = installed_course().books[topic]
+    book = students_course().books[topic]
     own = [s.source for s in book.given if s.is_import and "jaxguide" not in s.source]
     names: set[str] = set()
     for cell in book.cells:
@@ -59,7 +59,7 @@ def _said(topic: str) -> tuple[str, list[str]]:
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each lesson is tested in a fork")
 def test_what_a_lesson_names_is_there_with_its_imports() -> None:
-    said = {topic: _said(topic) for topic in installed_course().books}
+    said = {topic: _said(topic) for topic in students_course().books}
     assert "jax.test_util.check_grads" in said["autodiff"][1]
     assert all(len(names) > 10 for _imports, names in said.values())
     done = subprocess.run([sys.executable, "-c", _LOOK], input=json.dumps(said), capture_output=True, text=True)
@@ -80,5 +80,5 @@ def derivatives_agree(f, args):
     return True
 """
     (tmp_path / "mine.py").write_text(answer)
-    (result,) = check_file(tmp_path / "mine.py", installed_course(), Progress(tmp_path), ["derivatives_agree"]).results
+    (result,) = check_file(tmp_path / "mine.py", students_course(), Progress(tmp_path), ["derivatives_agree"]).results
     assert (result.verdict, result.first_failure) == (Verdict.PASSED, None)

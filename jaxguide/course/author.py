@@ -219,6 +219,10 @@ def input(function: F) -> F:
     return _declaring("input")(function)
 
 
+inputs: weakref.WeakKeyDictionary[Callable[..., Any], InputFunction] = weakref.WeakKeyDictionary()
+"""The source of each `@input`, as long as the function is used."""
+
+
 def given(function: Callable[..., Any] | str) -> FunctionName | InputFunction:
     """Return an argument that passes a function to an answer.
 
@@ -227,13 +231,4 @@ def given(function: Callable[..., Any] | str) -> FunctionName | InputFunction:
     """
     if isinstance(function, str):
         return FunctionName(function)
-    return _inputs.get(function) or FunctionName(function.__name__)
-
-
-def add_input(function: Callable[..., Any], source: InputFunction) -> None:
-    """Note the source of an `@input`, for `given`."""
-    _inputs[function] = source
-
-
-# A function that is no longer used need not be kept.
-_inputs: weakref.WeakKeyDictionary[Callable[..., Any], InputFunction] = weakref.WeakKeyDictionary()
+    return inputs.get(function) or FunctionName(function.__name__)

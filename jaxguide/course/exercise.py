@@ -58,7 +58,7 @@ class Check:
     idea: str = ""
     on: str = ""
     misconception: str = ""
-    reproduces: Sequence[str] = ()
+    reproduces: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -56,22 +56,20 @@ _KINDS = {
 }
 
 
-def _entry(plain: dict[str, Any]) -> ExerciseProgress:
-    entry = ExerciseProgress(**{name: value for name, value in plain.items() if name != "passed_s"})  # once recorded
-    for name, kind in _KINDS.items():
-        if not isinstance(getattr(entry, name), kind):
-            raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
-    return entry
-
-
 def read_progress(content: bytes) -> dict[str, ExerciseProgress]:
     """Return the progress in each exercise from the bytes of a progress file.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the file is damaged.
     """
-    plain = json.loads(content.decode("utf-8"))
-    return {name: _entry(entry) for name, entry in plain["exercises"].items()}
+    found = {}
+    for exercise, plain in json.loads(content)["exercises"].items():
+        plain.pop("passed_s", None)  # once recorded
+        found[exercise] = entry = ExerciseProgress(**plain)
+        for name, kind in _KINDS.items():
+            if not isinstance(getattr(entry, name), kind):
+                raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
+    return found
 
 
 def progress_file_name(identity: str) -> str:
@@ -114,9 +112,9 @@ class Progress:
     def update(self, name: str, **changes: Any) -> ExerciseProgress:
         """Change fields of one exercise's progress and write the file."""
         with self._alone():
-            everything, place = self.everything(), self.place
+            everything = self.everything()
             everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
-            self._write(everything, place)
+            self._write(everything, self.place)
         return everything[name]
 
     @property
@@ -134,12 +132,9 @@ class Progress:
                 self._write(self.everything(), name)
 
     def _write(self, everything: dict[str, ExerciseProgress], place: str | None) -> None:
-        plain: dict[str, Any] = {
-            "version": _VERSION,
-            "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()},
-        }
+        exercises = {name: dataclasses.asdict(entry) for name, entry in everything.items()}
+        plain = {"version": _VERSION, "exercises": exercises} | ({"place": place} if place else {})
         try:
-            plain |= {"place": place} if place else {}
             write_whole(self.path, json.dumps(plain, indent=1, sort_keys=True) + "\n")
         except OSError as error:
             # Students can go on working even if the folder cannot be written.

@@ -121,14 +121,10 @@ def beside_files(files: Mapping[str, Path]) -> Iterator[None]:
     if not files:
         yield
         return
-    before = os.getcwd()
     with tempfile.TemporaryDirectory(prefix="jaxguide-files-", ignore_cleanup_errors=True) as folder:
         copy_files(files, Path(folder))
-        os.chdir(folder)
-        try:
+        with contextlib.chdir(folder):
             yield
-        finally:
-            os.chdir(before)
 
 
 def copy_files(files: Mapping[str, Path], folder: Path) -> None:

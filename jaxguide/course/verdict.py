@@ -112,10 +112,6 @@ class ExplanationText:
         link = clean(self.link, 300) if self.link.startswith("https://docs.jax.dev/") else ""
         return ExplanationText(clean(self.title, 200), clean(self.what, 600), clean(self.why, 600), fixes, link)
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "ExplanationText":
-        return cls(**{**plain, "fixes": tuple((sentence, code) for sentence, code in plain["fixes"])})
-
 
 @dataclasses.dataclass(frozen=True)
 class ErrorInfo:
@@ -143,8 +139,9 @@ class ErrorInfo:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "ErrorInfo":
-        explanation = plain.get("explanation")
-        return cls(**{**plain, "explanation": explanation and ExplanationText.from_plain(explanation)})
+        text = plain.get("explanation")
+        fixes = tuple((sentence, code) for sentence, code in text["fixes"]) if text else ()
+        return cls(**{**plain, "explanation": text and ExplanationText(**{**text, "fixes": fixes})})
 
 
 class StudentError(Exception):

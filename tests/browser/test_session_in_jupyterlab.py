@@ -6,7 +6,7 @@ import pytest
 from lab_page import LabPage
 from needs import ON_THE_NEWEST
 
-from jaxguide.course.books.library import installed_course
+from jaxguide.course.books.library import students_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -27,7 +27,7 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage) -> 
     lab_page.open("random_numbers.ipynb", "JupyterLab Dark")
     assert lab_page.run("importlib.util.find_spec").locator(OUTPUT).count() == 0, "nothing is to be installed"
     line = words(lab_page.run(SETUP))
-    exercises = installed_course().books["random_numbers"].exercises
+    exercises = students_course().books["random_numbers"].exercises
     points = sum(exercise.points for exercise in exercises)
     assert f"0 of {len(exercises)} exercises done · 0 of {points:g} points" in line
     lab_page.run("import jax.numpy as jnp")

@@ -15,7 +15,7 @@ from kernel import run_in_kernel, shell_here
 
 from jaxguide import lesson
 from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in_cells
-from jaxguide.course.books.library import installed_course, read_outline
+from jaxguide.course.books.library import read_outline, students_course
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
@@ -98,7 +98,7 @@ def run(shell: Any, sources: list[str]) -> None:
 def test_an_answer_counts_once_however_it_is_checked(
     workspace: Path, shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    course, progress = installed_course(), Progress(workspace)
+    course, progress = students_course(), Progress(workspace)
     run(shell, cells(1, checks=True))
     once = dict.fromkeys(TRIES, 1)
     assert tries(workspace) == once
@@ -124,9 +124,9 @@ def test_an_answer_checked_in_a_kernel_and_in_the_terminal_is_one_try(workspace:
     command = [sys.executable, "-m", "jaxguide", "check", "answers.py", "sliding_dot"]
     done = subprocess.run(command, cwd=workspace, capture_output=True, text=True, env=dict(os.environ))
     assert "Not right yet" in done.stdout, done.stderr
-    exercise, progress = installed_course().exercise("sliding_dot"), Progress(workspace)
+    exercise, progress = students_course().exercise("sliding_dot"), Progress(workspace)
     assert len(progress.of("sliding_dot").attempts) == 1
-    assert "after 2 more different tries" in str(why_closed(exercise, installed_course(), progress, True, "notebook"))
+    assert "after 2 more different tries" in str(why_closed(exercise, students_course(), progress, True, "notebook"))
 
 
 def test_a_cell_that_failed_before_its_def_is_no_try(workspace: Path, shell: Any) -> None:
@@ -138,9 +138,7 @@ def test_a_cell_that_failed_before_its_def_is_no_try(workspace: Path, shell: Any
 
 
 def test_the_books_own_code_is_no_part_of_an_answer(workspace: Path, shell: Any) -> None:
-    (printed,) = (
-        c.source for c in printed_cells(installed_course().books["vectorization"]) if "def slide(" in c.source
-    )
+    (printed,) = (c.source for c in printed_cells(students_course().books["vectorization"]) if "def slide(" in c.source)
     answer = "def correlation_and_convolution(x, w):\n    return slide(x, w)"
     run(
         shell,
@@ -154,7 +152,7 @@ def test_the_books_own_code_is_no_part_of_an_answer(workspace: Path, shell: Any)
     )
     (workspace / "mine.py").write_text(answer)
     progress = Progress(workspace)
-    check_file(workspace / "mine.py", installed_course(), progress)
+    check_file(workspace / "mine.py", students_course(), progress)
     assert progress.of("correlation_and_convolution").tries == 1
     changed = "def slide(x, w):\n    return x"
     run(shell, [changed, "check(correlation_and_convolution)"])
@@ -237,7 +235,7 @@ CASES = [
 def test_a_starter_is_one_in_notebook_shell_terminal_and_grader(
     workspace: Path, shell: Any, capsys: pytest.CaptureFixture[str], name: str, source: str, expected: bool
 ) -> None:
-    course, exercise = installed_course(), installed_course().exercise(name)
+    course, exercise = students_course(), students_course().exercise(name)
     run(shell, [HEAD, source, f"check({name})"])
     said = capsys.readouterr().out
     assert ("Not started yet" in said) == expected
@@ -258,13 +256,13 @@ def test_a_starter_is_one_in_notebook_shell_terminal_and_grader(
 def test_a_check_of_a_file_says_of_a_stub_what_the_notebook_says(tmp_path: Path, case: str) -> None:
     source, expected = STUBS[case]
     (tmp_path / "mine.py").write_text(f"{HEAD}\n\n\n{source}\n")
-    (result,) = check_file(tmp_path / "mine.py", installed_course(), Progress(tmp_path), ["sliding_dot"]).results
+    (result,) = check_file(tmp_path / "mine.py", students_course(), Progress(tmp_path), ["sliding_dot"]).results
     assert (result.verdict is Verdict.NOT_ATTEMPTED) == expected
 
 
 def test_every_printed_stub_is_one_in_a_notebook(workspace: Path, shell: Any) -> None:
     run(shell, [f"{HEAD}\nimport numpy as np\nfrom functools import partial"])
-    for book in installed_course().books.values():
+    for book in students_course().books.values():
         for cell in printed_cells(book):
             if cell.kind == "exercise":
                 run(shell, [cell.source.rsplit("check(", 1)[0]])
@@ -276,7 +274,7 @@ def test_every_printed_stub_is_one_in_a_notebook(workspace: Path, shell: Any) ->
 @pytest.mark.parametrize("whole", [True, False])
 def test_every_printed_stub_is_one_without_source(whole: bool) -> None:
     imports = "import jax, numpy as np, jax.numpy as jnp\nfrom functools import partial\n"
-    for book in installed_course().books.values():
+    for book in students_course().books.values():
         stubs = [exercise.starter_source for exercise in book.exercises]
         bare = [ast.unparse(_without_docstring(stub)) for stub in stubs]
         for sources in (stubs, bare):

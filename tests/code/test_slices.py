@@ -8,7 +8,7 @@ from tiny_course import edit
 from jaxguide.cli import main
 from jaxguide.code.slices import left_out, needed, statements
 from jaxguide.course.books.digest import course_digest
-from jaxguide.course.books.library import Course, installed_course, load_course
+from jaxguide.course.books.library import Course, load_course, students_course
 
 LESSON = """import heavy.part as plt
 import numpy as np
@@ -35,7 +35,7 @@ def test_a_name_brings_what_it_needs_in_the_lessons_order() -> None:
 
 
 def test_no_lesson_imports_matplotlib_for_an_answer_that_does_not_plot() -> None:
-    course: Course = installed_course()
+    course: Course = students_course()
     for book in course.books.values():
         assert "matplotlib" not in book.setup_source(()), book.topic
     book = course.books["vectorization"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.books.library import installed_course
+from jaxguide.course.books.library import students_course
 
 
 def check(folder: Path, source: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +29,7 @@ def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
 
 
 def test_a_starter_to_repair_shows_how_it_fails_if_it_is_asked_for(tmp_path: Path) -> None:
-    starters = [installed_course().exercise(name).cell_source for name in ("mean_of_negatives", "look_inside_jit")]
+    starters = [students_course().exercise(name).cell_source for name in ("mean_of_negatives", "look_inside_jit")]
     source = "import jax\nimport jax.numpy as jnp\n\n" + "\n\n".join(starters)
     said = " ".join(check(tmp_path, source, "mean_of_negatives", "look_inside_jit").stdout.split())
     assert "As given, it fails:" in said

@@ -8,7 +8,7 @@ from two_lessons import answer, write_course
 
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.handout import print_files
-from jaxguide.course.books.library import Course, installed_course, load_course
+from jaxguide.course.books.library import Course, load_course, students_course
 from jaxguide.course.books.printer import printed_files
 from jaxguide.course.progress import Progress
 from jaxguide.grading.intake.reading import CourseText, read_content
@@ -28,7 +28,7 @@ def lessons(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def test_every_stub_is_one_and_nothing_of_a_lesson_runs(tmp_path: Path) -> None:
-    course = installed_course()
+    course = students_course()
     text = CourseText.of(course)
     for book in course.books.values():
         for path in print_earlier(book, tmp_path):

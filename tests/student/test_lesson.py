@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide import lesson
-from jaxguide.course.books.library import Course, installed_course, read_outline
+from jaxguide.course.books.library import Course, read_outline, students_course
 from jaxguide.course.progress import Progress
 from jaxguide.student.find_exercise import undefined_exercise
 
@@ -124,7 +124,7 @@ def test_a_name_that_is_not_defined_yet_is_answered_with_the_cell_to_run(cell: s
 
 
 def test_hints_that_are_code_keep_their_lines(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    exercise = installed_course().exercise("two_samples")
+    exercise = students_course().exercise("two_samples")
     for number in (3, 4):
         lesson.hint("two_samples", number)
         shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
@@ -192,7 +192,7 @@ def test_a_key_used_twice_leads_over_the_wrong_values(
 def test_a_starter_to_repair_shows_how_it_fails_and_counts_as_not_started(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exercise = installed_course().exercise("normalise_rows")
+    exercise = students_course().exercise("normalise_rows")
     lesson._check("normalise_rows", run("import jax.numpy as jnp\n" + exercise.cell_source))
     said = " ".join(capsys.readouterr().out.split())
     assert "Not started yet" in said
@@ -277,4 +277,4 @@ def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.Capture
     lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"), verbose=True)
     said = capsys.readouterr().out
     assert "The check was stopped" in said
-    assert f"0 of {len(installed_course().exercise('two_samples').checks)} checks passed" in said
+    assert f"0 of {len(students_course().exercise('two_samples').checks)} checks passed" in said

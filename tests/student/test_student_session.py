@@ -11,7 +11,7 @@ import pytest
 from kernel import run_in_kernel
 
 from jaxguide import lesson
-from jaxguide.course.books.library import installed_course
+from jaxguide.course.books.library import students_course
 from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
@@ -53,7 +53,7 @@ def python(source: str, folder: Path, *options: str, **env: str) -> str:
 
 def count() -> int:
     """Return how many exercises the lesson has."""
-    return len(installed_course().books[LESSON].exercises)
+    return len(students_course().books[LESSON].exercises)
 
 
 START = f"from jaxguide.lesson import start\nstart({LESSON!r})\n"
@@ -62,7 +62,7 @@ START = f"from jaxguide.lesson import start\nstart({LESSON!r})\n"
 def test_a_lesson_starts_with_progress_what_is_next_versions_and_device(tmp_path: Path) -> None:
     import jax
 
-    exercises = installed_course().books[LESSON].exercises
+    exercises = students_course().books[LESSON].exercises
     head, done, following, versions = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
     assert head.endswith(f"({LESSON})")
     assert done.startswith(f"  0 of {count()} exercises done · 0 of ")
@@ -116,7 +116,7 @@ def test_the_progress_tells_exercises_points_hints_and_what_is_next(
     capsys.readouterr()
     lesson.progress(LESSON)
     said = " ".join(capsys.readouterr().out.split())
-    book = installed_course().books[LESSON]
+    book = students_course().books[LESSON]
     points = sum(exercise.points for exercise in book.exercises)
     assert f"1 of {len(book.exercises)} exercises done · 2 of {points:g} points · 1 hint read" in said
     assert "✓ done One draw for each key (`draw_per_key`) · " in said
@@ -130,7 +130,7 @@ def test_the_progress_tells_exercises_points_hints_and_what_is_next(
 
 
 def test_a_wrong_guess_and_hints_read_are_told_apart_from_done_and_new(tmp_path: Path) -> None:
-    exercise = installed_course().exercise("predict_shape")
+    exercise = students_course().exercise("predict_shape")
     for guess, word in (("(3, 2)", "done"), ("(9, 9)", "guessed")):
         progress = Progress(tmp_path, word)
         answer = LocalAnswer("predict_shape", names_of(f"def predict_shape(): return {guess}")["predict_shape"], {})
@@ -150,11 +150,11 @@ def place_of(folder: Path, *passed: str, last: str = "") -> Position:
         progress.update(name, passed=True)
     if last:
         progress.move_to(last)
-    return Position(installed_course(), progress)
+    return Position(students_course(), progress)
 
 
 def test_what_is_next_is_behind_the_last_exercise_and_what_is_open_before_it_is_said(tmp_path: Path) -> None:
-    book = installed_course().books[LESSON]
+    book = students_course().books[LESSON]
     first, second, third, *rest = [exercise.name for exercise in book.exercises]
 
     def said(*passed: str, last: str = "") -> str:
@@ -169,11 +169,11 @@ def test_what_is_next_is_behind_the_last_exercise_and_what_is_open_before_it_is_
     following = "Next lesson: Random depth (`random_depth`)."
     assert said(first, second, third, *rest) == following
     assert said(second, third, *rest, last=third).startswith(f"{following} 1 earlier exercise is open: ")
-    assert said(*installed_course().exercises) == "All exercises are done."
+    assert said(*students_course().exercises) == "All exercises are done."
 
 
 def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is(tmp_path: Path) -> None:
-    book = installed_course().books[LESSON]
+    book = students_course().books[LESSON]
     names = [exercise.name for exercise in book.exercises]
     cards = [standing_card(place_of(tmp_path, *names[:n]), book) for n in (0, 1, len(names) - 1, len(names))]
     assert [card.text().splitlines()[1][:22].count("█") for card in cards] == [0, 1, 19, 20]
@@ -189,7 +189,7 @@ def test_without_a_name_the_progress_is_of_the_lesson_that_was_started(tmp_path:
         tmp_path,
         JAX_PLATFORMS="cpu",
     )
-    first, second = installed_course().books["arrays_and_layers"], installed_course().books["callbacks"]
+    first, second = students_course().books["arrays_and_layers"], students_course().books["callbacks"]
     assert shown.startswith(f"{first.title} (arrays_and_layers)\n")
     assert f"\n{second.title} (callbacks)\n" in shown
 
@@ -205,7 +205,7 @@ def test_verbose_lists_the_cases_of_every_check_that_ran(workspace: Path, capsys
     assert "→" not in short
     lesson._check("draw_per_key", names_of(RIGHT), verbose=True)
     said = " ".join(capsys.readouterr().out.split())
-    for check in installed_course().exercise("draw_per_key").checks:
+    for check in students_course().exercise("draw_per_key").checks:
         assert " ".join(check.fact.split()) in said
     assert "draw_per_key(jax.random.wrap_key_data(jnp.array(" in said
     assert "jax.jit(draw_per_key)(" in said

@@ -64,11 +64,7 @@ def read_tasks(path: Path, cells: Sequence[PercentCell]) -> list[Task]:
 
 
 def _exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, ast.expr]:
-    """Return the one function of an exercise cell that has an exercise decorator, and the decorator.
-
-    Raises:
-        AuthorError: there is not exactly one such function, or its name is reserved.
-    """
+    """Return the one function of an exercise cell that has an exercise decorator, and the decorator."""
     functions = [node for node in parse_code(path, cell).body if isinstance(node, ast.FunctionDef)]
     marked = [(n, d) for n in functions for d in n.decorator_list if decorator_name(d) in _EXERCISE_DECORATORS]
     if len(marked) != 1:
@@ -114,11 +110,7 @@ def _docstring_line(node: ast.FunctionDef, cell: PercentCell) -> int:
 
 
 def _options(path: Path, cell: PercentCell, decorator: ast.expr) -> dict[str, Any]:
-    """Return the arguments of an exercise's decorator, with its defaults.
-
-    Raises:
-        AuthorError: one is missing, unknown or computed.
-    """
+    """Return the arguments of an exercise's decorator, with its defaults; none may be computed."""
     name, given = decorator_name(decorator), {}
     for keyword in decorator.keywords if isinstance(decorator, ast.Call) else []:
         try:

@@ -64,6 +64,7 @@ def make_check(path: Path, declaration: Declaration, others: Sequence[Check], is
         hidden=is_hidden,
         line=declaration.line,
         path=path,
+        reproduces=tuple(words.pop("reproduces", ())),
         **{**words, "kind": Kind(kind), "required": required},
     )
 

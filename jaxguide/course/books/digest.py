@@ -4,7 +4,7 @@ import ast
 import functools
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from jaxguide.code.sameness import canonical
 from jaxguide.code.slices import bound_names, changed_names
@@ -22,7 +22,8 @@ _SAID_ONLY = {
 }
 
 
-def course_digest(course: Course, lessons: Collection[str] | None = None) -> str:
+@functools.lru_cache(maxsize=64)
+def course_digest(course: Course, lessons: frozenset[str] | None = None) -> str:
     """Return a digest of everything in a course that affects marks: contracts, checks, keys, files and some settings.
 
     Prose, comments, layout, titles, hints, limits and the versions of Python, JAX and NumPy are not included.
@@ -34,18 +35,13 @@ def course_digest(course: Course, lessons: Collection[str] | None = None) -> str
     Returns:
         64 hexadecimal digits.
     """
-    return _digest(course, frozenset(course.books if lessons is None else lessons))
-
-
-@functools.lru_cache(maxsize=64)
-def _digest(course: Course, lessons: frozenset[str]) -> str:
     digest = hashlib.sha256()
     settings = process_settings(course.settings) | {"x64": course.settings.x64}
     if any(settings.values()):
         digest.update(f"settings {json.dumps(settings, sort_keys=True)}\n".encode())
     for name, path in sorted(course.files.items()):
         digest.update(f"file {name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    for topic, book in sorted((topic, course.books[topic]) for topic in lessons):
+    for topic, book in sorted((topic, course.books[topic]) for topic in lessons or course.books):
         for part in what_decides(book.path.read_text("utf-8"), is_key=False):
             digest.update(f"{topic} book {part}\n".encode("utf-8", "backslashreplace"))
         for path in sorted({exercise.key.answer.path for exercise in book.exercises if exercise.key is not None}):

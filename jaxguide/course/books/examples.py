@@ -63,11 +63,7 @@ def run_books(course: Course) -> list[str]:
 
 
 def _ends(path: Path, files: Mapping[str, Path]) -> bool:
-    """Run a book in a process and a folder of its own; return False if it still runs after `LIMIT_S`.
-
-    Raises:
-        AuthorError: a cell raised.
-    """
+    """Run a book in a process and a folder of its own; return False if it still runs after `LIMIT_S`."""
     with tempfile.TemporaryDirectory(prefix="jaxguide-book-") as folder:
         here, found = Path(folder, "here"), Path(folder, "found.json")
         here.mkdir()

@@ -54,11 +54,7 @@ def _import_what_it_reads(book: Book, cell: PercentCell, namespace: dict[str, An
 
 
 def _add_input(path: Path, cell: PercentCell, function: Any, book: Book) -> None:
-    """Note the source of an `@input`.
-
-    Raises:
-        AuthorError: it needs something that does not go over with its source.
-    """
+    """Note the source of an `@input`, which may need nothing that does not go over with it."""
     name = getattr(function, "__name__", "")
     nodes = [n for n in ast.parse(cell.source).body if isinstance(n, ast.FunctionDef) and n.name == name]
     if not nodes:
@@ -78,7 +74,7 @@ def _add_input(path: Path, cell: PercentCell, function: Any, book: Book) -> None
             "submission, so define or import it inside"
         )
         raise AuthorError(path, line, message)
-    author.add_input(function, InputFunction(name, source))
+    author.inputs[function] = InputFunction(name, source)
     book.read_by_inputs |= reads
 
 

@@ -95,8 +95,9 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
             assert isinstance(node.value, ast.Call)
-            name, value = (ast.get_source_segment(cell.source, one) for one in node.value.args[:2])
-            found.append((role, Planted(ast.literal_eval(name or ""), f"{cell.kind} = {value}", line, path)))
+            name, value = node.value.args
+            source = f"{cell.kind} = {ast.get_source_segment(cell.source, value)}"
+            found.append((role, Planted(ast.literal_eval(name), source, line, path)))
     names = frozenset(one.name for _role, one in found)
     planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
     for role, one in found:
@@ -107,11 +108,7 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
 
 
 def _said_of_answer(path: Path, cell: PercentCell, node: ast.FunctionDef) -> dict[str, Any]:
-    """Return what `@answer` says of the function that it decorates: its arguments by name.
-
-    Raises:
-        AuthorError: an argument is computed.
-    """
+    """Return what `@answer` says of the function that it decorates: its arguments by name; none may be computed."""
     calls = [one for one in node.decorator_list if isinstance(one, ast.Call) and decorator_name(one) == "answer"]
     try:
         return {str(k.arg): ast.literal_eval(k.value) for call in calls for k in call.keywords}

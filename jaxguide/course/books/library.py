@@ -119,12 +119,6 @@ def _opened(folder: Path | None) -> tuple[CourseFolders, CourseSettings, list[Pa
 
 
 @functools.cache
-def students_course(folder: Path) -> Course:
-    """Return the course in a folder, without keys; it is loaded only once."""
+def students_course(folder: Path | None = None) -> Course:
+    """Return a course without keys, by default the one that comes with the package; it is loaded only once."""
     return load_course(folder, keys=False)
-
-
-@functools.cache
-def installed_course() -> Course:
-    """Return the course that comes with the package, without keys; it is loaded only once."""
-    return load_course(keys=False)

@@ -1,7 +1,6 @@
 """Identify the state of a course and the JAX version, so that stored results are reused only for the same state."""
 
 import hashlib
-from collections.abc import Collection
 
 import jax
 
@@ -10,7 +9,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.requirements import pinned
 
 
-def course_state_digest(course: Course, lessons: Collection[str] | None = None) -> str:
+def course_state_digest(course: Course, lessons: frozenset[str] | None = None) -> str:
     """Return a digest of all in a course that affects marks, and of the versions of JAX and of what it requires.
 
     Hidden inputs derive from the digest without the versions, so another JAX draws the same inputs.

@@ -435,6 +435,7 @@ def test_a_missing_key_is_told_with_its_exercises(tiny: Path) -> None:
 
 
 def test_the_tiny_course_is_proven(tiny: Path) -> None:
+    (tiny / "course.toml").write_text('without_texts = ["tiny"]\n')
     edit(tiny, KEY, '@hidden(idea="Any input."', '@hidden(idea="Any input.", on="four numbers"')
     assert _verify(tiny) == []
 
@@ -512,6 +513,7 @@ def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) 
 
 @pytest.mark.long
 def test_verify_asks_for_the_kind_of_input_of_hidden_checks(tiny: Path) -> None:
+    (tiny / "course.toml").write_text('without_texts = ["tiny"]\n')
     asks = "say on what kind of input `matches_the_key` can fail"
     run("print", "--course", tiny)
     before = run("verify", "--no-workers", "--jobs", "1", "--course", tiny)

@@ -12,7 +12,7 @@ import pytest
 from made_results import ALL
 
 from jaxguide.base.render.theme import EDGES
-from jaxguide.course.books.library import installed_course
+from jaxguide.course.books.library import students_course
 from jaxguide.course.cards import Card
 from jaxguide.course.progress import Progress
 from jaxguide.debug import find_nan
@@ -55,7 +55,7 @@ def card() -> str:
 
 
 def progress() -> str:
-    course = installed_course()
+    course = students_course()
     with tempfile.TemporaryDirectory() as folder:
         kept = Progress(Path(folder))
         kept.update("two_samples", attempts=["a"], hints=1)
