@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import jax
@@ -15,9 +14,8 @@ import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from jaxguide import compat
-from jaxguide.base.render import Drawing, Picture
+from jaxguide.base.render import Drawing, Picture, drawn
 from jaxguide.base.render.svg import text_width
-from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import plural
 from jaxguide.callbacks.checked import Checked
 from jaxguide.code.lines import function_name
@@ -237,13 +235,7 @@ def timeline_picture(timeline: "Timeline") -> Picture:
     summary = f"{title}: {_summary(timeline)}"
     lines = _lines(timeline)
     drawing = _draw(title, " ".join([summary, *lines]), timeline)
-    listed = "\n".join(lines)
-    as_text = (
-        f"<details><summary>{escape('As text')}</summary>"
-        f'<pre style="{CODE};white-space:pre;overflow-x:auto">{escape(listed)}</pre></details>'
-    )
-    html = f'<div style="{frame("good")};max-width:none"><div>{escape(summary)}</div>{drawing.html()}{as_text}</div>'
-    return Picture(f"{summary}\n\n{listed}", html, drawing.svg())
+    return drawn(drawing, summary, "\n".join(lines))
 
 
 def _summary(timeline: "Timeline") -> str:

@@ -7,10 +7,8 @@ import os
 import platform
 import shutil
 import sys
-import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -18,14 +16,14 @@ import jax.numpy as jnp
 
 import jaxguide
 from jaxguide import compat
-from jaxguide.base.render.prose import prose_html
-from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.render.card import STATELESS, CardFace, Code, Prose
+from jaxguide.base.render.card_html import card_html
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
 _PRINT_SIZE = 4096
-_GRID = "margin:0;display:grid;grid-template-columns:max-content 1fr;column-gap:1em;align-items:baseline"
+_NO_PROBLEMS = "✓ No known problems."
 
 
 @dataclass(frozen=True)
@@ -73,35 +71,23 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        labels = {name: _label(name) for name in self.facts}
-        width = max(map(_columns, labels.values()), default=0)
-        below = "\n" + " " * (width + 2)
-        lines = [
-            f"{labels[name]}{' ' * (width - _columns(labels[name]))}  {value.replace(chr(10), below)}"
-            for name, value in self.facts.items()
-        ]
+        lines = [self._aligned_facts()]
         for trouble in self.troubles:
-            lines += ["", f"{_glyph(trouble)} {_word(trouble)}: {trouble.what}", f"  {trouble.remedy}"]
-        if not self.troubles:
-            lines += ["", "✓ " + "No known problems."]
-        return "\n".join(lines)
+            lines += ["", f"{_word(trouble)} {trouble.what}", f"  {trouble.remedy}"]
+        return "\n".join(lines if self.troubles else [*lines, "", _NO_PROBLEMS])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        facts = "".join(
-            f'<dt style="font-weight:normal">{escape(_label(name))}</dt>'
-            f'<dd style="margin:0"><code style="{CODE}">{escape(value)}</code></dd>'
-            for name, value in self.facts.items()
-        )
-        troubles = "".join(
-            f'<p style="margin:0.5em 0"><strong>{_glyph(trouble)} {escape(_word(trouble))}:</strong> '
-            f"{prose_html(trouble.what)}<br>{prose_html(trouble.remedy)}</p>"
-            for trouble in self.troubles
-        )
-        tone = "bad" if not self.healthy else "partly" if self.troubles else "good"
-        good = f'<p style="margin:0.5em 0">✓ {escape("No known problems.")}</p>'
-        return f'<section style="{frame(tone)}"><dl style="{_GRID}">{facts}</dl>{troubles or good}</section>'
+        troubles = [Prose(f"{trouble.what}\n{trouble.remedy}", _word(trouble)) for trouble in self.troubles]
+        badge = replace(STATELESS, tone="bad" if not self.healthy else "partly" if self.troubles else "good")
+        said = troubles or [Prose(_NO_PROBLEMS)]
+        return card_html(CardFace(badge, "", parts=(Code(self._aligned_facts()), *said)))
+
+    def _aligned_facts(self) -> str:
+        width = max(map(len, self.facts), default=0)
+        below = "\n" + " " * (width + 2)
+        return "\n".join(f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in self.facts.items())
 
 
 def doctor() -> Diagnosis:
@@ -304,30 +290,7 @@ def _quiet_stderr() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _label(fact: str) -> str:
-    """Return the displayed name of a fact."""
-    words = {
-        "system": "system",
-        "devices": "devices",
-        "64 bits": "64 bits",
-        "switched on": "switched on",
-        "environment": "environment",
-        "isolation": "isolation",
-        "workers": "workers",
-    }
-    return words.get(fact, fact)
-
-
-def _columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes; Chinese characters take two."""
-    return sum(2 if unicodedata.east_asian_width(character) in "FW" else 1 for character in text)
-
-
-def _glyph(trouble: Trouble) -> str:
-    return "✓" if trouble.cured else "✗" if trouble.serious else "!"
-
-
 def _word(trouble: Trouble) -> str:
     if trouble.cured:
-        return "Fixed in lessons and in grading"
-    return "Problem" if trouble.serious else "Worth knowing"
+        return "✓ Fixed in lessons and in grading:"
+    return "✗ Problem:" if trouble.serious else "! Worth knowing:"

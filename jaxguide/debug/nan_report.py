@@ -2,11 +2,9 @@
 
 import dataclasses
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
-from jaxguide.base.render.prose import prose_html
-from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.render.prose import lines_html
 from jaxguide.code.lines import Line
 from jaxguide.compat import collectives
 from jaxguide.compat.primitives import LINEAR_SOLVE
@@ -205,19 +203,15 @@ class NanReport:
         return bool(self.found or self.bad_arguments) or not self.result_is_finite
 
     def __str__(self) -> str:
-        head, paragraphs = self._content()
-        return "\n".join([head, *("\n".join(f"  {line}" for line in lines) for lines in paragraphs)])
+        return "\n".join([self._head(), *(f"  {line}" for lines in self._paragraphs() for line in lines)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, paragraphs = self._content()
-        body = "".join(f'<p style="margin:0.4em 0">{"<br>".join(map(_html, lines))}</p>' for lines in paragraphs)
         tone = "good" if not self else "bad" if not (self.result_is_finite and self.gradient_is_finite) else "partly"
-        title = f'<p style="margin:0.3em 0"><strong>{escape(head)}</strong></p>'
-        return f'<section style="{frame(tone)}">{title}{body}</section>'
+        return lines_html(str(self), tone)
 
-    def _content(self) -> tuple[str, list[list[str]]]:
+    def _paragraphs(self) -> list[list[str]]:
         paragraphs = [[f"The argument `{name}` already contains a NaN or an infinity."] for name in self.bad_arguments]
         forward = [bad for bad in self.found if not bad.masked and not bad.backward]
         masked = [bad for bad in self.found if bad.masked and not bad.backward]
@@ -245,7 +239,7 @@ class NanReport:
             )
         if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
             paragraphs.append([f"The gradient was not checked: {self.gradient_note}"])
-        return self._head(), paragraphs
+        return paragraphs
 
     def _head(self) -> str:
         if not self.result_is_finite:
@@ -290,9 +284,3 @@ def safe_before(primitive: str) -> str:
 
 def _lines(advice: str) -> list[str]:
     return [advice] if advice else []
-
-
-def _html(line: str) -> str:
-    if line.startswith("    "):
-        return f'<code style="{CODE}">{escape(line)}</code>'
-    return prose_html(line)

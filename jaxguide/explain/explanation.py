@@ -1,11 +1,11 @@
 """Hold the explanation of an error: the line, the variable, why it fails, and fixes that can be applied."""
 
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxguide.base.render import theme
-from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.card import STATELESS, CardFace, Code, Folded, Part, Prose
+from jaxguide.base.render.card_html import card_html
 from jaxguide.code.edits import Edit, apply_edits
 from jaxguide.code.lines import Line
 
@@ -70,41 +70,26 @@ class Explanation:
 
     def text(self) -> str:
         """Return the explanation as text: at most a dozen lines, but always the whole first fix."""
-        source = self.line.text()
-        place = f"{self.line}: `{source}`" if source else str(self.line)
-        head = [f"✗ {self.title}", f"  {'Your code,'} {place}"]
+        head = [f"✗ {self.title}", f"  Your code, {self._place()}"]
         head += [f"  {self.what}"] if self.what else []
         head.append(f"  {self.why}")
-        last = [f"  {'More:'} {self.link}"]
         fixes: list[str] = []
         for number, fix in enumerate(self.fixes):
             block = [f"  → {fix.sentence}", *(f"      {line}" for line in fix.code.split("\n") if fix.code)]
             if number and len(head) + len(fixes) + len(block) + 1 > _LINES_AT_MOST:
                 break
             fixes += block
-        return "\n".join(head + fixes + last)
+        return "\n".join([*head, *fixes, f"  More: {self.link}"])
 
     def html(self) -> str:
         """Return the explanation as HTML with inline styles, for light and dark themes."""
+        fixes = [(fix.sentence, fix.code) for fix in self.fixes]
+        parts = [*explained(self._place(), f"{self.what} {self.why}".strip(), fixes), Prose(self.link, "More", True)]
+        return card_html(CardFace(replace(STATELESS, tone="bad"), f"✗ {self.title}", parts=tuple(parts)))
+
+    def _place(self) -> str:
         source = self.line.text()
-        code = f'<pre style="{theme.CODE};margin:0.1em 0 0.3em 1.2em">'
-        parts = [
-            f'<div style="font-weight:bold">✗ {prose_html(self.title)}</div>',
-            f"<div>{prose_html('Your code,')} {escape(str(self.line))}</div>",
-            f"{code}{escape(source)}</pre>" if source else "",
-            f"<div>{prose_html(self.what)}</div>" if self.what else "",
-            f"<div>{prose_html(self.why)}</div>",
-            '<ul style="margin:0.5em 0;padding-left:1.2em">',
-            *(
-                f'<li style="margin:0.2em 0">{prose_html(fix.sentence)}'
-                + (f"{code}{escape(fix.code)}</pre>" if fix.code else "")
-                + "</li>"
-                for fix in self.fixes
-            ),
-            "</ul>",
-            f'<div><a href="{escape(self.link)}" target="_blank" rel="noopener">{escape(self.link)}</a></div>',
-        ]
-        return f'<div style="{theme.frame("bad")}">{"".join(parts)}</div>'
+        return f"{self.line}: `{source}`" if source else str(self.line)
 
     def __str__(self) -> str:
         return self.text()
@@ -113,3 +98,19 @@ class Explanation:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html()}
+
+
+def explained(place: str, why: str, fixes: Sequence[tuple[str, str]]) -> list[Part]:
+    """Return what a card says of an error: the line, why it fails and how to fix it, with other ways folded.
+
+    Each fix is a sentence and the changed code, '' if there is none.
+    """
+    first, *others = [_fix_parts(number, *fix) for number, fix in enumerate(fixes)] or [[]]
+    parts: list[Part] = [Prose(place, "Your code")] if place else []
+    parts += [Prose(why, "Why"), *first]
+    return [*parts, Folded("Other ways to fix it", tuple(part for fix in others for part in fix))] if others else parts
+
+
+def _fix_parts(number: int, sentence: str, code: str) -> list[Part]:
+    shown: list[Part] = [Code(code, is_python=True)] if code else []
+    return [Prose(sentence, "Or" if number else "To fix it"), *shown]

@@ -2,13 +2,11 @@
 
 import sys
 from collections.abc import Callable
-from html import escape
 from types import TracebackType
 from typing import Any
 
 from jaxguide import compat
 from jaxguide.base.clean import clean
-from jaxguide.base.render.theme import CODE
 
 _Explains = Callable[[BaseException], Any]
 # The last error that IPython showed before the cell ran: `%%time` and `%run` show a traceback but report no error.
@@ -122,13 +120,15 @@ def _explain_first(
 def _display_first(shell: Any, explanation: Any, shown: tuple[Any, Any, Any], tb_offset: int | None) -> None:
     from IPython.display import display
 
+    from jaxguide.base.render.card import Code, Folded
+    from jaxguide.base.render.card_html import part_html
+
     if not hasattr(shell, "kernel"):  # a terminal cannot fold it
         display(explanation)
         return
     lines = shell.InteractiveTB.structured_traceback(*shown, tb_offset=tb_offset)
-    whole = escape(clean(shell.InteractiveTB.stb2text(lines), 100_000))
-    folded = f'<summary>Python\'s traceback</summary><pre style="{CODE}">{whole}</pre>'
-    folded = f'<details style="margin:0.3em 0">{folded}</details>'
+    whole = clean(shell.InteractiveTB.stb2text(lines), 100_000)
+    folded = part_html(Folded("Python's traceback", (Code(whole),)))
     text = f"{explanation.text()}\n  `%tb` shows the traceback."
     display({"text/plain": text, "text/html": explanation.html() + folded}, raw=True)
     kind, error, _traceback = shown

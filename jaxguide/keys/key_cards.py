@@ -2,11 +2,9 @@
 
 import itertools
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
-from jaxguide.base.render.prose import prose_html
-from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import plural
 
 _MOST_USES = 40
@@ -24,7 +22,12 @@ def problems_text(problems: Sequence[Any], ignored: int, cut_loops: Sequence[str
 
 def problems_card(problems: Sequence[Any], ignored: int = 0, cut_loops: Sequence[str] = ()) -> str:
     """Return the problems and what was not followed as HTML."""
-    return _card(problems, cut_loops, _count(problems, ignored))
+    return lines_html(problems_text(problems, ignored, cut_loops), tone_of(problems))
+
+
+def tone_of(problems: Sequence[Any]) -> str:
+    """Return the colour of a card's edge; a problem inside a package is not the student's."""
+    return "good" if not problems else "partly" if all(problem.package for problem in problems) else "bad"
 
 
 def use_text(use: Any) -> str:
@@ -54,26 +57,10 @@ def _done(use: Any) -> str:
 def key_use_text(used: Any) -> str:
     """Return all uses in order, and the problems."""
     if used.untraceable is not None:
-        return _not_run(used)
+        return f"The program could not be run: {used.untraceable}"
+    title = plural("{count} use of keys.", "{count} uses of keys.", len(used.uses))
     lines = [f"  {line}" for line in _lines(used.uses)]
-    return "\n".join([f"{_uses(used)}", *lines, problems_text(used.problems, used.ignored, used.cut_loops)])
-
-
-def key_use_card(used: Any) -> str:
-    """Return all uses in order, and the problems, as HTML."""
-    if used.untraceable is not None:
-        return f'<section style="{frame("bad")}">{escape(_not_run(used))}</section>'
-    rows = "".join(f'<li><code style="{CODE}">{escape(line)}</code></li>' for line in _lines(used.uses))
-    listed = f'<ol style="margin:0.3em 0">{rows}</ol>' if rows else ""
-    return _card(used.problems, used.cut_loops, f"{_uses(used)} {_count(used.problems, used.ignored)}", listed)
-
-
-def _card(problems: Sequence[Any], cut_loops: Sequence[str], title: str, before: str = "") -> str:
-    marks = "".join(f'<li style="margin:0.2em 0">{prose_html(line)}</li>' for line in marked_lines(problems, cut_loops))
-    listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
-    tone = "good" if not problems else "partly" if all(problem.package for problem in problems) else "bad"
-    head = f'<p style="margin:0.3em 0"><strong>{escape(title)}</strong></p>'
-    return f'<section style="{frame(tone)}">{head}{before}{listed}</section>'
+    return "\n".join([title, *lines, problems_text(used.problems, used.ignored, used.cut_loops)])
 
 
 def _count(problems: Sequence[Any], ignored: int) -> str:
@@ -85,14 +72,6 @@ def _count(problems: Sequence[Any], ignored: int) -> str:
     if ignored:
         text += plural(", {count} ignored", ", {count} ignored", ignored)
     return f"{text}."
-
-
-def _uses(used: Any) -> str:
-    return f"{plural('{count} use of keys', '{count} uses of keys', len(used.uses))}."
-
-
-def _not_run(used: Any) -> str:
-    return f"The program could not be run: {used.untraceable}"
 
 
 def _lines(uses: Sequence[Any]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jaxguide.base.render.prose import lines_html
 from jaxguide.keys import key_cards
 
 
@@ -140,7 +141,7 @@ class KeyUse:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return key_cards.key_use_card(self)
+        return lines_html(str(self), "bad" if self.untraceable else key_cards.tone_of(self.problems))
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str, int and None only, to cross a process boundary."""

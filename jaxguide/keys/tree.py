@@ -4,16 +4,13 @@ import inspect
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxguide.base.render import Drawing, Picture
-from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render import Drawing, Picture, drawn
 from jaxguide.base.render.svg import text_width
-from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import plural
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_call
@@ -139,10 +136,8 @@ def _picture(name: str, roots: Sequence[KeyNode], problems: KeyProblems) -> Pict
     summary = f"{title}: {_summary(roots)}"
     rows = _rows(fold(roots))
     marked = marked_lines(problems, problems.cut_loops)
-    tree = "\n".join(_text(rows))
-    text = "\n\n".join(filter(None, (summary, tree, "\n".join(marked))))
     drawing = _draw(title, " ".join((summary, *marked)), rows)
-    return Picture(text, _html(summary, drawing, tree, marked, "bad" if problems else "good"), drawing.svg())
+    return drawn(drawing, summary, "\n".join(_text(rows)), "\n".join(marked), "bad" if problems else "good")
 
 
 def _summary(roots: Sequence[KeyNode]) -> str:
@@ -232,14 +227,3 @@ def _draw(title: str, description: str, rows: Sequence[_Row]) -> Drawing:
         drawing.words(state_at, middle + 4.5, states[i], bold=entry.state == "reused")
         drawing.words(place_at, middle + 4.5, places[i], size=12)
     return drawing
-
-
-def _html(summary: str, drawing: Drawing, tree: str, marked: Sequence[str], tone: str) -> str:
-    marks = "".join(f'<li style="margin:0.2em 0">{prose_html(line)}</li>' for line in marked)
-    listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
-    as_text = (
-        f'<details><summary>{escape("As text")}</summary><pre style="{CODE};white-space:pre;overflow-x:auto">'
-        f"{escape(tree)}</pre></details>"
-    )
-    body = f"{drawing.html()}{listed}{as_text}" if tree else ""
-    return f'<div style="{frame(tone)};max-width:none"><div>{escape(summary)}</div>{body}</div>'

@@ -29,9 +29,9 @@ CONTRASTS = """() => {
   const found = [];
   while (walk.nextNode()) {
     const element = walk.currentNode.parentElement;
-    if (!walk.currentNode.data.trim() || element.closest('title, desc')) continue;
+    if (!walk.currentNode.data.trim()) continue;
     const style = getComputedStyle(element);
-    const [a, b] = [light(element.closest('svg') ? style.fill : style.color), light(behind(element))];
+    const [a, b] = [light(style.color), light(behind(element))];
     found.push([walk.currentNode.data.trim(), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]);
   }
   return found;

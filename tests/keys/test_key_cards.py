@@ -60,7 +60,7 @@ def test_uses_are_listed_with_rows_counted() -> None:
     assert lines[-1] == "✓ No problem with keys."
     assert repr(used) == str(used)
     assert repr(used.uses[0]) == lines[1].strip()
-    assert used._repr_html_().count("<li>") == 5
+    assert used._repr_html_().count("1.2em") == 5  # indented
 
 
 def test_uses_show_the_problems_too() -> None:

@@ -1,5 +1,6 @@
 """Convert sentences with code in backticks, and reports made of them, to HTML."""
 
+import itertools
 from html import escape
 
 from jaxguide.base.render.theme import CODE, frame
@@ -22,11 +23,17 @@ def prose_html(text: str) -> str:
 def lines_html(text: str, tone: str) -> str:
     """Return a report's lines as HTML, indented as in the text, in a frame whose edge has a colour of `theme.EDGES`.
 
+    A line above indented ones is a title, and one that is indented by at least 6 spaces is code.
+
     >>> lines_html("2 lines\\n  of `f`", "quiet").count("<p ")
     2
     """
     rows = ""
-    for line in text.splitlines():
+    for line, below in itertools.pairwise([*text.splitlines(), ""]):
+        words = line.strip()
         indent = len(line) - len(line.lstrip())
-        rows += f'<p style="margin:0.15em 0 0.15em {indent * 0.6:g}em">{prose_html(line.strip())}</p>'
+        shown = prose_html(words) if indent < 6 else f'<code style="{CODE}">{escape(words)}</code>'
+        if not indent and below.startswith(" "):
+            shown = f"<strong>{shown}</strong>"
+        rows += f'<p style="margin:0.15em 0 0.15em {indent * 0.6:g}em">{shown}</p>'
     return f'<section style="{frame(tone)}">{rows}</section>'

@@ -11,6 +11,7 @@ from jaxguide.base.text import plural
 from jaxguide.course.cards.shown import written
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, ExplanationText, Outcome, Verdict, about
+from jaxguide.explain.explanation import explained
 
 _CASES_SHOWN = 10
 _LINES = 5
@@ -204,29 +205,24 @@ def _error(error: ErrorInfo, message: str) -> list[Part]:
     """Return the exception, unless the message already has it, and the line of the student's code."""
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
     parts: list[Part] = [Prose(said, "Error")] if said and said not in message else []
-    return [*parts, *_place(error)]
+    place = _place(error)
+    return [*parts, Prose(place, "Your code")] if place else parts
 
 
-def _place(error: ErrorInfo) -> list[Part]:
+def _place(error: ErrorInfo) -> str:
     place, source = clean(error.place, 100), clean(error.source, 300)
-    return [Prose(f"{place}: `{source}`" if source else place, "Your code")] if place else []
+    return f"{place}: `{source}`" if source and place else place
 
 
 def _explained(check: CheckResult, error: ErrorInfo, text: ExplanationText) -> list[Part]:
     """Return an error as `explain` explains it: what, why and how to fix it, with JAX's own words folded."""
-    parts: list[Part] = [Prose(f"{clean(text.title, 200)}.")]
+    text = text.bounded()
+    parts: list[Part] = [Prose(f"{text.title}.")]
     parts += [Code(clean(check.call, 600), "Call", is_python=True)] if check.call else []
-    parts += [*_place(error), Prose(clean(f"{text.what} {text.why}".strip(), 1200), "Why")]
-    first, *others = [_fix(number, *fix) for number, fix in enumerate(text.fixes)] or [[]]
+    parts += explained(_place(error), f"{text.what} {text.why}".strip(), text.fixes)
     said = Code(f"{clean(error.type_name, 100)}: {clean(error.message, 600)}")
-    link: list[Part] = [Prose(clean(text.link, 300), "More")] if text.link else []
-    more = [Folded("Other ways to fix it", tuple(part for fix in others for part in fix))] if others else []
-    return [*parts, *first, *more, Folded("JAX's own words", (said, *link))]
-
-
-def _fix(number: int, sentence: str, code: str) -> list[Part]:
-    shown: list[Part] = [Code(clean(code, 1000), is_python=True)] if code else []
-    return [Prose(clean(sentence, 400), "Or" if number else "To fix it"), *shown]
+    link: list[Part] = [Prose(text.link, "More")] if text.link else []
+    return [*parts, Folded("JAX's own words", (said, *link))]
 
 
 def _guess_and_truth(result: ExerciseResult) -> Pair:

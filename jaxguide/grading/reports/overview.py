@@ -10,7 +10,7 @@ from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.reports.charts import histogram, in_words, legend, share_bar, stacked_bar
+from jaxguide.grading.reports.charts import histogram, in_words
 from jaxguide.grading.reports.csv_tables import file_names
 from jaxguide.grading.reports.insight import Distribution, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
@@ -112,7 +112,7 @@ def _marks(found: Distribution) -> dict[str, Any] | None:
         words.append(plural("{count} student has full marks.", "{count} students have full marks.", found.full))
     if found.none:
         words.append(plural("{count} student has no points.", "{count} students have no points.", found.none))
-    return {"words": " ".join(words), "chart": histogram(found)}
+    return {"words": " ".join(words), "chart": histogram(found, found.median)}
 
 
 def _exercises(batch: BatchResult) -> dict[str, Any] | None:
@@ -120,20 +120,17 @@ def _exercises(batch: BatchResult) -> dict[str, Any] | None:
     rates = rates_of(batch)
     if not rates:
         return None
-    rows = []
-    for rate in rates:
-        title, share = clean(rate.column.title, 200), _percent(rate.share)
-        said = f"{title}: {share} passed"
-        rows.append(
-            {
-                "title": title,
-                "name": rate.column.name,
-                "share": share,
-                "bar": stacked_bar(said, rate.counts),
-                "words": in_words(rate.counts),
-            }
-        )
-    return {"legend": legend(group for group in Outcome if any(rate.counts[group] for rate in rates)), "rows": rows}
+    rows = [
+        {
+            "title": clean(rate.column.title, 200),
+            "name": rate.column.name,
+            "share": _percent(rate.share),
+            "counts": list(rate.counts.items()),
+            "words": in_words(rate.counts),
+        }
+        for rate in rates
+    ]
+    return {"legend": [group for group in Outcome if any(rate.counts[group] for rate in rates)], "rows": rows}
 
 
 def _misconceptions(batch: BatchResult, found: list[Misconception], names: bool) -> dict[str, Any] | None:
@@ -161,7 +158,7 @@ def _misconception(one: Misconception, judged: Mapping[str, int], names: bool) -
     return {
         "title": title,
         "count": plural("{count} answer", "{count} answers", one.answers) + f", {_percent(share)}",
-        "bar": share_bar(title, share),
+        "share": 100 * share,
         "idea": one.idea if one.idea not in one.names else "",
         "met_in": f"Exercises: {_exercises_of(one)}",
         "met_by": _met_by(clean(student, 100) for student in one.students) if names else "",
