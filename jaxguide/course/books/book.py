@@ -19,6 +19,7 @@ from jaxguide.course.books.declarations import make_check
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
+from jaxguide.course.judging.evaluate import given_files
 from jaxguide.course.settings import read_settings
 
 
@@ -111,6 +112,7 @@ def load_book(path: Path) -> Book:
     exercises = {task.name: Exercise(**vars(task), x64=x64) for task in tasks}
     title = title_of(path.stem, cells)
     book = Book(path.stem, path, title, list(exercises.values()), cells, {"__name__": "__main__"}, x64=x64)
+    given_files.add(str(path))
     mistakes = Mistakes()
     with author.collecting() as declarations, compat.float64(x64):
         _run(book, mistakes)

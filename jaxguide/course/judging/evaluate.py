@@ -23,6 +23,8 @@ from jaxguide.course.verdict import ErrorInfo, ExplanationText
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
 _GIVEN = ("<setup", "<book>")
+given_files: set[str] = set()
+"""The paths of the books that this process has run: their code, too, is given, and not the student's."""
 _MESSAGE_LIMIT = 600
 
 
@@ -273,7 +275,9 @@ def _did_you_mean(error: BaseException, text: str) -> str:
 
 
 def _without_paths(text: str, paths: Collection[str]) -> str:
-    """Replace `file:line` by the line in a message: students do not know the name of a cell's file."""
+    """Replace `file:line` by the line in a message, and leave it out for given code: students know no such file."""
+    for path in given_files:
+        text = re.sub(rf" at {re.escape(path)}:\d+", "", text)
     for path in paths:
         text = re.sub(re.escape(path) + r":(\d+)", lambda found: f"line {found[1]}", text)
     return text
@@ -285,4 +289,4 @@ def _first_lines(text: str) -> str:
 
 
 def _is_students(path: str) -> bool:
-    return not path.startswith(_GIVEN) and not is_library(path)
+    return not path.startswith(_GIVEN) and path not in given_files and not is_library(path)
