@@ -83,11 +83,9 @@ class Verification:
 
     def __str__(self) -> str:
         title = (
-            "The derivative of `{name}` agrees with finite differences."
-            if self.agrees
-            else "The derivative of `{name}` disagrees with finite differences."
+            f"The derivative of `{self.function}` {'agrees' if self.agrees else 'disagrees'} with finite differences."
         )
-        return "\n".join([title.format(name=self.function), *(f"  {comparison}" for comparison in self.comparisons)])
+        return "\n".join([title, *(f"  {comparison}" for comparison in self.comparisons)])
 
     __repr__ = __str__
 
@@ -116,11 +114,8 @@ def verify_derivative(
     if not report.agrees:
         raise DerivativeError(str(report))
     if all(comparison.note for comparison in comparisons):
-        raise TypeError(
-            "No derivative of `{name}` could be verified at these arguments:\n{report}".format(
-                name=name, report="\n".join(f"  {comparison}" for comparison in comparisons)
-            )
-        )
+        lines = "\n".join(f"  {comparison}" for comparison in comparisons)
+        raise TypeError(f"No derivative of `{name}` could be verified at these arguments:\n{lines}")
     return report
 
 

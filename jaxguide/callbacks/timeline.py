@@ -253,7 +253,7 @@ def _ms(seconds: float) -> str:
 
 def _label(site: "Callback") -> str:
     name = repr(site.name) if site.kind == "debug.print" else site.name
-    return f"{name} · {site.kind}" + (f" · {'ordered'}" if site.ordered else "")
+    return f"{name} · {site.kind}" + (" · ordered" if site.ordered else "")
 
 
 @dataclass(frozen=True)

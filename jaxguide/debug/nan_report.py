@@ -139,15 +139,13 @@ class BadValue:
     def sentences(self) -> list[str]:
         """Return the description as lines: what was made and where, the loops, the operands."""
         where = str(self.line) if self.line else "a line in library code"
-        if self.kind == "written":
-            first = "{made} came in at {where}, as a constant in the code"
-        elif self.kind == "held":
-            first = "{made} came in at {where}, from a `jax.Ref` that held it before"
-        elif self.kind == "outside":
-            first = "{made} came in at {where}, not computed by JAX"
-        else:
-            first = "`{primitive}` made {made} at {where}"
-        said = [first.format(primitive=self.primitive, made=self.made, where=where)]
+        origins = {
+            "written": "as a constant in the code",
+            "held": "from a `jax.Ref` that held it before",
+            "outside": "not computed by JAX",
+        }
+        made = f"`{self.primitive}` made {self.made} at {where}"
+        said = [f"{self.made} came in at {where}, {origins[self.kind]}" if self.kind in origins else made]
         if self.source:
             said.append(f"    {self.source}")
         said.append("in the backward pass" if self.backward else "in the forward pass")
@@ -155,21 +153,11 @@ class BadValue:
             said.append(f"on shard {self.device}")
         said += [str(loop) for loop in self.loops]
         if self.kind == "made" and self.operands and self.primitive != LINEAR_SOLVE:
-            place = f" [{', '.join(map(str, self.index))}]" if self.index else ""
-            said.append(
-                "operands at{place}: {operands}".format(place=place, operands=", ".join(self.operands))
-                if place
-                else "operands: {operands}".format(operands=", ".join(self.operands))
-            )
-        if self.then is not None:
-            said.append(
-                "it became {made} at {line}: `{primitive}` of {operands}".format(
-                    made=self.then.made,
-                    line=self.then.line or "a line in library code",
-                    primitive=self.then.primitive,
-                    operands=", ".join(self.then.operands),
-                )
-            )
+            place = f" at [{', '.join(map(str, self.index))}]" if self.index else ""
+            said.append(f"operands{place}: {', '.join(self.operands)}")
+        if (then := self.then) is not None:
+            where, operands = str(then.line or "a line in library code"), ", ".join(then.operands)
+            said.append(f"it became {then.made} at {where}: `{then.primitive}` of {operands}")
         return said
 
 
@@ -243,14 +231,14 @@ class NanReport:
 
     def _head(self) -> str:
         if not self.result_is_finite:
-            return "✗ " + "The result contains a NaN or an infinity."
+            return "✗ The result contains a NaN or an infinity."
         if self.gradient_is_finite is False:
-            return "✗ " + "The result is finite, but its gradient contains a NaN or an infinity."
+            return "✗ The result is finite, but its gradient contains a NaN or an infinity."
         if self.found:
-            return "! " + "The result is finite; a NaN or an infinity was made along the way."
+            return "! The result is finite; a NaN or an infinity was made along the way."
         if self.gradient_is_finite:
-            return "✓ " + "No NaN or infinity in the result or its gradient."
-        return "✓ " + "No NaN or infinity in the result."
+            return "✓ No NaN or infinity in the result or its gradient."
+        return "✓ No NaN or infinity in the result."
 
     def _on_masked(self, bad: BadValue) -> str:
         where = f"it is masked at {bad.masked_at}" if bad.masked_at else "it does not reach the result"
@@ -276,7 +264,7 @@ def safe_before(primitive: str) -> str:
     >>> safe_before("acos")
     'Make the input safe before the risky operation: `jnp.where(ok, risky(jnp.where(ok, x, 0.0)), other)`.'
     """
-    remedy = "`jnp.where(ok, risky(jnp.where(ok, x, {safe})), other)`".format(safe=_SAFE.get(primitive, "1.0"))
+    remedy = f"`jnp.where(ok, risky(jnp.where(ok, x, {_SAFE.get(primitive, '1.0')})), other)`"
     if primitive == "div":
         remedy = "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
     return f"Make the input safe before the risky operation: {remedy}."

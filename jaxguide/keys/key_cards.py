@@ -44,7 +44,7 @@ def use_text(use: Any) -> str:
 def _done(use: Any) -> str:
     key = ":".join(f"{word:x}" for word in use.bits)
     if use.kind == "draw":
-        return "{sampler} from key {key}".format(sampler=use.sampler or "draw", key=key)
+        return f"{use.sampler or 'draw'} from key {key}"
     if use.kind == "split":
         return f"split of key {key} into {use.count}"
     if use.kind == "fold_in":

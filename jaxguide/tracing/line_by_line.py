@@ -281,7 +281,7 @@ def _notes(row: "LineRow", width: int) -> list[str]:
     notes = []
     longest = max((len(name.name) for name in row.names), default=0)
     for name in row.names:
-        notes += _hanging(_kind_word(name.kind), f"{name.name:<{longest}}  {name.text}", longest + 2, width)
+        notes += _hanging(name.kind, f"{name.name:<{longest}}  {name.text}", longest + 2, width)
     if row.primitives:
         notes += _hanging("makes", _with_counts(row.primitives), 0, width)
     if row.times > 1:
@@ -324,15 +324,15 @@ def view_html(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Seq
 def _item(row: "LineRow") -> str:
     width = 4
     source = "".join(_source_line(f"{row.number + i:>{width}}  ", line) for i, line in enumerate(row.source))
-    chips = [_chip(_GLYPHS[name.kind], _kind_word(name.kind), name) for name in row.names]
+    chips = [_chip(name) for name in row.names]
     if row.primitives:
-        chips.append(_label("quiet", f"+ {'makes'} {_code(_with_counts(row.primitives))}"))
+        chips.append(_label("quiet", f"+ makes {_code(_with_counts(row.primitives))}"))
     if row.times > 1:
-        chips.append(_label("quiet", escape(f"{'ran'} {_times(row.times)}")))
+        chips.append(_label("quiet", f"ran {_times(row.times)}"))
     if row.error:
         chips.append(_label("bad", f"✗ {escape(row.error)}"))
     if row.state == "not run":
-        chips.append(_label("quiet", escape("not run")))
+        chips.append(_label("quiet", "not run"))
     notes = f'<div style="margin:0 0 0.35em 4.5em;font-size:90%">{" ".join(chips)}</div>' if chips else ""
     return f'<li style="margin:0;padding:0">{source}{notes}</li>'
 
@@ -348,8 +348,8 @@ _GLYPHS = {"traced": "~", "static": "=", "mixed": "≈"}
 _TONES = {"traced": "partly", "static": "good", "mixed": "partly"}
 
 
-def _chip(glyph: str, word: str, name: "Name") -> str:
-    return _label(_TONES[name.kind], f"{glyph} {escape(word)} {_code(f'{name.name}: {name.text}')}")
+def _chip(name: "Name") -> str:
+    return _label(_TONES[name.kind], f"{_GLYPHS[name.kind]} {name.kind} {_code(f'{name.name}: {name.text}')}")
 
 
 def _label(tone: str, inner: str) -> str:
@@ -360,10 +360,6 @@ def _label(tone: str, inner: str) -> str:
 
 def _code(text: str) -> str:
     return f'<span style="font-family:monospace;font-family:{CODE_FONT}">{escape(text)}</span>'
-
-
-def _kind_word(kind: str) -> str:
-    return {"traced": "traced", "static": "static", "mixed": "mixed"}[kind]
 
 
 def _times(times: int) -> str:

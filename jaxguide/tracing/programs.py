@@ -120,34 +120,25 @@ class Program:
         equations = plural("{count} equation", "{count} equations", self.equations)
         rows = [f"`{self.name}`: {equations}"]
         if self.needs_values:
-            words = "Python needs an argument's value: this is the program for the given values, and `jax.jit` fails"
-            rows.append(f"  {words}")
+            rows.append(
+                "  Python needs an argument's value: this is the program for the given values, and `jax.jit` fails"
+            )
         rows += [f"  {_filled(f'{place}: ', counted(uses).split(', '))}" for place, uses in self._places()]
         types = [f"{array_type(one)}{' (weak)' if one.weak_type else ''}" for one in self.outputs]
-        rows.append(_filled("outputs: {types}".format(types=""), _told_once(types) or ["none"]))
+        rows.append(_filled("outputs: ", _told_once(types) or ["none"]))
         if self.constants:
             held = [
                 f"{array_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})"
                 for one in self.constants
             ]
-            rows.append(_filled("constants: {held}".format(held=""), _told_once(held)))
-        flops = [
-            words.format(count=f"{count:,}")
-            for words, count in (
-                ("{count} in matrix products", self.matmul_flops),
-                ("{count} in convolutions", self.conv_flops),
-            )
-            if count
-        ]
-        if flops:
-            rows.append("floating-point operations: {flops}".format(flops=", ".join(flops)))
+            rows.append(_filled("constants: ", _told_once(held)))
+        flops = {"matrix products": self.matmul_flops, "convolutions": self.conv_flops}
+        counts = [f"{count:,} in {place}" for place, count in flops.items() if count]
+        if counts:
+            rows.append(f"floating-point operations: {', '.join(counts)}")
         if self.open_loops:
-            words = plural(
-                "counting one iteration of a `while`, which may run any number of times",
-                "counting one iteration of each `while`, which may run any number of times",
-                self.open_loops,
-            )
-            rows.append(f"  {words}")
+            which = plural("a", "each", self.open_loops)
+            rows.append(f"  counting one iteration of {which} `while`, which may run any number of times")
         return "\n".join(rows)
 
     __repr__ = __str__

@@ -31,20 +31,16 @@ def test_the_card_above_a_traceback_can_be_read(lab_page: LabPage, theme: str) -
     words = card.inner_text()
     assert "s = jnp.where(x[i] > 0, s + x[i], s)" in words
     assert "`" not in words
-    traceback = card.locator("pre").last
+    traceback = card.locator("code").last
     assert not traceback.is_visible()
-    text, ground = (
-        card.locator("div")
-        .nth(1)
-        .evaluate(
-            "e => [getComputedStyle(e).color, getComputedStyle(e.closest('[style*=border-left]')).backgroundColor]"
-        )
+    text, ground = card.locator("p").first.evaluate(
+        "e => [getComputedStyle(e).color, getComputedStyle(e.closest('section')).backgroundColor]"
     )
     assert abs(_light(text) - _light(ground)) > 0.5
     card.scroll_into_view_if_needed()
     lab_page.picture(card, f"explanation-{theme.split()[-1].lower()}")
     lab_page.picture(cell, f"traceback-{theme.split()[-1].lower()}")
-    card.locator("summary").click()
+    card.locator("summary").last.click()
     assert "Traceback (most recent call last)" in traceback.inner_text()
     assert "\x1b" not in traceback.inner_text()
 

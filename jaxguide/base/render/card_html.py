@@ -12,7 +12,7 @@ from jaxguide.base.render.card import Bar, CardFace, Code, Diff, Folded, Item, I
 from jaxguide.base.render.highlight import pieces
 from jaxguide.base.render.line_diff import diff_rows
 from jaxguide.base.render.prose import prose_html
-from jaxguide.base.render.theme import CODE, EDGES, LINE, WRAP, edge, frame, token_style
+from jaxguide.base.render.theme import CODE, EDGES, LINE, TOKENS, WRAP, edge, frame
 
 _BLOCK = "margin:0.35em 0;padding:0"
 _CODE_BLOCK = (
@@ -81,7 +81,7 @@ def _pieces(code: Code) -> str:
 
 
 def _piece(text: str, kind: str, is_marked: bool) -> str:
-    shown, style = escape(text), token_style(kind)
+    shown, style = escape(text), TOKENS.get(kind, "")
     if style:
         shown = f'<span style="{style}">{shown}</span>'
     # Bold and underlined, so that the mark needs no colour.

@@ -4,6 +4,7 @@ import io
 import math
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -22,6 +23,7 @@ _BAR_CELLS = 20
 _LABEL = 8  # cells, as many as of "Expected"
 
 
+@dataclass(frozen=True)
 class Layout:
     """Lay out text for a terminal of `width` cells.
 
@@ -31,10 +33,9 @@ class Layout:
         unfolded: whether to show what a notebook folds away.
     """
 
-    def __init__(self, width: int, ascii_only: bool = False, unfolded: bool = False):
-        self.width = width
-        self.ascii_only = ascii_only
-        self.unfolded = unfolded
+    width: int
+    ascii_only: bool = False
+    unfolded: bool = False
 
     def text(self, words: str, style: str = "") -> Text:
         if self.ascii_only:
@@ -72,12 +73,7 @@ class Layout:
         """Put each line below the fact, after a dot that separates it from the previous one even if lines wrap."""
         if not lines:
             return self.text(fact)
-        table = Table.grid(padding=(0, 1, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for line in lines:
-            table.add_row(self.text("·"), self.text(line))
-        return Group(self.text(fact), table)
+        return Group(self.text(fact), self.grid([(self.text("·"), self.text(line)) for line in lines], gap=1))
 
     def grid(self, rows: Sequence[tuple[Text, RenderableType]], gap: int = 2) -> RenderableType:
         """Put labels to the left and texts to the right; wrapped texts stay in their column."""

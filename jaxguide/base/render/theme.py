@@ -41,15 +41,10 @@ def frame(tone: str) -> str:
 
 
 # Kinds of code -> JupyterLab's colour for it. Elsewhere, and in untrusted notebooks, code has the colour of text.
-_TOKENS = {
+TOKENS = {
     "keyword": "font-weight:bold;color:var(--jp-mirror-editor-keyword-color, inherit)",
     "string": "color:var(--jp-mirror-editor-string-color, inherit)",
     "number": "color:var(--jp-mirror-editor-number-color, inherit)",
     "comment": "font-style:italic;color:var(--jp-mirror-editor-comment-color, inherit)",
     "builtin": "color:var(--jp-mirror-editor-builtin-color, inherit)",
 }
-
-
-def token_style(kind: str) -> str:
-    """Return the CSS of a kind of code, '' if it looks like text."""
-    return _TOKENS.get(kind, "")
