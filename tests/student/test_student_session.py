@@ -15,7 +15,7 @@ from jaxguide.course.books.library import students_course
 from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
-from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, Progress
+from jaxguide.course.progress import ExerciseProgress, Progress
 from jaxguide.student.position import Position
 from jaxguide.student.standing import badge_of, standing_card
 
@@ -80,7 +80,7 @@ def test_a_lesson_starts_with_progress_what_is_next_versions_and_device(tmp_path
             "", {"JAX_PLATFORMS": "none_such"}, ["JAX cannot start", "Unset JAX_PLATFORMS"], marks=pytest.mark.long
         ),
         pytest.param(
-            f"open({PROGRESS_FILE_NAME!r}, 'w').write('[')\n",
+            "open('jaxguide-progress.json', 'w').write('[')\n",
             {},
             ["Your progress could not be read"],
             marks=pytest.mark.long,
@@ -246,7 +246,7 @@ def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path)
     shown = run_in_kernel([setup, "progress()"])
     assert f"1 of {count()} exercises done" in shown[0]
     assert "✓ done One draw for each key (`draw_per_key`)" in " ".join(shown[1].split())
-    assert json.loads((workspace / PROGRESS_FILE_NAME).read_text())["exercises"]["draw_per_key"]["passed"] is True
+    assert json.loads((workspace / "jaxguide-progress.json").read_text())["exercises"]["draw_per_key"]["passed"] is True
 
 
 def test_the_install_cell_does_nothing_where_the_package_is(capfd: pytest.CaptureFixture[str]) -> None:
