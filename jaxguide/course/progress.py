@@ -165,7 +165,8 @@ class Progress:
         """
         if result.verdict in (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION):
             guess = self.of(result.name).guess
-            result.note = result.note if guess is None else f"Your first guess, `{guess}`, is locked, and it counts."
+            if guess is not None:
+                result.note, result.is_locked = f"Your first guess, `{guess}`, counts; this one does not.", True
             return
         done = self.of(result.name)
         started_s = round(time.time()) if done.started_s is None else done.started_s

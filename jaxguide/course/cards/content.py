@@ -35,11 +35,14 @@ def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     """Return what a student reads first: what went wrong in a sentence, the call and the difference."""
     note, failure = clean(result.note, 600), result.leading
     if result.as_given is not None:
-        return [Prose("This code is to be repaired. As given, it fails:"), *_failure(result.as_given, note)]
+        # The idea would tell what to repair.
+        failure = _failure(replace(result.as_given, idea=""), note)
+        return [Prose("This code is to be repaired. As given, it fails:"), *failure]
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return [Prose(note or f"Write your answer in `{name}`, then check again.")]
     if is_prediction(result):
-        parts: list[Part] = [_guess_and_truth(result), Prose(_guess_message(result))]
+        said = _guess_message(result)
+        parts: list[Part] = [_guess_and_truth(result), *([Prose(said)] if said else [])]
         shows = clean(result.shows, 1000)
         return [*parts, *([Code(shows, "See it", is_python=True)] if shows else [])]
     if failure is not None:
@@ -93,12 +96,13 @@ def is_prediction(result: ExerciseResult) -> bool:
 def exercise_badge(result: ExerciseResult) -> Badge:
     """Return the badge of an exercise; it claims no more than the checks that ran."""
     if is_prediction(result):
-        word = "Your guess is in"
-        return Badge("✓", "+", word, "good") if _is_right_guess(result) else Badge("≠", "!", word, "partly")
+        if _is_right_guess(result):
+            return Badge("✓", "+", "You guessed right", "good")
+        return Badge("≠", "!", "Not what you guessed", "partly")
     if result.verdict is Verdict.PASSED:
         return _badge(result.verdict, about(result.verdict).of_exercise if not result.is_all else "Right")
     if result.verdict is Verdict.NOT_ATTEMPTED and not result.checks:
-        return _badge(result.verdict, "No guess yet")
+        return _badge(result.verdict, "Your guess is locked" if result.is_locked else "No guess yet")
     if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
         return Badge("✗", "x", "Python cannot read your code", "bad")
     return _badge(result.verdict, about(result.verdict).of_exercise)
@@ -234,7 +238,7 @@ def _is_right_guess(result: ExerciseResult) -> bool:
 
 
 def _guess_message(result: ExerciseResult) -> str:
-    said = "Your guess was right." if _is_right_guess(result) else "Your guess is locked, and this is its answer."
+    said = "" if _is_right_guess(result) else "Your first guess counts, and the points are for guessing."
     return f"{said} {clean(result.why, 1000)}".strip()
 
 
