@@ -56,32 +56,23 @@ class FileAnswers:
     changed_s: float = 0.0
 
 
-def is_watched(path: Path, folder: Path, course: Outline) -> bool:
-    """Return whether a workspace file may contain answers: not a hidden or installed file, nor one of the course."""
-    if not is_submission(path) or not path.is_relative_to(folder):
-        return False
-    inner = path.relative_to(folder).parts
-    if any(part.startswith(".") or part in _PASSED_OVER for part in inner):
-        return False
-    folders = course.folders
-    own = [part.absolute() for part in (folders.exercises, folders.solutions, folders.notebooks)]
-    return not any(path.is_relative_to(part) and not folder.is_relative_to(part) for part in own)
-
-
 def find_files(folder: Path, course: Outline) -> list[Path]:
-    """Return the files below a folder that may contain answers, sorted by name.
+    """Return the files below a folder that may contain answers, sorted by name: no hidden or installed ones.
 
     Args:
         folder: the workspace, absolute.
         course: the course; its own files are left out.
     """
-    found = []
+    found, places = [], course.folders
+    own = {part.absolute() for part in (places.exercises, places.solutions, places.notebooks)} - {folder}
     for parent, folders, names in os.walk(folder):
         below = Path(parent)
-        is_environment = "pyvenv.cfg" in names
-        folders[:] = [] if is_environment else [n for n in folders if not n.startswith(".") and n not in _PASSED_OVER]
-        if not is_environment:
-            found += [below / name for name in names if is_watched(below / name, folder, course)]
+        if "pyvenv.cfg" in names or below in own:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
+        paths = [below / name for name in names if not name.startswith(".")]
+        found += [path for path in paths if is_submission(path)]
     return sorted(found)
 
 
@@ -194,6 +185,17 @@ def home_of(exercise: Task, files: list[FileAnswers]) -> list[FileAnswers]:
     """
     having = [file for file in files if exercise.name in file.places]
     return sorted(having, key=lambda file: (exercise.name not in file.prints, -file.changed_s, str(file.path)))
+
+
+def where_to_answer(exercise: Task, homes: list[FileAnswers], folder: Path) -> str:
+    """Return a sentence that says in which files to answer, beginning with the one to open."""
+    if not homes:
+        words = "None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save."
+        return words.format(name=exercise.name, folder=folder.name)
+    places = [f"{home.path.relative_to(folder)} ({home.places[exercise.name]})" for home in homes]
+    if exercise.name in homes[0].prints:
+        return f"Your answer is in {places[0]}."
+    return "Write your answer in {places} and save the file.".format(places=" or ".join(places))
 
 
 def _place(cell: SubmittedCell, name: str) -> str:

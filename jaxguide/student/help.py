@@ -162,6 +162,6 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     place, book = Position(course, progress), course.book_of(exercise)
     counts = place.counts([book])
     said = "" if result.is_all or result.reveal is not None else "Grading tries further inputs. "
-    said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise)}"
+    said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise.name)}"
     has_solution = where.is_file() and result.reveal is None
     return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))
