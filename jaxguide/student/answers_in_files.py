@@ -96,7 +96,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     stubs = [f"{name}\n{exercise.cell_source}".encode() for name, exercise in exercises.items()]
     makers = ["code", "course", "course/books", "grading/intake", "student"]
     place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), *stubs])
-    before, now = find_kept(place), {}
+    before, now = find_kept(place) or {}, {}
     for path in find_files(folder, course):
         try:
             file = _File(path, path.read_bytes())
@@ -153,22 +153,13 @@ class _File:
         """Return answers as JSON data."""
         return {"places": answers.places, "answered": [*answers.prints], "broken": list(answers.broken)}
 
-    def answers_as_kept(self, kept: Any, exercises: Mapping[str, Task]) -> FileAnswers | None:
-        """Return the answers cached in `kept`, or None if there are none or their data is malformed."""
-        plain = kept.get(self.digest) if isinstance(kept, dict) else None
-        if not isinstance(plain, dict) or plain.keys() != {"places", "answered", "broken"}:
+    def answers_as_kept(self, kept: dict[str, Any], exercises: Mapping[str, Task]) -> FileAnswers | None:
+        """Return the answers cached in `kept`, or None if there are none."""
+        plain = kept.get(self.digest)
+        if plain is None:
             return None
-        places, answered, broken = plain["places"], plain["answered"], plain["broken"]
-        is_right = (
-            isinstance(places, dict)
-            and isinstance(answered, list)
-            and isinstance(broken, list)
-            and all(isinstance(text, str) for text in (*places.values(), *answered, *broken))
-            and exercises.keys() >= places.keys() >= set(answered)
-        )
-        if not is_right:
-            return None
-        return FileAnswers(self.path, places, _Prints(self, answered, exercises), tuple(broken), self.changed_s)
+        prints = _Prints(self, plain["answered"], exercises)
+        return FileAnswers(self.path, plain["places"], prints, tuple(plain["broken"]), self.changed_s)
 
 
 def _may_have(content: bytes, names: Collection[str]) -> bool:
