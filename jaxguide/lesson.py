@@ -216,22 +216,18 @@ def check_answer(
     from jaxguide.code.sameness import answer_in_session
     from jaxguide.course.judging.answer import LocalAnswer
     from jaxguide.course.judging.judge import failure_as_given, judge
+    from jaxguide.student.cases import WatchedAnswer
 
     book = _course().book_of(exercise)
     found = answer_in_session(function, exercise, names, book.given)
     # Functions that a check passes by name are the book's, as in grading, even if the notebook redefined them.
-    answer = LocalAnswer(exercise.name, function, {**names, **book.names})
+    given = exercise.name, function, {**names, **book.names}
     if found.is_starter:
         result = judge(exercise, None)
-        result.as_given = failure_as_given(exercise, answer)
-    elif cases is None:
-        result = judge(exercise, answer, find_cause=True)
+        result.as_given = failure_as_given(exercise, LocalAnswer(*given))
     else:
-        from jaxguide.student.cases import watched
-
-        watched_exercise, watched_answer, told = watched(exercise, answer)
-        result = judge(watched_exercise, watched_answer, find_cause=True)
-        cases.update(told)
+        answer = LocalAnswer(*given) if cases is None else WatchedAnswer(*given, cases)
+        result = judge(exercise, answer, find_cause=True)
     progress.note(result, found.id)
     if result.first_failure:
         from jaxguide.student.help import stuck

@@ -6,7 +6,8 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,8 @@ def read_answers(path: Path, course: Outline) -> FileAnswers:
         UnreadableSubmission: it is neither a notebook nor text, or contains no code.
         OSError: it cannot be read, or no longer exists.
     """
-    return _File(path, path.read_bytes()).answers(course)
+    file = _File(path, path.read_bytes())
+    return file.answers(file.find(course), course)
 
 
 def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
@@ -102,12 +104,12 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
             file = _File(path, path.read_bytes())
             if not _may_have(file.content, exercises.keys()):
                 continue
-            answers = file.answers_as_kept(before, exercises) or file.answers(course)
+            plain = before.get(file.digest) or file.find(course)
         except (UnreadableSubmission, OSError):
             continue
-        if answers.places:
-            found.append(answers)
-            now[file.digest] = file.plain(answers)
+        if plain["places"]:
+            found.append(file.answers(plain, course))
+            now[file.digest] = plain
     if now != before:
         keep(place, now)
     return found
@@ -131,34 +133,26 @@ class _File:
     def pool(self) -> "_Pool":
         return _Pool(self.submission)
 
-    def answers(self, course: Outline) -> FileAnswers:
-        """Find the exercises that the file answers; none if it belongs to another course."""
-        if is_of_another_course(self.submission, course):
-            return FileAnswers(self.path, {}, _Prints(self, (), {}), (), self.changed_s)
-        exercises = course.exercises
+    def find(self, course: Outline) -> dict[str, Any]:
+        """Find the exercises that the file answers, as JSON data; none if it belongs to another course."""
         places: dict[str, str] = {}
         answered: set[str] = set()
-        starters_by_cell, _elsewhere = starters_in_cells([cell.tree for cell in self.submission.cells], exercises)
-        for cell, starters in zip(self.submission.cells, starters_by_cell, strict=True):
+        if is_of_another_course(self.submission, course):
+            return {"places": places, "answered": [], "broken": []}
+        exercises, cells = course.exercises, self.submission.cells
+        starters_by_cell, _elsewhere = starters_in_cells([cell.tree for cell in cells], exercises)
+        for cell, starters in zip(cells, starters_by_cell, strict=True):
             for name in sorted(cell.defines & exercises.keys()):
                 if name not in starters or name not in places:
                     places[name] = _place(cell, name)
                 if name not in starters:
                     answered.add(name)
-        cells = [cell for cell in self.submission.cells if cell.error is not None]
-        broken = [_no_python(cell) for cell in cells if not cell.defines & exercises.keys()]
-        return FileAnswers(self.path, places, _Prints(self, answered, exercises), tuple(broken), self.changed_s)
+        broken = [_no_python(c) for c in cells if c.error is not None and not c.defines & exercises.keys()]
+        return {"places": places, "answered": sorted(answered), "broken": broken}
 
-    def plain(self, answers: FileAnswers) -> dict[str, Any]:
-        """Return answers as JSON data."""
-        return {"places": answers.places, "answered": [*answers.prints], "broken": list(answers.broken)}
-
-    def answers_as_kept(self, kept: dict[str, Any], exercises: Mapping[str, Task]) -> FileAnswers | None:
-        """Return the answers cached in `kept`, or None if there are none."""
-        plain = kept.get(self.digest)
-        if plain is None:
-            return None
-        prints = _Prints(self, plain["answered"], exercises)
+    def answers(self, plain: dict[str, Any], course: Outline) -> FileAnswers:
+        """Return the answers that were found in the file, now or earlier."""
+        prints = _Prints(self, plain["answered"], course.exercises)
         return FileAnswers(self.path, plain["places"], prints, tuple(plain["broken"]), self.changed_s)
 
 
@@ -203,26 +197,17 @@ def _no_python(cell: SubmittedCell) -> str:
     return message.format(label=cell.label, error=cell.error.message, line=cell.error.line or "?")
 
 
-class _Prints(Mapping[str, str]):
+class _Prints(UserDict[str, str]):
     """The digests of a file's answers, by exercise, each computed when first needed because that is slow."""
 
-    def __init__(self, file: _File, answered: Collection[str], exercises: Mapping[str, Task]):
-        self._file, self._answered, self._exercises = file, sorted(answered), exercises
-        self._found: dict[str, str] = {}
+    def __init__(self, file: _File, answered: list[str], exercises: Mapping[str, Task]):
+        super().__init__(dict.fromkeys(answered, ""))
+        self._file, self._exercises = file, exercises
 
     def __getitem__(self, name: str) -> str:
-        if name not in self._found:
-            self._found[name] = self._file.pool.state(name, given_in(self._exercises[name]).names)
-        return self._found[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._answered
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._answered)
-
-    def __len__(self) -> int:
-        return len(self._answered)
+        if not self.data[name]:
+            self.data[name] = self._file.pool.state(name, given_in(self._exercises[name]).names)
+        return self.data[name]
 
 
 class _Pool:

@@ -92,9 +92,8 @@ course = load_course(Path(sys.argv[1]))
 with beside_files(course.files):
     for exercise in course.exercises.values():
         names = run_answer(course.book_of(exercise), exercise.key.answer.source)
-        answer = LocalAnswer(exercise.name, names[exercise.name], names)
-        cases = {}
-        judge(exercise, WatchedAnswer.of(answer, cases, [""]), reference=answer)
+        given, cases = (exercise.name, names[exercise.name], names), {}
+        judge(exercise, WatchedAnswer(*given, cases), reference=LocalAnswer(*given))
         print(" ".join(re.findall(r"\\d+\\.\\d{4,}", str(cases))))
 """
 
