@@ -108,7 +108,8 @@ def hint(exercise: str, number: int | None, folder: Path | None) -> None:
 
     progress = progress_of(course)
     console().print(hint_card(found, course, progress, "terminal", number))
-    _say_trouble(progress.trouble)
+    if progress.trouble:
+        click.echo(f"Your progress could not be kept: {progress.trouble}", err=True)
 
 
 @click.command(short_help="Show the solution of an exercise.")
@@ -176,11 +177,6 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     click.echo(reset_sentence(answered[0], backup, workspace))
 
 
-def _say_trouble(trouble: str) -> None:
-    if trouble:
-        click.echo(f"Your progress could not be kept: {trouble}", err=True)
-
-
 @click.command("list", short_help="List lessons and exercises, and which are done.")
 @click.argument("lesson", required=False, shell_complete=complete_lesson)
 @click.option("--all", "is_all", is_flag=True, help="List the exercises of every lesson.")
@@ -203,10 +199,9 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     here = place.current()
     opened = named or ([course.book_of(here)] if here is not None else [])
     out = console()
-    if lesson is None:
-        out.print(course_card(place), "")
-    for book in opened:
-        out.print(standing_card(place, book))
+    shown = [standing_card(place, book) for book in opened]
+    for card in shown if lesson is not None else [course_card(place), *shown]:
+        out.print(card, "")
 
 
 @click.command("next", short_help="Show the next exercise.")

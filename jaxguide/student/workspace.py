@@ -1,6 +1,7 @@
 """Copy the printed lessons into a student's workspace without ever overwriting a file."""
 
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +9,7 @@ from typing import NamedTuple
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders, laid_out_in, topics
 from jaxguide.course.progress import progress_file_name
-from jaxguide.course.settings import BUNDLED
+from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
 
 DEFAULT_FOLDER = "workspace"
 _LESSON_SUFFIXES = (".ipynb", ".py")
@@ -58,16 +59,20 @@ def lay_files(folder: Path, files: Mapping[str, Path]) -> list[LaidFile]:
 
 
 def _lay_course(folder: Path, notebooks_folder: Path, identity: str) -> None:
-    """Copy what lies beside the lessons for the checks of a course, and delete what is no longer there."""
+    """Copy what lies beside the lessons for the checks of a course."""
     source, target = (place / LAID_OUT_NAME / identity for place in (notebooks_folder, folder))
     if not source.is_dir() or (target.is_dir() and target.samefile(source)):
         return
-    wanted = {path.relative_to(source): path for path in source.rglob("*") if path.is_file()}
-    for old in [path for path in target.rglob("*") if path.is_file()]:
-        if old.relative_to(target) not in wanted:
-            old.unlink()
-    for name, path in wanted.items():
-        write_whole(target / name, path.read_bytes())
+    paths = [path for path in source.rglob("*") if path.is_file()]
+    replace_course(target, {path.relative_to(source).as_posix(): path.read_bytes() for path in paths})
+
+
+def replace_course(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write a course's folder anew; until it is complete, it lacks the file that makes it one."""
+    (target / SETTINGS_NAME).unlink(missing_ok=True)
+    shutil.rmtree(target, ignore_errors=True)
+    for name in sorted(files, key=SETTINGS_NAME.__eq__):
+        write_whole(target / name, files[name])
 
 
 def find_workspace(lessons: Iterable[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:

@@ -69,7 +69,7 @@ def test_an_unknown_command_exercise_and_lesson_are_wrong_usage_with_a_suggestio
 
 def test_list_shows_every_lesson_and_the_exercises_of_the_one_at_hand(run, course: Course, workspace: Path) -> None:
     Progress(workspace, course.identity).update("double", passed=True)
-    lines = [line.rstrip() for line in run("list").stdout.splitlines()]
+    lines = [line.rstrip() for line in run("list").stdout.strip().splitlines()]
     assert lines[0] == "1 of 4 exercises done · 1 of 4 points"
     assert lines[1] == "  ███████░░░░░░░░░░░░░  multiply · 1 of 3 done · 1 of 3 points"
     assert lines[2] == "  ░░░░░░░░░░░░░░░░░░░░  more · 0 of 1 done · 0 of 1 points"
