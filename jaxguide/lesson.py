@@ -144,7 +144,8 @@ def solution(target: Any = None, sure: bool = False) -> None:
         return
     from jaxguide.student.help import solution_card, why_closed
 
-    exercise, course = _course().exercise(name), _course()
+    course = _course()
+    exercise = course.exercise(name)
     closed = why_closed(exercise, course, student_progress(), sure, "notebook")
     if closed is None:
         _show(solution_card(exercise, course))
@@ -183,26 +184,22 @@ def _mistakes_said() -> Iterator[None]:
 def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None:
     if not _is_there():
         return
-    with _mistakes_said():
-        _check_in(_course(), target, names, verbose)
-
-
-def _check_in(course: "Course", target: Any, names: Mapping[str, Any], verbose: bool) -> None:
-    from jaxguide.student.find_exercise import find_exercise
-
-    found = find_exercise(target, names, course)
-    if isinstance(found, str):
-        _say(found)
-        return
     from jaxguide.course.cards import Card
+    from jaxguide.student.find_exercise import find_exercise
     from jaxguide.student.help import below_pass
 
-    exercise, function = found
-    progress, cases = student_progress(), dict[str, list[str]]()
-    result = check_answer(exercise, function, names, progress, cases if verbose else None)
-    more = below_pass(result, exercise, course, progress)
-    _show(Card(result, cases=cases, verbose=verbose, more=more))
-    _say_trouble(progress)
+    with _mistakes_said():
+        course = _course()
+        found = find_exercise(target, names, course)
+        if isinstance(found, str):
+            _say(found)
+            return
+        exercise, function = found
+        progress, cases = student_progress(), dict[str, list[str]]()
+        result = check_answer(exercise, function, names, progress, cases if verbose else None)
+        more = below_pass(result, exercise, course, progress)
+        _show(Card(result, cases=cases, verbose=verbose, more=more))
+        _say_trouble(progress)
 
 
 def check_answer(
@@ -216,22 +213,18 @@ def check_answer(
     from jaxguide.code.sameness import answer_in_session
     from jaxguide.course.judging.answer import LocalAnswer
     from jaxguide.course.judging.judge import failure_as_given, judge
+    from jaxguide.student.cases import WatchedAnswer
 
     book = _course().book_of(exercise)
     found = answer_in_session(function, exercise, names, book.given)
     # Functions that a check passes by name are the book's, as in grading, even if the notebook redefined them.
-    answer = LocalAnswer(exercise.name, function, {**names, **book.names})
+    given = exercise.name, function, {**names, **book.names}
     if found.is_starter:
         result = judge(exercise, None)
-        result.as_given = failure_as_given(exercise, answer)
-    elif cases is None:
-        result = judge(exercise, answer, find_cause=True)
+        result.as_given = failure_as_given(exercise, LocalAnswer(*given))
     else:
-        from jaxguide.student.cases import watched
-
-        watched_exercise, watched_answer, told = watched(exercise, answer)
-        result = judge(watched_exercise, watched_answer, find_cause=True)
-        cases.update(told)
+        answer = LocalAnswer(*given) if cases is None else WatchedAnswer(*given, cases)
+        result = judge(exercise, answer, find_cause=True)
     progress.note(result, found.id)
     if result.first_failure:
         from jaxguide.student.help import stuck

@@ -105,7 +105,7 @@ def test_no_module_starts_a_backend_when_imported() -> None:
 @pytest.mark.long
 def test_the_helpers_run_beside_jax_alone() -> None:
     """`pip install --no-deps` is enough for them, as docs/helpers.md says."""
-    others = ["click", "filelock", "IPython", "jinja2", "matplotlib", "psutil", "rich", "watchfiles"]
+    others = ["click", "filelock", "IPython", "jinja2", "matplotlib", "psutil", "rich"]
     code = (
         "import importlib, sys\n"
         f"sys.modules.update(dict.fromkeys({others}))\n"

@@ -52,7 +52,7 @@ def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | 
     from rich.console import Console
 
     from jaxguide.base.clean import clean
-    from jaxguide.course.cards import Card, LessonSummary, result_to_plain
+    from jaxguide.course.cards import Card, result_to_plain, summary_card
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.workers.worker_process import GraderError
     from jaxguide.student.check_file import check_file, lessons_in
@@ -83,7 +83,7 @@ def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | 
                 console.print()
         for repair in found.repairs:
             console.print(clean(repair), markup=False, highlight=False)
-        console.print(LessonSummary(found.results))
+        console.print(summary_card(found.results))
     if found.unreadable is not None:
         click.echo(f"{file}: {found.unreadable}", err=True)
         sys.exit(1)
@@ -108,7 +108,8 @@ def hint(exercise: str, number: int | None, folder: Path | None) -> None:
 
     progress = progress_of(course)
     console().print(hint_card(found, course, progress, "terminal", number))
-    _say_trouble(progress.trouble)
+    if progress.trouble:
+        click.echo(f"Your progress could not be kept: {progress.trouble}", err=True)
 
 
 @click.command(short_help="Show the solution of an exercise.")
@@ -151,8 +152,7 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
     from jaxguide.student.answers_in_files import read_all
-    from jaxguide.student.reset import give_stub_back
-    from jaxguide.student.screen import reset_sentence
+    from jaxguide.student.reset import give_stub_back, reset_sentence
 
     workspace = workspace_of(course).resolve()
     having = [one for one in read_all(workspace, course) if exercise in one.places]
@@ -170,16 +170,11 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
         files = ", ".join(str(path.relative_to(workspace)) for path in answered)
         raise click.UsageError(words.format(name=exercise, files=files))
     try:
-        done = give_stub_back(answered[0], found, course.book_of(found), workspace)
+        backup = give_stub_back(answered[0], found, course.book_of(found), workspace)
     except (OSError, ValueError) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
-    click.echo(reset_sentence(done.path, done.backup, workspace))
-
-
-def _say_trouble(trouble: str) -> None:
-    if trouble:
-        click.echo(f"Your progress could not be kept: {trouble}", err=True)
+    click.echo(reset_sentence(answered[0], backup, workspace))
 
 
 @click.command("list", short_help="List lessons and exercises, and which are done.")
@@ -195,14 +190,18 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     """
     course = read_course_outline(course_meant(folder))
     named = [need(course.lesson, lesson)] if lesson is not None else []
-    from jaxguide.student.session_texts import ExerciseList, console
+    from jaxguide.student.session_texts import console
+    from jaxguide.student.standing import course_card, standing_card
 
     place, _files = _open(course)
     if is_all:
         named = list(course.books.values())
     here = place.current()
     opened = named or ([course.book_of(here)] if here is not None else [])
-    console().print(ExerciseList(place, opened, [] if lesson is not None else list(course.books.values())))
+    out = console()
+    shown = [standing_card(place, book) for book in opened]
+    for card in shown if lesson is not None else [course_card(place), *shown]:
+        out.print(card, "")
 
 
 @click.command("next", short_help="Show the next exercise.")
@@ -213,8 +212,7 @@ def next_(folder: Path | None) -> None:
     \b
     Example: jaxguide next
     """
-    from jaxguide.student.answers_in_files import home_of
-    from jaxguide.student.screen import where
+    from jaxguide.student.answers_in_files import home_of, where_to_answer
     from jaxguide.student.session_texts import ExerciseText, console
 
     place, files = _open(read_course_outline(course_meant(folder)))
@@ -223,7 +221,7 @@ def next_(folder: Path | None) -> None:
         click.echo(plural("The exercise is done.", "All {count} exercises are done.", len(place.exercises)))
         return
     homes, workspace = home_of(exercise, files), workspace_of(place.course).resolve()
-    text = where(exercise, homes, workspace) if homes else ""
+    text = where_to_answer(exercise, homes, workspace) if homes else ""
     console().print(ExerciseText(exercise, place.course.book_of(exercise), text))
 
 
@@ -235,26 +233,27 @@ def progress(folder: Path | None) -> None:
     \b
     Example: jaxguide progress
     """
-    from jaxguide.student.session_texts import ProgressText, console
+    from jaxguide.student.session_texts import console
+    from jaxguide.student.standing import course_card
 
     place, _files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
-    said = "All done."
-    if exercise is not None:
-        said = "Next: {name} ({lesson}). `jaxguide next` shows it."
-        said = said.format(name=exercise.name, lesson=exercise.lesson)
-    console().print(ProgressText(place, list(place.course.books.values()), said))
+    console().print(course_card(place))
+    if exercise is None:
+        click.echo("All done.")
+    else:
+        click.echo(f"Next: {exercise.name} ({exercise.lesson}). `jaxguide next` shows it.")
 
 
 def _open(course: "Outline") -> "tuple[Position, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
     from jaxguide.course.progress import progress_file_name
     from jaxguide.student.answers_in_files import read_all
-    from jaxguide.student.position import Position, topics_of
+    from jaxguide.student.position import Position
 
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
     if not files and not (workspace / progress_file_name(course.identity)).is_file():
         said = "{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it."
         click.echo(said.format(folder=workspace.resolve()), err=True)
-    return Position(course, progress_of(course), topics_of(files, course)), files
+    return Position(course, progress_of(course), files), files

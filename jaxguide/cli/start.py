@@ -126,16 +126,9 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
 
 
 def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
-    from jaxguide.student.workspace import FileState
-
-    words = {
-        FileState.NEW: "new",
-        FileState.KEPT: "yours, kept as it is",
-        FileState.CURRENT: "already there, unchanged",
-    }
     width = max((len(file.path.name) for file in laid), default=0)
     lines = [f"Your workspace is {workspace.resolve()}"]
-    return [*lines, *(f"  {file.path.name:<{width}}  {words[file.state]}" for file in laid)]
+    return [*lines, *(f"  {file.path.name:<{width}}  {file.state}" for file in laid)]
 
 
 class _Server:

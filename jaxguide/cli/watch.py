@@ -3,9 +3,11 @@
 import contextlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     begin_with_zygote,
     course_meant,
@@ -13,7 +15,11 @@ from jaxguide.cli.common import (
     start_zygote,
     stopped_by_signals,
     students_course_option,
+    workspace_of,
 )
+
+if TYPE_CHECKING:
+    from jaxguide.course.books.library import Course
 
 _CPU_LIMIT_S = 20.0
 
@@ -50,13 +56,42 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
         click.echo("On this system, each check starts a new Python, which takes a few seconds.")
     click.echo("Loading the lessons …" if _can_show("…") else "Loading the lessons ...")
     course = read_course(folder, keys=False)
-    try:
-        at = watching.open_workspace(workspace or watching.usual_folder(course), course)
-    except watching.NoWorkspace as error:
-        raise click.UsageError(str(error)) from None
+    at = open_workspace(workspace or usual_folder(course), course)
     with contextlib.suppress(KeyboardInterrupt), stopped_by_signals():
         watching.run_session(course, at, cpu_limit_s)
     sys.exit(0)
+
+
+def usual_folder(course: "Course") -> Path:
+    """Return the folder to watch by default: the existing workspace, or the one to create."""
+    from jaxguide.course.progress import progress_file_name
+    from jaxguide.student.answers_in_files import read_all
+    from jaxguide.student.workspace import DEFAULT_FOLDER
+
+    found = workspace_of(course)
+    if found != Path() or (found / progress_file_name(course.identity)).is_file():
+        return found
+    here = found.resolve()
+    return found if any(file.path.parent == here for file in read_all(here, course)) else Path(DEFAULT_FOLDER)
+
+
+def open_workspace(folder: Path, course: "Course") -> Path:
+    """Return a workspace's absolute path; copy the lessons into it if it is missing or empty."""
+    from jaxguide.student.answers_in_files import read_all
+    from jaxguide.student.workspace import lay_workspace
+
+    folder = folder.resolve()
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            laid = lay_workspace(folder, course.folders.notebooks, course.files, course.identity)
+            one, more = "{count} file copied into {folder}.", "{count} files copied into {folder}."
+            click.echo(plural(one, more, len(laid), folder=folder))
+    except OSError as error:
+        raise click.UsageError(f"The workspace could not be created: {error}.") from None
+    if not read_all(folder, course):
+        words = "There is no exercise in {folder}. `jaxguide watch workspace` creates a folder with the lessons."
+        raise click.UsageError(words.format(folder=folder))
+    return folder
 
 
 def _can_show(text: str) -> bool:

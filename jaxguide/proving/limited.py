@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from jaxguide.course.judging.answer import LocalAnswer
-from jaxguide.course.judging.calls import CallLog
-from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.workers.usage import BUSY_SHARE, has_ready_thread
@@ -146,19 +145,14 @@ class LimitedAnswer(LocalAnswer):
         function: Callable[..., Any],
         names: Mapping[str, Any],
         watch: TimeLimit,
-        steps: tuple[Step, ...] = (),
-        log: CallLog | None = None,
         is_apart: bool = False,
     ):
-        super().__init__(name, function, names, steps, log)
+        super().__init__(name, function, names)
         self._watch, self._is_apart = watch, is_apart
 
     def apart(self) -> "LimitedAnswer":
         """Return the same answer, whose time does not count with that of others; see `TimeLimit.call`."""
         return LimitedAnswer(self.name, self.function, self.names, self._watch, is_apart=True)
-
-    def _with(self, steps: tuple[Step, ...]) -> "LimitedAnswer":
-        return LimitedAnswer(self.name, self.function, self.names, self._watch, steps, self.log, self._is_apart)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         return self._watch.call(functools.partial(super()._ask, request), self._is_apart)

@@ -6,7 +6,8 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,32 +57,23 @@ class FileAnswers:
     changed_s: float = 0.0
 
 
-def is_watched(path: Path, folder: Path, course: Outline) -> bool:
-    """Return whether a workspace file may contain answers: not a hidden or installed file, nor one of the course."""
-    if not is_submission(path) or not path.is_relative_to(folder):
-        return False
-    inner = path.relative_to(folder).parts
-    if any(part.startswith(".") or part in _PASSED_OVER for part in inner):
-        return False
-    folders = course.folders
-    own = [part.absolute() for part in (folders.exercises, folders.solutions, folders.notebooks)]
-    return not any(path.is_relative_to(part) and not folder.is_relative_to(part) for part in own)
-
-
 def find_files(folder: Path, course: Outline) -> list[Path]:
-    """Return the files below a folder that may contain answers, sorted by name.
+    """Return the files below a folder that may contain answers, sorted by name: no hidden or installed ones.
 
     Args:
         folder: the workspace, absolute.
         course: the course; its own files are left out.
     """
-    found = []
+    found, places = [], course.folders
+    own = {part.absolute() for part in (places.exercises, places.solutions, places.notebooks)} - {folder}
     for parent, folders, names in os.walk(folder):
         below = Path(parent)
-        is_environment = "pyvenv.cfg" in names
-        folders[:] = [] if is_environment else [n for n in folders if not n.startswith(".") and n not in _PASSED_OVER]
-        if not is_environment:
-            found += [below / name for name in names if is_watched(below / name, folder, course)]
+        if "pyvenv.cfg" in names or below in own:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
+        paths = [below / name for name in names if not name.startswith(".")]
+        found += [path for path in paths if is_submission(path)]
     return sorted(found)
 
 
@@ -92,7 +84,8 @@ def read_answers(path: Path, course: Outline) -> FileAnswers:
         UnreadableSubmission: it is neither a notebook nor text, or contains no code.
         OSError: it cannot be read, or no longer exists.
     """
-    return _File(path, path.read_bytes()).answers(course)
+    file = _File(path, path.read_bytes())
+    return file.answers(file.find(course), course)
 
 
 def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
@@ -105,18 +98,18 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     stubs = [f"{name}\n{exercise.cell_source}".encode() for name, exercise in exercises.items()]
     makers = ["code", "course", "course/books", "grading/intake", "student"]
     place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), *stubs])
-    before, now = find_kept(place), {}
+    before, now = find_kept(place) or {}, {}
     for path in find_files(folder, course):
         try:
             file = _File(path, path.read_bytes())
             if not _may_have(file.content, exercises.keys()):
                 continue
-            answers = file.answers_as_kept(before, exercises) or file.answers(course)
+            plain = before.get(file.digest) or file.find(course)
         except (UnreadableSubmission, OSError):
             continue
-        if answers.places:
-            found.append(answers)
-            now[file.digest] = file.plain(answers)
+        if plain["places"]:
+            found.append(file.answers(plain, course))
+            now[file.digest] = plain
     if now != before:
         keep(place, now)
     return found
@@ -140,44 +133,27 @@ class _File:
     def pool(self) -> "_Pool":
         return _Pool(self.submission)
 
-    def answers(self, course: Outline) -> FileAnswers:
-        """Find the exercises that the file answers; none if it belongs to another course."""
-        if is_of_another_course(self.submission, course):
-            return FileAnswers(self.path, {}, _Prints(self, (), {}), (), self.changed_s)
-        exercises = course.exercises
+    def find(self, course: Outline) -> dict[str, Any]:
+        """Find the exercises that the file answers, as JSON data; none if it belongs to another course."""
         places: dict[str, str] = {}
         answered: set[str] = set()
-        starters_by_cell, _elsewhere = starters_in_cells([cell.tree for cell in self.submission.cells], exercises)
-        for cell, starters in zip(self.submission.cells, starters_by_cell, strict=True):
+        if is_of_another_course(self.submission, course):
+            return {"places": places, "answered": [], "broken": []}
+        exercises, cells = course.exercises, self.submission.cells
+        starters_by_cell, _elsewhere = starters_in_cells([cell.tree for cell in cells], exercises)
+        for cell, starters in zip(cells, starters_by_cell, strict=True):
             for name in sorted(cell.defines & exercises.keys()):
                 if name not in starters or name not in places:
                     places[name] = _place(cell, name)
                 if name not in starters:
                     answered.add(name)
-        cells = [cell for cell in self.submission.cells if cell.error is not None]
-        broken = [_no_python(cell) for cell in cells if not cell.defines & exercises.keys()]
-        return FileAnswers(self.path, places, _Prints(self, answered, exercises), tuple(broken), self.changed_s)
+        broken = [_no_python(c) for c in cells if c.error is not None and not c.defines & exercises.keys()]
+        return {"places": places, "answered": sorted(answered), "broken": broken}
 
-    def plain(self, answers: FileAnswers) -> dict[str, Any]:
-        """Return answers as JSON data."""
-        return {"places": answers.places, "answered": [*answers.prints], "broken": list(answers.broken)}
-
-    def answers_as_kept(self, kept: Any, exercises: Mapping[str, Task]) -> FileAnswers | None:
-        """Return the answers cached in `kept`, or None if there are none or their data is malformed."""
-        plain = kept.get(self.digest) if isinstance(kept, dict) else None
-        if not isinstance(plain, dict) or plain.keys() != {"places", "answered", "broken"}:
-            return None
-        places, answered, broken = plain["places"], plain["answered"], plain["broken"]
-        is_right = (
-            isinstance(places, dict)
-            and isinstance(answered, list)
-            and isinstance(broken, list)
-            and all(isinstance(text, str) for text in (*places.values(), *answered, *broken))
-            and exercises.keys() >= places.keys() >= set(answered)
-        )
-        if not is_right:
-            return None
-        return FileAnswers(self.path, places, _Prints(self, answered, exercises), tuple(broken), self.changed_s)
+    def answers(self, plain: dict[str, Any], course: Outline) -> FileAnswers:
+        """Return the answers that were found in the file, now or earlier."""
+        prints = _Prints(self, plain["answered"], course.exercises)
+        return FileAnswers(self.path, plain["places"], prints, tuple(plain["broken"]), self.changed_s)
 
 
 def _may_have(content: bytes, names: Collection[str]) -> bool:
@@ -196,6 +172,17 @@ def home_of(exercise: Task, files: list[FileAnswers]) -> list[FileAnswers]:
     return sorted(having, key=lambda file: (exercise.name not in file.prints, -file.changed_s, str(file.path)))
 
 
+def where_to_answer(exercise: Task, homes: list[FileAnswers], folder: Path) -> str:
+    """Return a sentence that says in which files to answer, beginning with the one to open."""
+    if not homes:
+        words = "None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save."
+        return words.format(name=exercise.name, folder=folder.name)
+    places = [f"{home.path.relative_to(folder)} ({home.places[exercise.name]})" for home in homes]
+    if exercise.name in homes[0].prints:
+        return f"Your answer is in {places[0]}."
+    return "Write your answer in {places} and save the file.".format(places=" or ".join(places))
+
+
 def _place(cell: SubmittedCell, name: str) -> str:
     """Return where a name is defined: 'line 12', or 'code cell 3' of a notebook."""
     if not cell.source.startswith("\n") or cell.tree is None:
@@ -210,26 +197,17 @@ def _no_python(cell: SubmittedCell) -> str:
     return message.format(label=cell.label, error=cell.error.message, line=cell.error.line or "?")
 
 
-class _Prints(Mapping[str, str]):
+class _Prints(UserDict[str, str]):
     """The digests of a file's answers, by exercise, each computed when first needed because that is slow."""
 
-    def __init__(self, file: _File, answered: Collection[str], exercises: Mapping[str, Task]):
-        self._file, self._answered, self._exercises = file, sorted(answered), exercises
-        self._found: dict[str, str] = {}
+    def __init__(self, file: _File, answered: list[str], exercises: Mapping[str, Task]):
+        super().__init__(dict.fromkeys(answered, ""))
+        self._file, self._exercises = file, exercises
 
     def __getitem__(self, name: str) -> str:
-        if name not in self._found:
-            self._found[name] = self._file.pool.state(name, given_in(self._exercises[name]).names)
-        return self._found[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._answered
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._answered)
-
-    def __len__(self) -> int:
-        return len(self._answered)
+        if not self.data[name]:
+            self.data[name] = self._file.pool.state(name, given_in(self._exercises[name]).names)
+        return self.data[name]
 
 
 class _Pool:

@@ -1,14 +1,11 @@
 """Record the cases of each check: how it called the student's function, and what came back."""
 
-import dataclasses
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.calls import write_call
-from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.literals import in_line
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ErrorInfo
@@ -20,42 +17,16 @@ Cases = dict[str, list[str]]
 
 
 class WatchedAnswer(LocalAnswer):
-    """An answer in this process whose calls are recorded under the check that makes them."""
+    """An answer in this process whose calls are also written into `cases`, under the check that makes them."""
 
-    cases: Cases
-    running: list[str]
-
-    @classmethod
-    def of(cls, answer: LocalAnswer, cases: Cases, running: list[str]) -> "WatchedAnswer":
-        """Return the same answer with its calls recorded; `running` contains the name of the running check."""
-        found = cls(answer.name, answer.function, answer.names, answer.steps, answer.log)
-        found.cases, found.running = cases, running
-        return found
-
-    def _with(self, steps: tuple[Step, ...]) -> "WatchedAnswer":
-        return self.of(super()._with(steps), self.cases, self.running)
+    def __init__(self, name: str, function: Callable[..., Any], names: Mapping[str, Any], cases: Cases):
+        super().__init__(name, function, names)
+        self.cases = cases
 
     def _ask(self, request: Request) -> dict[str, Any]:
         reply = super()._ask(request)
-        self.cases.setdefault(self.running[0], []).extend(_lines(self.name, request, reply))
+        self.cases.setdefault(self.log.check, []).extend(_lines(self.name, request, reply))
         return reply
-
-
-def watched(exercise: Exercise, answer: LocalAnswer) -> tuple[Exercise, WatchedAnswer, Cases]:
-    """Return an equivalent exercise and answer that record their cases, and the dict that will contain them."""
-    cases: Cases = {}
-    running = [""]
-    checks = [dataclasses.replace(check, function=_noting(check, running)) for check in exercise.checks]
-    return dataclasses.replace(exercise, checks=checks), WatchedAnswer.of(answer, cases, running), cases
-
-
-def _noting(check: Check, running: list[str]) -> Callable[..., None]:
-    @functools.wraps(check.function)
-    def run(*args: Any, **kwargs: Any) -> None:
-        running[0] = check.name
-        check.function(*args, **kwargs)
-
-    return run
 
 
 def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:

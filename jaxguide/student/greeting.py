@@ -44,7 +44,7 @@ def greeting(topic: str, progress: Progress, folder: Path | None = None) -> Card
     found = diagnose(measured=False)
     course = read_outline(folder)
     place, book = Position(course, progress), course.lesson(topic)
-    said = [place.counts([book]).in_words(), place.next_step(book, place.last_in(book)), _versions(found.facts)]
+    said = [place.counts([book]).in_words(), place.next_step(book), _versions(found.facts)]
     troubles += [f"{one.what} {one.remedy}" for one in found.troubles if one.name in _TOLD]
     if progress.trouble:
         troubles.append(f"Your progress could not be read: {progress.trouble}")

@@ -18,6 +18,17 @@ ATTEMPTS_BEFORE_SOLUTION = 3
 FrontEnd = Literal["notebook", "terminal", "watch"]
 """Where a student works, which decides what they type."""
 
+# What shows the first hint, a later one, and the solution before a pass.
+_TYPED: dict[FrontEnd, tuple[str, str, str]] = {
+    "notebook": ("`hint({name})` shows", "`hint({name}, {number})` shows", "`solution({name}, sure=True)`"),
+    "terminal": (
+        "`jaxguide hint {name}` shows",
+        "`jaxguide hint {name} {number}` shows",
+        "`jaxguide solution {name} --sure`",
+    ),
+    "watch": ("Press h for", "Press h for", "press s, and s again"),
+}
+
 
 def hint_card(
     exercise: Task, course: Outline, progress: Progress, where: FrontEnd, number: int | None = None
@@ -75,23 +86,14 @@ def _what_helps(exercise: Task, course: Outline, done: ExerciseProgress, where: 
     if number > total:
         is_kept = exercise.is_prediction or not (course.has_solutions or course.folders.is_bundled)
         return "" if is_kept else _how_it_opens(exercise, done, where)
-    given = [exercise.name, str(number)] if number > 1 else [exercise.name]
-    typed = {
-        "notebook": f"`hint({', '.join(given)})` shows",
-        "terminal": f"`jaxguide hint {' '.join(given)}` shows",
-        "watch": "Press h for",
-    }[where]
+    typed = _TYPED[where][number > 1].format(name=exercise.name, number=number)
     return f"{typed} hint {number} of {total}."
 
 
 def _how_it_opens(exercise: Task, done: ExerciseProgress, where: FrontEnd) -> str:
     """Return a sentence that says when the solution opens, and what to type then."""
     name, missing = exercise.name, ATTEMPTS_BEFORE_SOLUTION - done.tries
-    how = {
-        "notebook": f"`solution({name}, sure=True)`",
-        "terminal": f"`jaxguide solution {name} --sure`",
-        "watch": "press s, and s again",
-    }[where]
+    how = _TYPED[where][2].format(name=name)
     if missing <= 0:
         return f"To see the solution of `{name}` before you pass: {how}."
     more = "" if missing == ATTEMPTS_BEFORE_SOLUTION else "more "
@@ -162,6 +164,6 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     place, book = Position(course, progress), course.book_of(exercise)
     counts = place.counts([book])
     said = "" if result.is_all or result.reveal is not None else "Grading tries further inputs. "
-    said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise)}"
+    said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise.name)}"
     has_solution = where.is_file() and result.reveal is None
     return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))

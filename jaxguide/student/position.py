@@ -26,15 +26,10 @@ class Counts:
         return self.done / max(1, self.exercises)
 
     def in_words(self) -> str:
-        """Return how many exercises are done, and the points."""
+        """Return how many exercises are done, the points, and how many hints were read."""
         words = plural("{{done}} of {count} exercise done", "{{done}} of {count} exercises done", self.exercises)
-        return f"{words.format(done=self.done)} · {self.earned:g} of {self.points:g} points"
-
-
-def topics_of(files: Iterable[FileAnswers], course: Outline) -> set[str]:
-    """Return the lessons whose exercises a student's files contain."""
-    names = {name for file in files for name in file.places}
-    return {exercise.lesson for exercise in course.exercises.values() if exercise.name in names}
+        hints = plural(" · {count} hint read", " · {count} hints read", self.hints) if self.hints else ""
+        return f"{words.format(done=self.done)} · {self.earned:g} of {self.points:g} points{hints}"
 
 
 class Position:
@@ -43,56 +38,48 @@ class Position:
     Args:
         course: the course.
         progress: what the student has done.
-        topics: the lessons that their files contain; if empty, all lessons count.
+        files: their files; only lessons with an exercise in one of them count, or all lessons if there are none.
     """
 
-    def __init__(self, course: Outline, progress: Progress, topics: Collection[str] = ()):
+    def __init__(self, course: Outline, progress: Progress, files: Iterable[FileAnswers] = ()):
         self.course, self.progress = course, progress
-        self.topics = [topic for topic in course.books if topic in topics] or list(course.books)
-
-    @property
-    def exercises(self) -> list[Task]:
-        """Return the exercises to do, in order."""
-        return [exercise for topic in self.topics for exercise in self.course.books[topic].exercises]
+        names = {name for file in files for name in file.places}
+        books = list(course.books.values())
+        self.books = [book for book in books if names & book.exercise_names] or books
+        self.exercises: list[Task] = [exercise for book in self.books for exercise in book.exercises]
 
     def current(self) -> Task | None:
         """Return the exercise to work on: the student's last one if it is not done, or else the next one that is not.
 
         Return None if all are done.
         """
-        everything, last = self.progress.everything(), self.progress.place
-        if last is None:
-            started = {name: one.started_s for name, one in everything.items() if one.started_s is not None}
-            last = max(started, key=lambda name: started[name], default=None)
+        last = self.progress.place
         at = next((e for e in self.exercises if e.name == last), None)
-        if at is not None and not everything.get(at.name, ExerciseProgress()).passed:
-            return at
-        return self.after(at)
+        return at if at is not None and not self.progress.of(at.name).passed else self.after(at)
 
     def after(self, exercise: Task | None) -> Task | None:
         """Return the next exercise after this one that is not done, starting over at the end of the course.
 
         Return None if all others are done.
         """
-        exercises, everything = self.exercises, self.progress.everything()
+        exercises = self.exercises
         at = next((i for i, e in enumerate(exercises) if exercise is not None and e.name == exercise.name), -1)
-        waiting = exercises[at + 1 :] + exercises[: max(at, 0)]
-        return next((e for e in waiting if not everything.get(e.name, ExerciseProgress()).passed), None)
+        return next(iter(self._waiting(exercises[at + 1 :] + exercises[: max(at, 0)])), None)
 
-    def last_in(self, book: Lesson) -> Task | None:
-        """Return the student's last exercise if it is in this lesson."""
-        return next((e for e in book.exercises if e.name == self.progress.place), None)
+    def _waiting(self, exercises: Iterable[Task]) -> list[Task]:
+        everything = self.progress.everything()
+        return [e for e in exercises if not everything.get(e.name, ExerciseProgress()).passed]
 
-    def next_step(self, book: Lesson, last: Task | None) -> str:
+    def next_step(self, book: Lesson, last: str | None = None) -> str:
         """Return a sentence that names the exercise to do next in a lesson, and says what is open before it.
 
         Args:
             book: the lesson.
-            last: the exercise of this lesson that the student did last, which is next if it is not done.
+            last: the exercise that the student did last, which is next if it is in this lesson and not done.
         """
-        everything = self.progress.everything()
-        waiting = [e for e in book.exercises if not everything.get(e.name, ExerciseProgress()).passed]
-        here = last or next(iter(waiting or reversed(book.exercises)), None)
+        waiting, last = self._waiting(book.exercises), last or self.progress.place
+        here = next((e for e in book.exercises if e.name == last), None)
+        here = here or next(iter(waiting or reversed(book.exercises)), None)
         following = here if here in waiting else self.after(here)
         if following is None:
             return "All exercises are done."
@@ -122,8 +109,3 @@ class Position:
             earned=sum(e.points for e, one in zip(exercises, known, strict=True) if one.passed),
             hints=sum(one.hints for one in known),
         )
-
-    @property
-    def books(self) -> list[Lesson]:
-        """The lessons to do, in order."""
-        return [self.course.books[topic] for topic in self.topics]

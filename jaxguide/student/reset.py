@@ -1,6 +1,5 @@
 """Restore an exercise's stub in a student's file, and save their old answer to the workspace."""
 
-import dataclasses
 import json
 import re
 import time
@@ -20,16 +19,8 @@ from jaxguide.grading.intake.submission import UnreadableSubmission, decoded, is
 BACKUP_FOLDER = "old_answers"
 
 
-@dataclasses.dataclass(frozen=True)
-class Reset:
-    """The result of a reset: the changed file, and the file with the old answer."""
-
-    path: Path
-    backup: Path
-
-
-def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Reset:
-    """Replace an exercise's answer with its stub in a notebook or Python file.
+def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Path:
+    """Replace an exercise's answer with its stub in a notebook or Python file; return the file with the old answer.
 
     A cell without other exercises is restored as a whole; elsewhere, only the function and the code given with it are
     replaced. The old answer is saved first.
@@ -57,7 +48,16 @@ def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Re
     backup = _keep(old, exercise, path, folder)
     # A stub that an old encoding cannot express still becomes Python.
     write_whole(path, changed.encode(encoding, "backslashreplace"))
-    return Reset(path, backup)
+    return backup
+
+
+def reset_sentence(path: Path, backup: Path, folder: Path) -> str:
+    """Return a sentence that says what a reset did and where the old answer is."""
+    said = "{file} has the empty function again. Your old answer is in {backup}."
+    said = said.format(file=path.relative_to(folder), backup=backup.relative_to(folder))
+    if is_notebook(path):
+        said += " If the notebook is open, reload it (File > Reload Notebook from Disk)."
+    return said
 
 
 def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Show a student's progress in a lesson: a bar, its exercises by part, points, hints read, and what to do next."""
+"""Show a student's progress in a lesson and in the whole course."""
 
 import itertools
 from collections.abc import Iterator
@@ -12,12 +12,23 @@ from jaxguide.student.position import Position
 
 
 def standing_card(place: Position, book: Lesson) -> CardView:
-    """Return the card of a student's progress in a lesson."""
+    """Return the card of a student's progress in a lesson: a bar, the exercises by part, and what to do next."""
     counts = place.counts([book])
-    hints = plural("{count} hint read", "{count} hints read", counts.hints)
-    parts = [Bar(counts.share, f"{counts.in_words()} · {hints}"), *_groups(place, book)]
-    parts.append(Prose(place.next_step(book, place.last_in(book))))
-    return CardView(CardFace(STATELESS, book.title, book.topic, tuple(parts)))
+    parts = (Bar(counts.share, counts.in_words()), *_groups(place, book), Prose(place.next_step(book)))
+    return CardView(CardFace(STATELESS, book.title, book.topic, parts))
+
+
+def course_card(place: Position) -> CardView:
+    """Return the card of a student's progress in a course: the totals, and a bar for each lesson."""
+    bars = []
+    for book in place.course.books.values():
+        counts = place.counts([book])
+        said = [book.topic, f"{counts.done} of {counts.exercises} done"]
+        said += [f"{counts.earned:g} of {counts.points:g} points"]
+        said += [plural("{count} hint", "{count} hints", counts.hints)] if counts.hints else []
+        bars.append(Bar(counts.share, " · ".join(said)))
+    total = place.counts(place.course.books.values())
+    return CardView(CardFace(STATELESS, total.in_words(), parts=tuple(bars)))
 
 
 def _groups(place: Position, book: Lesson) -> Iterator[Part]:

@@ -6,13 +6,12 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PureWindowsPath
 
-from jaxguide.base.files import write_whole
 from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in, topics
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.settings import BUNDLED, SETTINGS_NAME, is_identity
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
 from jaxguide.grading.intake.untrusted_zip import BROKEN_ZIP
-from jaxguide.student.workspace import DEFAULT_FOLDER
+from jaxguide.student.workspace import DEFAULT_FOLDER, replace_course
 
 
 class WhichCourse(Exception):
@@ -62,7 +61,9 @@ def _unpack(identity: str, place: Path) -> None:
             if has_course and zipped_at <= laid_at:
                 return
             if files := _course_in_zip(identity, path):
-                _replace(target, files, zipped_at)
+                replace_course(target, files)
+                if (target / SETTINGS_NAME).stat().st_mtime_ns < zipped_at:  # a computer whose clock is ahead zipped it
+                    os.utime(target / SETTINGS_NAME, ns=(zipped_at, zipped_at))
                 return
 
 
@@ -78,21 +79,6 @@ def _course_in_zip(identity: str, path: Path) -> dict[str, bytes]:
                 files[inner] = archive.read(name)
         return files if SETTINGS_NAME in files else {}
     return {}
-
-
-def _replace(target: Path, files: dict[str, bytes], zipped_at: int) -> None:
-    """Write a course's folder; until it is complete, it lacks the file that makes it one."""
-    settings = target / SETTINGS_NAME
-    settings.unlink(missing_ok=True)
-    for old in [path for path in target.rglob("*") if path.is_file()]:
-        if old.relative_to(target).as_posix() not in files:
-            old.unlink()
-    for inner, content in files.items():
-        if inner != SETTINGS_NAME:
-            write_whole(target / inner, content)
-    write_whole(settings, files[SETTINGS_NAME])
-    if settings.stat().st_mtime_ns < zipped_at:  # the zip comes from a computer whose clock is ahead
-        os.utime(settings, ns=(zipped_at, zipped_at))
 
 
 def course_here(places: Iterable[Path]) -> Path | None:

@@ -213,12 +213,12 @@ def test_a_reset_gives_the_whole_cell_back(course: Course, tmp_path: Path, name:
     if kind != "notebook":
         path = tmp_path / "mine.py"
         path.write_text("\n\n\n".join(sources if kind == "script" else [f"# %%\n{one}" for one in sources]))
-    given = give_stub_back(path, course.exercise(name), course.book_of(course.exercise(name)), tmp_path)
+    backup = give_stub_back(path, course.exercise(name), course.book_of(course.exercise(name)), tmp_path)
     found = read_answers(path, course)
     assert (name in found.places, name in found.prints) == (True, False), path.read_text()
     assert "other = 1" in path.read_text()
     for part in CELLS[name][2].split("\n\n\n"):
-        assert part.strip() in given.backup.read_text()
+        assert part.strip() in backup.read_text()
 
 
 @pytest.mark.parametrize("name", CELLS)

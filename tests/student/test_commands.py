@@ -1,5 +1,6 @@
 """Test a student's commands in the terminal: output, examples, suggestions, and shell completion."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -15,10 +16,10 @@ from two_lessons import CHINESE, answer
 
 from jaxguide.base.render.terminal import plain_text
 from jaxguide.cli import main
+from jaxguide.cli.watch import open_workspace, usual_folder
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
-from jaxguide.student.session_texts import Flow
-from jaxguide.student.watching import open_workspace, usual_folder
+from jaxguide.student.session_texts import ExerciseText
 
 
 @pytest.fixture
@@ -68,25 +69,26 @@ def test_an_unknown_command_exercise_and_lesson_are_wrong_usage_with_a_suggestio
 
 def test_list_shows_every_lesson_and_the_exercises_of_the_one_at_hand(run, course: Course, workspace: Path) -> None:
     Progress(workspace, course.identity).update("double", passed=True)
-    lines = [line.rstrip() for line in run("list").stdout.splitlines()]
-    assert lines[0] == "Multiply (multiply)  1 of 3 done"
-    assert lines[1] == "   ✓ done  double        Twice"
-    assert lines[2].startswith("→  ○ new   triple")
-    assert lines[-1] == "More (more)  0 of 1 done"
+    lines = [line.rstrip() for line in run("list").stdout.strip().splitlines()]
+    assert lines[0] == "1 of 4 exercises done · 1 of 4 points"
+    assert lines[1] == "  ███████░░░░░░░░░░░░░  multiply · 1 of 3 done · 1 of 3 points"
+    assert lines[2] == "  ░░░░░░░░░░░░░░░░░░░░  more · 0 of 1 done · 0 of 1 points"
+    assert lines[4] == "Multiply (multiply)"
+    assert "  ✓ done  Twice (`double`) · 1 point" in lines
+    assert lines[-1].startswith("  Next: ")
+    assert lines[-1].endswith("(`triple`).")
     assert "quadruple" in run("list", "more").stdout
     assert "double" not in run("list", "more").stdout
     assert "quadruple" in run("list", "--all").stdout
 
 
-def test_chinese_and_latin_columns_line_up(run, workspace: Path) -> None:
-    lines = [line for line in run("list").stdout.splitlines() if "○" in line]
-    titles = ["Twice", CHINESE, "Predict: a size"]
-    starts = [cell_len(line.partition(title)[0]) for line, title in zip(lines, titles, strict=True)]
-    assert len(set(starts)) == 1
+def test_a_statement_is_rewrapped_for_any_width(course: Course) -> None:
+    exercise = course.exercise("double")
+    stated = dataclasses.replace(exercise, contract=f"Args:\n    {CHINESE * 9}\n    {CHINESE * 9}")
     for width in (40, 80, 120):
-        text = plain_text(Flow(f"Args:\n    {CHINESE * 9}\n    {CHINESE * 9}", indent=2), width)
+        text = plain_text(ExerciseText(stated, course.book_of(exercise)), width)
         assert max(cell_len(line) for line in text.splitlines()) <= width
-        assert "".join(text.replace("\n", "").split()) == "Args:" + "".join((CHINESE * 18).split())
+        assert "Args:" + "".join((CHINESE * 18).split()) in "".join(text.replace("\n", "").split())
 
 
 def test_next_shows_the_exercise_and_where_to_answer_it(run, course: Course, workspace: Path) -> None:
@@ -104,9 +106,12 @@ def test_next_shows_the_exercise_and_where_to_answer_it(run, course: Course, wor
 def test_progress_counts_exercises_points_and_hints(run, course: Course, workspace: Path) -> None:
     Progress(workspace, course.identity).update("double", passed=True, hints=2)
     lines = run("progress").stdout.splitlines()
-    assert lines[1].split() == ["multiply", "███████░░░░░░░░░░░░░", "1", "of", "3", "1", "of", "3", "2"]
-    assert lines[2].split() == ["more", "░░░░░░░░░░░░░░░░░░░░", "0", "of", "1", "0", "of", "1", "0"]
-    assert lines[-2:] == ["1 of 4 exercises done, 1 of 4 points.", "Next: triple (multiply). `jaxguide next` shows it."]
+    assert [line.rstrip() for line in lines] == [
+        "1 of 4 exercises done · 1 of 4 points · 2 hints read",
+        "  ███████░░░░░░░░░░░░░  multiply · 1 of 3 done · 1 of 3 points · 2 hints",
+        "  ░░░░░░░░░░░░░░░░░░░░  more · 0 of 1 done · 0 of 1 points",
+        "Next: triple (multiply). `jaxguide next` shows it.",
+    ]
 
 
 def test_check_hint_and_solution_take_a_course_of_ones_own(run, workspace: Path) -> None:

@@ -92,9 +92,8 @@ course = load_course(Path(sys.argv[1]))
 with beside_files(course.files):
     for exercise in course.exercises.values():
         names = run_answer(course.book_of(exercise), exercise.key.answer.source)
-        answer = LocalAnswer(exercise.name, names[exercise.name], names)
-        cases = {}
-        judge(exercise, WatchedAnswer.of(answer, cases, [""]), reference=answer)
+        given, cases = (exercise.name, names[exercise.name], names), {}
+        judge(exercise, WatchedAnswer(*given, cases), reference=LocalAnswer(*given))
         print(" ".join(re.findall(r"\\d+\\.\\d{4,}", str(cases))))
 """
 
@@ -234,7 +233,7 @@ def test_all_commands_are_about_the_course_of_the_folder(handed_out: HandedOut, 
     assert not any(one.get("misconceptions") or one.get("misconception") for one in results[name]["checks"])
     (here / "mine.py").write_text(handed_out.right)
     assert "Right so far" in jaxguide("check", here / "mine.py", name, folder=here.parent)
-    assert f"({handed_out.lesson})" in jaxguide("list", folder=here)
+    assert f"  {handed_out.lesson} · " in jaxguide("list", folder=here)
     assert re.search(rf"{handed_out.lesson} .*1 of 1", jaxguide("progress", folder=here))
     assert name in jaxguide("list", handed_out.lesson, folder=here)
     assert "has the empty function again" in jaxguide("reset", name, "--file", "mine.py", folder=here)

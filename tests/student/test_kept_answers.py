@@ -1,6 +1,5 @@
-"""Test the cache of a workspace's answers: files are read again if they changed or the cache is odd."""
+"""Test the cache of a workspace's answers: files are read again if they or the cache changed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -55,28 +54,10 @@ def test_of_a_file_that_changed_the_answers_are_those_of_now(workspace: Path, co
     assert not [file for file in read_all(workspace, course) if file.prints]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"places": {}},
-        {"places": {"double": "line 1"}, "answered": {"double": 1}, "broken": []},
-        {"places": {"double": 1}, "answered": [], "broken": []},
-        {"places": {"nothing": "line 1"}, "answered": [], "broken": []},
-        {"places": {"double": "line 1"}, "answered": ["triple"], "broken": []},
-        {"places": {"double": "line 1"}, "answered": [1], "broken": []},
-        {"places": {"double": "line 1"}, "answered": [["double"]], "broken": []},
-        {"places": {"double": "line 1"}, "answered": [], "broken": [1]},
-        {"places": [], "answered": [], "broken": []},
-        [],
-        None,
-    ],
-)
-def test_what_is_kept_is_not_used_where_it_is_odd(workspace: Path, course: Course, kept: Path, odd: object) -> None:
+def test_a_damaged_cache_is_not_used(workspace: Path, course: Course, kept: Path) -> None:
     expected = plain(read_all(workspace, course))
     (path,) = kept.iterdir()
-    path.write_text(json.dumps(dict.fromkeys(json.loads(path.read_text()), odd)))
-    assert plain(read_all(workspace, course)) == expected
-    path.write_text(json.dumps(odd))
+    path.write_text('{"cut off": ')
     assert plain(read_all(workspace, course)) == expected
 
 

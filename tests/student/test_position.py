@@ -8,6 +8,7 @@ import pytest
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
+from jaxguide.student.answers_in_files import FileAnswers
 from jaxguide.student.position import Position
 from jaxguide.student.workspace import find_workspace
 
@@ -22,9 +23,10 @@ def test_the_place_is_the_first_exercise_then_the_one_behind_the_last_that_passe
 ) -> None:
     place = Position(course, Progress(tmp_path))
     assert name_of(place) == "double"
-    place.progress.update("triple", passed=True, started_s=5)
+    place.progress.update("triple", passed=True)
+    place.progress.move_to("triple")
     assert name_of(place) == "predict_size"
-    place.progress.update("quadruple", started_s=9)
+    place.progress.move_to("quadruple")
     assert name_of(place) == "quadruple"
     place.progress.update("quadruple", passed=True)
     assert name_of(place) == "double"
@@ -47,7 +49,8 @@ def test_all_done_is_nowhere(course: Course, tmp_path: Path) -> None:
 
 
 def test_only_lessons_that_are_there_are_to_do(course: Course, tmp_path: Path) -> None:
-    assert name_of(Position(course, Progress(tmp_path), {"more"})) == "quadruple"
+    files = [FileAnswers(tmp_path / "more.py", {"quadruple": "line 1"}, {})]
+    assert name_of(Position(course, Progress(tmp_path), files)) == "quadruple"
 
 
 def test_a_notebook_and_a_terminal_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ import pytest
 
 from jaxguide.course.books.library import Course
 from jaxguide.student.answers_in_files import read_all
-from jaxguide.student.reset import Reset, give_stub_back
-from jaxguide.student.screen import reset_sentence
+from jaxguide.student.reset import give_stub_back, reset_sentence
 
 
-def reset(path: Path, course: Course, name: str = "double") -> Reset:
+def reset(path: Path, course: Course, name: str = "double") -> Path:
     exercise = course.exercise(name)
     return give_stub_back(path, exercise, course.book_of(exercise), path.parent)
 
@@ -22,18 +21,17 @@ def test_a_cell_is_again_what_it_was(course: Course, workspace: Path, name: str,
     path = workspace / name
     new = path.read_text("utf-8")
     path.write_text(new.replace("    ...", f"    {body}", 1), "utf-8")
-    done = reset(path, course)
+    backup = reset(path, course)
     now = path.read_text("utf-8")
     assert json.loads(now) == json.loads(new) if name.endswith(".ipynb") else now == new
-    assert f"    {body}" in done.backup.read_text("utf-8")
-    assert "# `double` in multiply." in done.backup.read_text("utf-8")
+    assert f"    {body}" in backup.read_text("utf-8")
+    assert "# `double` in multiply." in backup.read_text("utf-8")
 
 
 def test_a_notebook_with_a_suffix_in_capitals_is_found_and_reset(course: Course, workspace: Path) -> None:
     path = (workspace / "multiply.ipynb").rename(workspace / "multiply.IPYNB")
     assert path in [file.path for file in read_all(workspace, course)]
-    assert reset(path, course).path == path
-    assert "Reload Notebook" in reset_sentence(path, path, workspace)
+    assert "Reload Notebook" in reset_sentence(path, reset(path, course), workspace)
 
 
 def test_outputs_of_the_cell_go_and_those_of_others_stay(course: Course, workspace: Path) -> None:
@@ -53,10 +51,10 @@ def test_in_a_plain_file_only_the_function_is_replaced(course: Course, tmp_path:
     path.write_text(
         "import jax\n\n\ndef double(x):\n    return 1\n\n\ndef triple(x):\n    return 3 * x\n\n\nlast = 1\n"
     )
-    done = reset(path, course)
+    backup = reset(path, course)
     stub = course.exercise("double").starter_source
     assert path.read_text() == f"import jax\n\n\n{stub}\n\n\ndef triple(x):\n    return 3 * x\n\n\nlast = 1\n"
-    assert "triple" not in done.backup.read_text()
+    assert "triple" not in backup.read_text()
 
 
 def test_one_that_is_no_python_is_found_by_its_look(course: Course, tmp_path: Path) -> None:
@@ -70,10 +68,10 @@ def test_one_that_is_no_python_is_found_by_its_look(course: Course, tmp_path: Pa
 def test_of_a_function_defined_twice_one_stub_is_left(course: Course, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("# %%\ndef double(x):\n    return 1\n\n# %%\ny = 1\n\n\ndef double(x):\n    return 2\n")
-    done = reset(path, course)
+    backup = reset(path, course)
     assert path.read_text().count("def double(") == 1
     assert "y = 1" in path.read_text()
-    assert all(f"return {n}" in done.backup.read_text() for n in (1, 2))
+    assert all(f"return {n}" in backup.read_text() for n in (1, 2))
 
 
 def test_no_backup_is_ever_overwritten(course: Course, tmp_path: Path) -> None:
@@ -81,7 +79,7 @@ def test_no_backup_is_ever_overwritten(course: Course, tmp_path: Path) -> None:
     backups = []
     for n in (1, 2):
         path.write_text(f"def double(x):\n    return {n}\n")
-        backups.append(reset(path, course).backup)
+        backups.append(reset(path, course))
     assert [backup.name for backup in backups] == ["double-1.txt", "double-2.txt"]
     assert "return 1" in backups[0].read_text()
 

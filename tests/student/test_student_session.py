@@ -15,11 +15,13 @@ from jaxguide.course.books.library import students_course
 from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
-from jaxguide.course.progress import ExerciseProgress, Progress
+from jaxguide.course.progress import ExerciseProgress, Progress, progress_file_name
+from jaxguide.course.settings import BUNDLED
 from jaxguide.student.position import Position
 from jaxguide.student.standing import badge_of, standing_card
 
 LESSON = "random_numbers"
+PROGRESS_FILE_NAME = progress_file_name(BUNDLED)
 RIGHT = "import jax\ndraw_per_key = jax.vmap(jax.random.normal)\n"
 WRONG = """
 import jax
@@ -159,7 +161,7 @@ def test_what_is_next_is_behind_the_last_exercise_and_what_is_open_before_it_is_
 
     def said(*passed: str, last: str = "") -> str:
         place = place_of(tmp_path, *passed, last=last)
-        return place.next_step(book, place.last_in(book))
+        return place.next_step(book)
 
     assert f"(`{first}`)" in said()
     assert f"(`{second}`). 1 earlier exercise is open: `{first}`." in said(last=second)

@@ -12,7 +12,7 @@ from jaxguide import lesson
 from jaxguide.base.files import zip_bytes
 from jaxguide.cli import main
 from jaxguide.cli.common import course_meant
-from jaxguide.student import which_course
+from jaxguide.student import workspace
 from jaxguide.student.which_course import WhichCourse, course_named
 
 HERE = "jaxguide_course/mine"
@@ -76,7 +76,7 @@ def test_an_unpack_that_is_interrupted_leaves_nothing_that_counts(
         path.write_bytes(content)
 
     with monkeypatch.context() as patched:
-        patched.setattr(which_course, "write_whole", write)
+        patched.setattr(workspace, "write_whole", write)
         with pytest.raises(KeyboardInterrupt):
             course_named("mine", [tmp_path])
     assert not (tmp_path / HERE / "course.toml").exists()

@@ -1,5 +1,6 @@
 """Define `Answer`, the only way for checks to use a student's function, in this process or another."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -141,15 +142,15 @@ class LocalAnswer(Answer):
         name: str,
         function: Callable[..., Any],
         names: Mapping[str, Any],
-        steps: tuple[Step, ...] = (),
-        log: CallLog | None = None,
     ):
-        super().__init__(name, steps, log)
+        super().__init__(name)
         self.function = function
         self.names = names
 
     def _with(self, steps: tuple[Step, ...]) -> "LocalAnswer":
-        return LocalAnswer(self.name, self.function, self.names, steps, self.log)
+        answer = copy.copy(self)
+        answer.steps = steps
+        return answer
 
     def _ask(self, request: Request) -> dict[str, Any]:
         return evaluate(self.function, request, self.names)

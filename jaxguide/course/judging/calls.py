@@ -122,10 +122,11 @@ class CallLog:
 
     `explains` says whether an exception is to be explained. `request` is the last request, and `raised` says which of
     its calls raised the exception that was observed.
-    `blamed` are the calls that the check failed on.
+    `blamed` are the calls that the check failed on, and `check` is its name.
     """
 
     name: str = ""
+    check: str = ""
     explains: bool = False
     request: Request | None = None
     printed: str = ""
@@ -136,8 +137,9 @@ class CallLog:
     _settled: int = 0
     _settled_before: int = 0
 
-    def start_check(self) -> None:
+    def start_check(self, name: str) -> None:
         """Forget the calls of the check before."""
+        self.check = name
         self.request, self.calls, self.blamed = None, [], ()
         self._made = self._settled = self._settled_before = 0
 

@@ -29,7 +29,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         NotJudged: judging itself is not possible on this machine.
     """
     log = answer.log
-    log.start_check()
+    log.start_check(check.name)
     result.on = check.on
     given: dict[str, Any] = {"answer": answer, "draw": draw, "reference": reference}
     try:

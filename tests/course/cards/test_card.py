@@ -14,7 +14,7 @@ from rich.console import Console
 
 from jaxguide.base.render.card import Prose
 from jaxguide.base.render.terminal import plain_text
-from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
+from jaxguide.course.cards import JSON_TYPE, Card, result_from_plain, result_to_plain, summary_card
 from jaxguide.course.cards.shown import DisplayText
 from jaxguide.course.verdict import ErrorInfo, ExerciseResult, ExplanationText, Verdict
 
@@ -284,7 +284,7 @@ def test_what_a_student_printed_or_named_is_harmless(result: ExerciseResult) -> 
     assert "script" not in elements.names
     assert "b" not in elements.names
     assert "<script>alert(1)</script>" in elements.words
-    summary = LessonSummary([result]).text()
+    summary = summary_card([result]).text()
     for text in (card.text(), card.html(), summary):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", text)
         assert "[31m" not in text
@@ -355,7 +355,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     out = io.TextIOWrapper(raw, encoding="ascii")
     for result in [*ALL, *nasty_results()]:
         Console(file=out, width=80).print(Card(result, verbose=True))
-    Console(file=out, width=80).print(LessonSummary(ALL))
+    Console(file=out, width=80).print(summary_card(ALL))
     out.flush()
     assert b"x Not right yet: Draw twice" in raw.getvalue()
     assert b"- not checked" in raw.getvalue()
@@ -391,16 +391,16 @@ def test_a_result_comes_back_from_json() -> None:
 
 
 def test_a_lesson_has_one_line_per_exercise_and_a_total() -> None:
-    text = LessonSummary(ALL).text(100)
+    text = summary_card(ALL).text(100)
     lines = text.splitlines()
-    assert len(lines) == len(ALL) + 2
-    assert re.match("✗ Not right yet +two_draws +1 of 4 checks passed", lines[0])
-    assert lines[-1] == "2 of 8 exercises: visible checks passed. 1 not started."
+    assert len(lines) == len(ALL) + 1
+    assert re.match(" +✗ Not right yet +two_draws · 1 of 4 checks passed", lines[0])
+    assert lines[-1] == "  2 of 8 exercises: visible checks passed. 1 not started."
     for width in (60, 80, 120):
-        assert max(map(cell_len, LessonSummary(ALL).text(width).splitlines())) <= width
+        assert max(map(cell_len, summary_card(ALL).text(width).splitlines())) <= width
 
 
 def test_the_name_of_an_exercise_stays_in_one_piece_at_80_columns() -> None:
     error = exercise("distance_from_batch_mean", "B", Verdict.ERROR, [check("a", "It is a.", N)] * 4)
     for width in (60, 80):
-        assert "distance_from_batch_mean" in LessonSummary([error]).text(width)
+        assert "distance_from_batch_mean" in summary_card([error]).text(width)
