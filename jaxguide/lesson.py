@@ -226,7 +226,7 @@ def check_answer(
         answer = LocalAnswer(*given) if cases is None else WatchedAnswer(*given, cases)
         result = judge(exercise, answer, find_cause=True)
     progress.note(result, found.id)
-    if result.first_failure:
+    if result.first_failure or result.as_given:
         from jaxguide.student.help import stuck
 
         result.hint = stuck(exercise, _course(), progress, "notebook")

@@ -37,7 +37,7 @@ PRINTS = {
         "Random numbers (random_numbers)\n  0 of 24 exercises done",
         "✗ Not right yet: Two independent samples (two_samples)",
         "Hint 1 of 4 · Two independent samples (two_samples)",
-        "The solution of `two_samples` opens once you pass, or after 2 more different",
+        "The solution of `two_samples` opens once you pass. To see it before, check 2",
         "0 of 24 exercises done · 0 of 42 points · 1 hint read",
     ),
     "docs/helpers.md": (

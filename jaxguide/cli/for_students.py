@@ -76,7 +76,7 @@ def check(file: Path, exercises: tuple[str, ...], verbose: bool, folder: Path | 
             not_started = result.verdict is Verdict.NOT_ATTEMPTED
             if exercises or not (not_started or result.verdict is Verdict.PASSED):
                 exercise = course.exercise(result.name)
-                if result.first_failure:
+                if result.first_failure or result.as_given:
                     result.hint = stuck(exercise, outline, progress, "terminal")
                 more = below_pass(result, exercise, outline, progress)
                 console.print(Card(result, verbose=verbose, more=more))

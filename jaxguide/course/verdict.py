@@ -245,9 +245,8 @@ class ExerciseResult:
 
     Of a prediction whose guess is locked, `reveal` is what JAX gives, `why` says why, and the code in `shows` shows it.
     `printed` is what the code printed while visible checks ran, and `hidden_printed` while hidden checks did, which may
-    reveal their inputs. `is_all` says whether grading runs no further check, and
-    `is_locked` whether another guess than this one counts. `as_given` is the check that a starter to
-    repair fails as long as it is unchanged.
+    reveal their inputs. `is_all` says whether grading runs no further check, and `is_locked` whether another guess than
+    this one counts. `as_given` is the check that a starter to repair fails as long as it is unchanged.
     """
 
     name: str

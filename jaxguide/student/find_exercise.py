@@ -71,8 +71,8 @@ def _is_asked_for(name: str, file: str) -> bool:
 
 
 def _run_first(exercise: Task) -> str:
-    words = "`{name}` is not defined yet: run the cell '{title}', which defines it, then run this one again."
-    return words.format(name=exercise.name, title=exercise.title)
+    where = f"the cell below the heading '{exercise.full_title}'"
+    return f"`{exercise.name}` is not defined yet: run {where}, then this one again."
 
 
 def _not_an_exercise(target: Any, course: Course) -> str:

@@ -97,14 +97,8 @@ def _how_it_opens(exercise: Task, done: ExerciseProgress, where: FrontEnd) -> st
     if missing <= 0:
         return f"To see the solution of `{name}` before you pass: {how}."
     more = "" if missing == ATTEMPTS_BEFORE_SOLUTION else "more "
-    return plural(
-        "The solution of `{name}` opens once you pass, or after {count} {more}different try: {how}.",
-        "The solution of `{name}` opens once you pass, or after {count} {more}different tries: {how}.",
-        missing,
-        name=name,
-        more=more,
-        how=how,
-    )
+    tries = plural("{count} {more}different answer", "{count} {more}different answers", missing, more=more)
+    return f"The solution of `{name}` opens once you pass. To see it before, check {tries}, then {how}."
 
 
 def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, where: FrontEnd) -> str | None:
@@ -163,7 +157,9 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     result.is_all = where.is_file() and not has_hidden_checks(where, exercise.name)
     place, book = Position(course, progress), course.book_of(exercise)
     counts = place.counts([book])
-    said = "" if result.is_all or result.reveal is not None else "Grading tries further inputs. "
+    said = "" if result.is_all or result.reveal is not None else "If this is graded, further inputs are tried. "
     said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise.name)}"
+    if result.reveal is not None and not result.why and exercise.hints:
+        said = f"`hint({exercise.name})` tells more. {said}"
     has_solution = where.is_file() and result.reveal is None
     return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))

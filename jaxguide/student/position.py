@@ -90,8 +90,8 @@ class Position:
         if not before:
             return said
         words = plural(
-            "{count} earlier exercise is open: `{name}`.",
-            "{count} earlier exercises are open; the first is `{name}`.",
+            "{count} earlier exercise is not done: `{name}`.",
+            "{count} earlier exercises are not done; the first is `{name}`.",
             len(before),
             name=before[0].name,
         )

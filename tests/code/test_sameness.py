@@ -126,7 +126,7 @@ def test_an_answer_checked_in_a_kernel_and_in_the_terminal_is_one_try(workspace:
     assert "Not right yet" in done.stdout, done.stderr
     exercise, progress = students_course().exercise("sliding_dot"), Progress(workspace)
     assert len(progress.of("sliding_dot").attempts) == 1
-    assert "after 2 more different tries" in str(why_closed(exercise, students_course(), progress, True, "notebook"))
+    assert "check 2 more different answers" in str(why_closed(exercise, students_course(), progress, True, "notebook"))
 
 
 def test_a_cell_that_failed_before_its_def_is_no_try(workspace: Path, shell: Any) -> None:

@@ -121,7 +121,7 @@ def test_check_hint_and_solution_take_a_course_of_ones_own(run, workspace: Path)
         assert shown.startswith("Hint 1 of 3 · Twice (double)\n  How?\n  Next  `jaxguide hint double 2` shows hint 2")
     assert run("hint", "double", "2").stdout.startswith("Hint 2 of 3")
     assert "number from 1 to 3" in run("hint", "double", "4").stdout
-    assert "opens once you pass, or after 3 different tries" in run("solution", "double").stdout
+    assert "opens once you pass. To see it before, check 3 different answers" in run("solution", "double").stdout
     done = run("check", "multiply.py", "double")
     assert (done.exit_code, "✓ Right: Twice" in done.stdout) == (0, True)
     assert run("check", "multiply.py").exit_code == 1

@@ -87,8 +87,8 @@ def test_advice_names_the_next_hint_and_then_when_the_solution_opens(
     lesson.hint("two_samples")
     assert "Stuck? `hint(two_samples, 2)` shows hint 2 of 4." in tried(1)
     lesson.hint("two_samples", 4)
-    assert "or after 2 more different tries: `solution(two_samples, sure=True)`" in said_of(capsys)
-    assert "or after 1 more different try: `solution(two_samples, sure=True)`" in tried(2)
+    assert "check 2 more different answers, then `solution(two_samples, sure=True)`" in said_of(capsys)
+    assert "check 1 more different answer, then `solution(two_samples, sure=True)`" in tried(2)
     said = tried(3)
     assert "Stuck?" not in said
     assert "To see the solution of `two_samples` before you pass: `solution(two_samples, sure=True)`." in said
@@ -100,17 +100,17 @@ def test_a_solution_says_at_once_what_opens_it_also_to_who_made_no_try(
     for sure in (False, True):
         lesson.solution("two_samples", sure=sure)
         said = said_of(capsys)
-        assert "or after 3 different tries: `solution(two_samples, sure=True)`. Stuck? `hint(two_samples)`" in said
+        assert "check 3 different answers, then `solution(two_samples, sure=True)`. Stuck? `hint(two_samples)`" in said
 
 
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("check(two_samples)", "run the cell 'Two independent samples', which defines it"),
-        ("hint(\n    two_samples, 2)", "run the cell 'Two independent samples', which defines it"),
+        ("check(two_samples)", "run the cell below the heading 'Exercise: Two independent samples'"),
+        ("hint(\n    two_samples, 2)", "run the cell below the heading 'Exercise: Two independent samples'"),
         ("x = 1\nsolution(two_sample)", "`two_sample` is not defined. Did you mean `two_samples`?"),
         ("two_samples(1)\ncheck(1)", None),
-        ("two_samples(1)\ncheck(two_samples)", "run the cell 'Two independent samples', which defines it"),
+        ("two_samples(1)\ncheck(two_samples)", "run the cell below the heading 'Exercise: Two independent samples'"),
         ("check(len(two_samples))", None),
         ("hint('two_samples', step)", None),
     ],

@@ -164,13 +164,13 @@ def test_what_is_next_is_behind_the_last_exercise_and_what_is_open_before_it_is_
         return place.next_step(book)
 
     assert f"(`{first}`)" in said()
-    assert f"(`{second}`). 1 earlier exercise is open: `{first}`." in said(last=second)
-    assert f"(`{third}`). 1 earlier exercise is open: " in said(second, last=second)
-    assert f"(`{rest[0]}`). 2 earlier exercises are open; the first is `{first}`." in said(third, last=third)
+    assert f"(`{second}`). 1 earlier exercise is not done: `{first}`." in said(last=second)
+    assert f"(`{third}`). 1 earlier exercise is not done: " in said(second, last=second)
+    assert f"(`{rest[0]}`). 2 earlier exercises are not done; the first is `{first}`." in said(third, last=third)
     assert said(first, second, last=first).endswith(f"(`{third}`).")
     following = "Next lesson: Random depth (`random_depth`)."
     assert said(first, second, third, *rest) == following
-    assert said(second, third, *rest, last=third).startswith(f"{following} 1 earlier exercise is open: ")
+    assert said(second, third, *rest, last=third).startswith(f"{following} 1 earlier exercise is not done: ")
     assert said(*students_course().exercises) == "All exercises are done."
 
 

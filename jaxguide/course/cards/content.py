@@ -36,13 +36,13 @@ def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     note, failure = clean(result.note, 600), result.leading
     if result.as_given is not None:
         # The idea would tell what to repair.
-        failure = _failure(replace(result.as_given, idea=""), note)
-        return [Prose("This code is to be repaired. As given, it fails:"), *failure]
+        said = Prose("This code is to be repaired. As given, it fails:")
+        return [said, *_failure(replace(result.as_given, idea=""), note)]
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return [Prose(note or f"Write your answer in `{name}`, then check again.")]
     if is_prediction(result):
-        said = _guess_message(result)
-        parts: list[Part] = [_guess_and_truth(result), *([Prose(said)] if said else [])]
+        why = _guess_message(result)
+        parts: list[Part] = [_guess_and_truth(result), *([Prose(why)] if why else [])]
         shows = clean(result.shows, 1000)
         return [*parts, *([Code(shows, "See it", is_python=True)] if shows else [])]
     if failure is not None:
