@@ -106,7 +106,7 @@ def explained(place: str, why: str, fixes: Sequence[tuple[str, str]]) -> list[Pa
     Each fix is a sentence and the changed code, '' if there is none.
     """
     first, *others = [_fix_parts(number, *fix) for number, fix in enumerate(fixes)] or [[]]
-    parts: list[Part] = [Prose(place, "Your code")] if place else []
+    parts: list[Part] = [Prose(place, "Where")] if place else []
     parts += [Prose(why, "Why"), *first]
     return [*parts, Folded("Other ways to fix it", tuple(part for fix in others for part in fix))] if others else parts
 

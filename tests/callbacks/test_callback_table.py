@@ -21,7 +21,7 @@ _TABLE = re.search(r"^# \| situation \| Python .*\n# \| ---.*\n((?:# \|.*\n)+)",
 assert _TABLE is not None
 ROWS = [[cell.strip() for cell in line.strip("# |").split(" | ")] for line in _TABLE[1].splitlines()]
 # The beginning of each error that the lesson shows, by its letter.
-REFUSALS = {letter: error for letter, _, error in re.findall(r"^# - \((\w)\) (`+)(.+?)\2", LESSON, re.MULTILINE)}
+REFUSALS = {letter: error for letter, _, error in re.findall(r"^# - \((\w)\)(?:\n# )? +(`+)(.+?)\2", LESSON, re.M)}
 
 ONE, THREE = jnp.float32(1.0), jnp.arange(3.0)
 

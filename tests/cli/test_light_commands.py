@@ -150,8 +150,8 @@ LOOKING = {
     "list": (["list", "--all"], "two_samples"),
     "next": (["next"], "Write your answer in"),
     "progress": (["progress"], f"of {len(read_outline().exercises)}"),
-    "hint": (["hint", "two_samples"], " of 4 for two_samples"),
-    "solution": (["solution", "two_samples"], "opens when it has passed"),
+    "hint": (["hint", "two_samples"], "Hint 1 of 4"),
+    "solution": (["solution", "two_samples"], "opens once you pass"),
     "reset": (["reset", "two_samples", "--file", "random_numbers.ipynb"], "empty function again"),
 }
 

@@ -117,6 +117,7 @@ def test_verify_lists_what_it_left_out_and_proves_the_rest(tiny: Path) -> None:
         book.read_text() + '\n# %%\njax.config.update("jax_debug_nans", True)\nFACTORS["six"] = double(3.0)\n'
     )
     edit(tiny, "solutions/tiny.py", "    return 2 * x\n", "    return jnp.asarray(FACTOR) * x\n")
+    (tiny / "course.toml").write_text('without_texts = ["tiny"]\n')
     runner = CliRunner()
     assert runner.invoke(main, ["print", "--course", str(tiny)]).exit_code == 0
     done = runner.invoke(main, ["verify", "--no-workers", "--course", str(tiny), "--jobs", "1"])

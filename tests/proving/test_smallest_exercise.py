@@ -33,7 +33,14 @@ KEY = """\
 def double(x):
     return 2 * jnp.asarray(x)
 """
-ADVICE = ["is the contract", "0 hints", "idea behind `twice_the_input`", "has 0 planted", "misses the point"]
+ADVICE = [
+    "is the contract",
+    "0 hints",
+    "no `notice` and `another_way`",
+    "idea behind `twice_the_input`",
+    "has 0 planted",
+    "misses the point",
+]
 
 
 @pytest.fixture
@@ -64,14 +71,14 @@ def test_what_good_teaching_needs_is_noted_or_with_strict_a_problem(smallest: Pa
     done = run(*verify)
     assert done.exit_code == strict
     said = [line for line in (done.stderr if strict else done.stdout).splitlines() if "small.py:" in line]
-    assert [words in line for words, line in zip(ADVICE, said, strict=True)] == [True] * 5, said
+    assert [words in line for words, line in zip(ADVICE, said, strict=True)] == [True] * 6, said
     assert all(line.startswith("note: ") for line in said) is not strict
 
 
 def test_no_hint_is_promised_where_there_is_none(smallest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(smallest)  # where progress is kept
     done = run("hint", "double", "--course", smallest)
-    assert (done.exit_code, done.stdout.strip()) == (0, "double\n\nThere is no hint for this exercise.")
+    assert (done.exit_code, done.stdout.strip()) == (0, "There is no hint for `double`.")
     (smallest / "ada.py").write_text("def double(x):\n    return x\n")
     done = run("check", smallest / "ada.py", "--course", smallest)
     assert "The result is twice the input" in done.stdout

@@ -210,7 +210,7 @@ def _error(error: ErrorInfo, message: str) -> list[Part]:
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
     parts: list[Part] = [Prose(said, "Error")] if said and said not in message else []
     place = _place(error)
-    return [*parts, Prose(place, "Your code")] if place else parts
+    return [*parts, Prose(place, "Where")] if place else parts
 
 
 def _place(error: ErrorInfo) -> str:

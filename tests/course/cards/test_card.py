@@ -163,7 +163,7 @@ def test_an_error_without_a_message_of_its_own_names_the_exception() -> None:
     error = ErrorInfo("ValueError", "shapes (3,) and (2,)", 2, "return a @ b")
     text = Card(exercise("f", "F", Verdict.ERROR, [check("a", "It runs.", Verdict.ERROR, error=error)])).text(100)
     assert "ValueError: shapes (3,) and (2,)" in text
-    assert re.search("Your code +line 2: `return a @ b`", text)
+    assert re.search("Where +line 2: `return a @ b`", text)
 
 
 def test_an_error_that_is_explained_says_what_why_and_how_to_fix_it() -> None:
@@ -222,7 +222,7 @@ def test_a_prediction_shows_guess_truth_and_why() -> None:
         assert re.search(r"Your first guess\s*\(2,\)", words)
         assert re.search(r"JAX gives\s*\(3, 2\)", words)
         assert "≠ Not what you guessed" in words
-        assert "A key has no shape of its own." in words
+        assert "A key has no shape of its own." in " ".join(words.split())
         assert re.search(r"See it\s*key\.shape", words)
     right = exercise("guess_shape", "Which shape?", P, [], note="(3, 2)", reveal=(3, 2))
     assert "✓ You guessed right" in Card(right).text()

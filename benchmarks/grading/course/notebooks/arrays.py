@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Five functions of arrays
 #
-# The assignment that benchmarks grade: five exercises, each with a visible and a hidden
-# check.
+# The assignment that benchmarks grade: five exercises, each with a visible and a hidden check.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -33,8 +32,8 @@ import jax.numpy as jnp
 
 # %%
 def standardize(x):
-    """Scale each column to mean 0 and deviation 1, a constant column to 0: float32[n,m]
-    -> float32[n,m].
+    """Scale each column to mean 0 and deviation 1, a constant column to 0:
+    float32[n,m] -> float32[n,m].
     """
     ...
 
