@@ -41,7 +41,7 @@ PRINTS = {
         "0 of 24 exercises done · 0 of 42 points · 1 hint read",
     ),
     "docs/helpers.md": (
-        "The key `key` was drawn from twice",
+        "`key` was drawn from twice",
         "Keys of noise",
         "-0.18471177",
         "Host calls of ndtr",

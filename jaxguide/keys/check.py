@@ -24,7 +24,7 @@ def check_keys(
     ...     return a + b
     >>> for problem in check_keys(noise, jax.random.key(0)):
     ...     print(problem)
-    The key `key` was drawn from twice (line 2: `a = jax.random.normal(key, (3,))`; then line 3: `b = ...
+    `key` was drawn from twice (line 2: `a = jax.random.normal(key, (3,))`; then line 3: `b = ...
 
     >>> def noise(key):
     ...     first, second = jax.random.split(key)

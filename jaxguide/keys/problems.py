@@ -132,9 +132,9 @@ def _sentence(
     other: str | None,
 ) -> str:
     name, alias = names[0] or names[1], names[1]
-    key = f"the key `{name}`" if name else "a key"
+    key = f"`{name}`" if name else "a key"
     if name and alias and name != alias:
-        key = f"the key `{name}`, which is also `{alias}`,"
+        key = f"`{name}`, which is also `{alias}`,"
     if kind == "seed_built_twice":
         number = first.use.data
         key = f"the seed {number}" if number is not None else "one seed"
@@ -160,7 +160,7 @@ def _of_a_stream(kind: str, first: Event, second: Event, name: str | None, where
         ).format(stream=found[1], where=where)
     if kind == "parent_used_after_fold" and name and "KeyStream(" in source:
         return (
-            f"The key `{name}` was passed to a `KeyStream` and also used directly ({where}): take every key from the "
+            f"`{name}` was passed to a `KeyStream` and also used directly ({where}): take every key from the "
             "stream, as in `stream.next()`."
         )
     return None

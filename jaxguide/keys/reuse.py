@@ -68,7 +68,7 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
     ...     return jax.random.normal(key, (3,)) + jax.random.uniform(key, (3,))
     >>> noise(jax.random.key(0))
     Traceback (most recent call last):
-    jaxguide.keys.reuse.KeyReuseError: The key `key` was drawn from twice (both in line 4: `return ...
+    jaxguide.keys.reuse.KeyReuseError: `key` was drawn from twice (both in line 4: `return ...
 
     A signature is what `jax.jit` compares: shapes, dtypes, weak types, the pytree structure, and the values of
     arguments that are not arrays. So a training loop pays for one check, which runs the program once more, equation by

@@ -56,7 +56,7 @@ def test_each_helper_shows_its_picture_in_a_kernel() -> None:
     shown = run_in_kernel(["%load_ext jaxguide", DEFINED, *cells])[2:]
     assert "traced  x  float32[3]" in shown[0]
     assert "static  n  2" in shown[0]
-    assert "The key `key` was drawn from twice" in shown[1]
+    assert "`key` was drawn from twice" in shown[1]
     assert shown[2].startswith("louder(x, n): 2 equations")
     assert shown[3].startswith("louder(x, n): 2 equations"), "the function's own names must be known"
     assert all(one.endswith("2") for one in shown), "the cell's own value must be shown, too"

@@ -130,8 +130,8 @@ def test_a_key_that_the_user_gives_twice_is_the_users_mistake(boxes: ModuleType)
     for program in (side_by_side, again, through_a_callback, through_a_scan, through_a_loop_of_the_package, mixed):
         problem = _only(program)
         assert (problem.kind, problem.package) == ("drawn_twice", None), program.__name__
-    assert str(_only(side_by_side)).startswith("The key `key` was given to boxes twice (both in test_key_packages.py,")
-    assert str(_only(again)).startswith("The key `key` was given to boxes more than once (each time in ")
+    assert str(_only(side_by_side)).startswith("`key` was given to boxes twice (both in test_key_packages.py,")
+    assert str(_only(again)).startswith("`key` was given to boxes more than once (each time in ")
     assert "was drawn from twice" in str(_only(mixed))
 
 
@@ -148,7 +148,7 @@ def test_a_key_that_a_package_splits_and_the_user_draws_from(boxes: ModuleType) 
 
     for program in (drawn_first, split_by_the_user):
         said = str(_only(program))
-        assert said.startswith("The key `key` was given to boxes, and used otherwise as well (")
+        assert said.startswith("`key` was given to boxes, and used otherwise as well (")
         assert said.endswith("split it, and give each its own key.")
     kinds = [problem.kind for problem in check_keys(split_by_the_package, random.key(0), ignore="boxes")]
     assert kinds == ["parent_used_after_split"]

@@ -46,7 +46,7 @@ def test_it_shows_names_uses_and_states(kind, around):
         "│  └─  uniform",
         "└─ _third  ○ not used",
     ]
-    assert "\n\n✗ The key `second` was drawn from twice (" in picture.text
+    assert "\n\n✗ `second` was drawn from twice (" in picture.text
 
 
 def test_each_line_stands_beside_what_it_did():
@@ -322,7 +322,7 @@ def test_the_svg_has_a_title_a_description_and_the_same_words():
     assert title.text == "Keys of three_ways"
     assert description is not None
     assert description.text.startswith("Keys of three_ways: 3 keys made")
-    assert "The key `second` was drawn from twice" in description.text
+    assert "`second` was drawn from twice" in description.text
     words = [text.text for text in root.iter(f"{space}text")]
     for said in ("key", "split into 3", "✓ spent", "✗ reused: drawn from twice", "○ not used", "uniform"):
         assert said in words
@@ -357,7 +357,7 @@ def test_a_notebook_gets_the_drawing_the_mistakes_and_the_text():
     html = bundle["text/html"]
     assert "<svg" in html
     assert "<details><summary>As text</summary><pre" in html
-    assert re.search(r"✗ The key <code[^>]*>key</code> was drawn from twice", html)
+    assert re.search(r"✗ <code[^>]*>key</code> was drawn from twice", html)
     assert "(x &lt; 1)" in html
     assert "<table" not in html
     assert "<style" not in html

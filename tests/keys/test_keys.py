@@ -678,7 +678,7 @@ def test_lines_and_sources_are_the_users():
     assert (problem.first_line, problem.second_line) == (first, first + 1)
     assert problem.first_source == "a = random.normal(key, (2,))"
     assert problem.second_source == "b = random.uniform(key, (3,))"
-    assert "The key `key` was drawn from twice" in problem.message
+    assert "`key` was drawn from twice" in problem.message
 
 
 def test_a_helper_called_twice_is_told_by_its_calls():

@@ -82,7 +82,7 @@ def used_twice_inside(scene: Scene, found: re.Match[str]) -> Explanation | None:
     name, first, last = pairs[0]
     lines = [Line(source.file, source.start(use)[0]) for use in (first, last)]
     what = (
-        f"`{label}` uses the key `{name}` twice: in {lines[0]}, `{lines[0].text()}`, and in {lines[1]}, "
+        f"`{label}` uses `{name}` twice: in {lines[0]}, `{lines[0].text()}`, and in {lines[1]}, "
         f"`{lines[1].text()}`."
     )
     statements = [source.statement(use) for use in (first, last)]
