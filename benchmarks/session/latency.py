@@ -42,7 +42,7 @@ from jaxguide.course.progress import Progress
 from jaxguide.lesson import check_answer
 
 HERE = Path(__file__).parent
-PASSED = "Right so far"
+PASSED = "✓ Right"
 LIMIT_S = 100.0
 WAYS = ("notebook", "watch", "check", "pytest")
 SAID = {
