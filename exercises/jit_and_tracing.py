@@ -786,7 +786,7 @@ def double(x):
 with watch_traces() as traces:
     for value in (jnp.ones(3), jnp.zeros(3), jnp.ones(4)):
         double(value)
-print(traces)
+traces
 
 
 # %% exercise
@@ -1229,7 +1229,7 @@ def the_model_is_still_jitted(answer, draw):
 with watch_traces() as traces:
     for shift in (1.0, 2.0, 3.0):
         jax.jit(lambda v, shift=shift: v + shift)(jnp.ones(3))
-print(traces)
+traces
 
 
 # %% exercise
@@ -1391,7 +1391,7 @@ def arrays_are_negated_too(answer, draw):
 pick = jax.jit(lambda x, neg: jnp.where(neg, -x, x))
 with watch_traces() as traces:
     print(pick(1, True), pick(1, False))
-print(traces)
+traces
 
 # %% [markdown]
 # ### What static costs
@@ -1405,7 +1405,7 @@ power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
 with watch_traces() as traces:
     for n in (2, 3, 2):
         power(1.5, n)
-print(traces)
+traces
 
 
 # %% exercise
@@ -1512,7 +1512,7 @@ draw_program(partial(halves, n=4), 1.0)
 halve_often = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, value: value / 2, x))
 with watch_traces() as traces:
     print([float(halve_often(1.0, n)) for n in (0, 1, 4, 10)])
-print(traces)
+traces
 
 
 # %% exercise

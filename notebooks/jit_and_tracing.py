@@ -453,7 +453,7 @@ def double(x):
 with watch_traces() as traces:
     for value in (jnp.ones(3), jnp.zeros(3), jnp.ones(4)):
         double(value)
-print(traces)
+traces
 
 # %% [markdown]
 # ### Predict: how many traces? (1 point)
@@ -709,7 +709,7 @@ check(sum_and_layers)
 with watch_traces() as traces:
     for shift in (1.0, 2.0, 3.0):
         jax.jit(lambda v, shift=shift: v + shift)(jnp.ones(3))
-print(traces)
+traces
 
 # %% [markdown]
 # ### Make it fast: four calls, one trace (2 points)
@@ -793,7 +793,7 @@ check(jit_negate_if)
 pick = jax.jit(lambda x, neg: jnp.where(neg, -x, x))
 with watch_traces() as traces:
     print(pick(1, True), pick(1, False))
-print(traces)
+traces
 
 # %% [markdown]
 # ### What static costs
@@ -807,7 +807,7 @@ power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
 with watch_traces() as traces:
     for n in (2, 3, 2):
         power(1.5, n)
-print(traces)
+traces
 
 # %% [markdown]
 # ### Make it jit-safe: which one is static? (3 points)
@@ -865,7 +865,7 @@ draw_program(partial(halves, n=4), 1.0)
 halve_often = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, value: value / 2, x))
 with watch_traces() as traces:
     print([float(halve_often(1.0, n)) for n in (0, 1, 4, 10)])
-print(traces)
+traces
 
 # %% [markdown]
 # ### Make it fast: one program for every n (3 points)
