@@ -81,10 +81,7 @@ def used_twice_inside(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return _explained(scene, label, f"`{label}` uses a key twice.", look)
     name, first, last = pairs[0]
     lines = [Line(source.file, source.start(use)[0]) for use in (first, last)]
-    what = (
-        f"`{label}` uses `{name}` twice: in {lines[0]}, `{lines[0].text()}`, and in {lines[1]}, "
-        f"`{lines[1].text()}`."
-    )
+    what = f"`{label}` uses `{name}` twice: in {lines[0]}, `{lines[0].text()}`, and in {lines[1]}, `{lines[1].text()}`."
     statements = [source.statement(use) for use in (first, last)]
     fix: Fix | None = None
     if isinstance(function, ast.FunctionDef) and all(one in function.body for one in statements):
