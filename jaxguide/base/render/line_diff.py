@@ -59,6 +59,8 @@ def marked_apart(first: str, second: str, words: bool = False) -> list[tuple[tup
     [((2, 3),), ((2, 3),)]
     >>> marked_apart("[1, 2, 2]", "[1, 20, 3]", words=True)
     [((4, 5), (7, 8)), ((4, 6), (8, 9))]
+    >>> marked_apart("(3, 3)", "[3, 1]", words=True)
+    [((4, 5),), ((4, 5),)]
     """
     parts = [re.findall(r"[\w.+-]+|.", text, re.DOTALL) if words else list(text) for text in (first, second)]
     matcher = difflib.SequenceMatcher(None, parts[0], parts[1], autojunk=False)
@@ -66,7 +68,9 @@ def marked_apart(first: str, second: str, words: bool = False) -> list[tuple[tup
         return [(), ()]
     changed = [list(ends) for tag, *ends in matcher.get_opcodes() if tag != "equal"]
     if words and len(parts[0]) == len(parts[1]):  # as of two lists, whose elements stand in the same places
-        changed = [[at, at + 1, at, at + 1] for at, pair in enumerate(zip(*parts, strict=True)) if pair[0] != pair[1]]
+        # Whether a result is a list or a tuple rarely matters; where it does, the message says so.
+        pairs = [(one.strip("()[]"), other.strip("()[]")) for one, other in zip(*parts, strict=True)]
+        changed = [[at, at + 1, at, at + 1] for at, (one, other) in enumerate(pairs) if one != other]
     ends = [[len("".join(parts[place // 2][:end])) for place, end in enumerate(one)] for one in _joined(changed)]
     return [tuple((one[side], one[side + 1]) for one in ends if one[side] < one[side + 1]) for side in (0, 2)]
 
