@@ -42,7 +42,8 @@ from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back, reset_sentence
 from jaxguide.student.session_texts import ExerciseText, console
 from jaxguide.student.standing import course_card, standing_card
 
-_LOOKS_AFTER_S = 0.25
+_LOOKS_AFTER_S = 0.03
+_WAKES_AFTER_S = 1.0
 _STATUS_BAR_CELLS = 10
 
 
@@ -83,7 +84,7 @@ class Watching:
         self._go_to(self.current)
         while not self._is_over:
             try:
-                event = self.events.get(timeout=_LOOKS_AFTER_S)  # on Windows, Ctrl-C waits until `get` returns
+                event = self.events.get(timeout=_WAKES_AFTER_S)  # on Windows, Ctrl-C waits until `get` returns
             except queue.Empty:
                 continue
             event()
@@ -352,8 +353,8 @@ class Saves:
 
     def _run(self) -> None:
         before, took_s = self._told, 0.0
-        # A large folder is looked at less often.
-        while not self._is_over.wait(max(_LOOKS_AFTER_S, 9 * took_s)):
+        # A large folder is looked at less often: looking takes at most a twentieth of the time.
+        while not self._is_over.wait(max(_LOOKS_AFTER_S, 19 * took_s)):
             began_s = time.perf_counter()
             now = _looks_of(find_files(self._folder, self._course))
             took_s = time.perf_counter() - began_s
