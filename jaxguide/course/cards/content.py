@@ -14,6 +14,7 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Expl
 from jaxguide.explain.explanation import explained
 
 _CASES_SHOWN = 10
+_MESSAGE = 240  # characters of an error, so that a card has room for the rest
 _LINES = 5
 _GOT = 130  # characters of what was returned, beside what a check found in it
 
@@ -156,13 +157,15 @@ def _failure(check: CheckResult, note: str) -> list[Part]:
     if check.error and check.error.explanation:
         return _explained(check, check.error, check.error.explanation)
     message = clean(check.message, 1000) or note or ("" if _is_unreadable(check) else f"Failed: {_fact(check)}")
-    parts: list[Part] = [Prose(message)] if message else []
+    is_long = check.error is not None and len(message) > _MESSAGE
+    parts: list[Part] = [Prose(f"{message[:_MESSAGE]}…" if is_long else message)] if message else []
     if check.call:
         parts.append(Code(clean(check.call, 600), "Call", is_python=True))
     elif check.on:
         parts.append(Prose(clean(check.on, 200), "Input"))
     parts += _difference(check)
     parts += _error(check.error, message) if check.error else []
+    parts += [Folded("The whole message", (Prose(message),))] if is_long else []
     behind, idea = _behind(check), clean(check.idea, 600)
     # Of a hidden check, students see no values, so there is room for both.
     parts += [Prose(idea)] if idea and (check.hidden or not behind) else []

@@ -186,6 +186,14 @@ def test_an_error_that_is_explained_says_what_why_and_how_to_fix_it() -> None:
     assert "while tracing" not in shown
 
 
+def test_a_long_error_is_cut_with_the_whole_message_folded() -> None:
+    error = ErrorInfo("ValueError", "word " * 100, 2, "return a @ b")
+    seen = check("a", "It runs.", Verdict.ERROR, message=f"Your code raised ValueError: {error.message}", error=error)
+    card = Card(exercise("f", "F", Verdict.ERROR, [seen]))
+    assert len(plain_text(card, 80).splitlines()) <= 12
+    assert card.html().partition("The whole message</summary>")[2].count(" word") == 100
+
+
 def test_code_that_is_no_python_is_called_that() -> None:
     error = ErrorInfo("SyntaxError", "'(' was never closed", 2, "print(")
     seen = check("a", "It runs.", Verdict.ERROR, message="SyntaxError: '(' was never closed", error=error)
