@@ -160,6 +160,6 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     said = "" if result.is_all or result.reveal is not None else "If this is graded, further inputs are tried. "
     said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise.name)}"
     if result.reveal is not None and not result.why and exercise.hints:
-        said = f"`hint({exercise.name})` tells more. {said}"
+        said = f"The hints tell more. {said}"
     has_solution = where.is_file() and result.reveal is None
     return (Prose(said), *(solution_parts(exercise, course) if has_solution else ()))

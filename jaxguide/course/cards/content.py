@@ -134,8 +134,6 @@ def counts_of(result: ExerciseResult) -> str:
     """Return how many checks passed, counting visible and hidden ones separately if there are both."""
     visible = [check for check in result.checks if not check.hidden]
     hidden = [check for check in result.checks if check.hidden]
-    if visible and result.verdict is Verdict.NOT_ATTEMPTED:
-        return plural("{count} visible check is waiting", "{count} visible checks are waiting", len(visible))
     kinds = [("visible ", visible), ("hidden ", hidden)] if hidden else [("", visible)]
     return " · ".join(_passed(checks, kind) for kind, checks in kinds if checks)
 
