@@ -18,6 +18,6 @@ def summary_card(results: Sequence[ExerciseResult]) -> CardView:
         items.append(Item(exercise_badge(result), clean(result.name, 60) + counts))
     done = sum(result.verdict is Verdict.PASSED for result in results)
     waiting = sum(result.verdict is Verdict.NOT_ATTEMPTED for result in results)
-    said = f"{done} of {len(results)} exercises are right so far."
+    said = f"{done} of {len(results)} exercises done."
     said += f" {waiting} not started." if waiting else ""
     return CardView(CardFace(STATELESS, "", parts=(Items(tuple(items)), Prose(said))))

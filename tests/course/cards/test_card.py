@@ -403,7 +403,7 @@ def test_a_lesson_has_one_line_per_exercise_and_a_total() -> None:
     lines = text.splitlines()
     assert len(lines) == len(ALL) + 1
     assert re.match(" +✗ Not right yet +two_draws · 1 of 4 checks passed", lines[0])
-    assert lines[-1] == "  2 of 8 exercises are right so far. 1 not started."
+    assert lines[-1] == "  2 of 8 exercises done. 1 not started."
     for width in (60, 80, 120):
         assert max(map(cell_len, summary_card(ALL).text(width).splitlines())) <= width
 
