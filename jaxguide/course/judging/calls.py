@@ -276,7 +276,7 @@ def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
 
 
 def _origin_of_same_numbers(call: MadeCall, value: Any) -> ValueOrigin | None:
-    """Return the origin of a value that has the numbers of a call's result, or of one part of it, in other clothes."""
+    """Return the origin of a value that has the numbers of a call's result, or of one part of it, as another type."""
     read, whole = _leaves(to_data(value)), _leaves(call.value)
     # A single integer may be a count of something else.
     if not read or not whole or (len(read) == 1 and (type(value) is int or isinstance(call.reply, Observation))):
