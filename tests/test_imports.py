@@ -12,7 +12,7 @@ from needs import first_of
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
 # Rooms from the lowest to the highest: each imports only lower ones.
 ROOMS = (
-    {"base", "clock"},
+    {"base", "clock", "data"},
     {"compat"},
     {"code"},
     {"jaxpr"},
