@@ -88,6 +88,10 @@ START_MESSAGE = "For the regression that starts with `jax.random.key(0)`, the nu
 # `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
 # **prediction** you guess first; then the real answer is computed. You get the point
 # for guessing, right or wrong.
+#
+# Types such as `float32[n,m]` are explained in [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
+# `arrays_and_layers`.
 
 # %%
 import jax

@@ -138,6 +138,10 @@ def strongest_echo(rows):
 # `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
 # **prediction** you guess first; then the real answer is computed before your eyes. You
 # get the point for guessing, right or wrong.
+#
+# Types such as `float32[n,m]` are explained in [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
+# `arrays_and_layers`.
 
 # %%
 from functools import partial

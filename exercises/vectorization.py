@@ -58,6 +58,10 @@ UNROLLED = (
 # **exercise**: `check(...)` tells you what is right. If you are stuck,
 # `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
 # **prediction** you guess first; then the real answer is computed before your eyes.
+#
+# Types such as `float32[n,m]` are explained in [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
+# `arrays_and_layers`.
 
 # %%
 import time

@@ -62,6 +62,44 @@ from jax import lax
 from jaxguide.tracing import draw_program, program
 
 # %% [markdown]
+# ## How to read a contract
+#
+# The text of each exercise is a contract: what your function does, what it may be called
+# with (**Args**), and what it must return (**Returns**) for *all* such arguments, not
+# only for those of an example. Types are written as JAX prints them, a dtype with the
+# shape in brackets:
+#
+# | written | is |
+# | --- | --- |
+# | `float32[2,3]` | an array of float32 with 2 rows and 3 columns |
+# | `float32[n,m]` | the same with any number of rows and columns; in one contract, equal letters are equal sizes |
+# | `float32[]` | a scalar: an array without axes, whose shape is `()` |
+# | `int`, `float` | a number of Python's, not an array |
+# | `w[n], xs[n,m] -> [m]` | a function of two arrays, and the shape of its result; the dtype follows from theirs |
+# | `key<fry>[]` | one random key; the lesson `random_numbers` is about them |
+# | pytree | arrays in dicts, lists or tuples, nested in any way |
+#
+# For example (`jnp.array` makes a JAX array):
+#
+# > Add up the rows of `xs`, each times its weight.
+# >
+# > ```python
+# > >>> weighted_sum(jnp.array([1.0, 2.0]), jnp.array([[3.0, 4.0, 5.0], [6.0, 7.0, 8.0]]))
+# > Array([15., 18., 21.], dtype=float32)
+# > ```
+# >
+# > **Args:**
+# >
+# > - `w`: float32[n].
+# > - `xs`: float32[n,m].
+# >
+# > **Returns:** float32[m].
+#
+# In words: `w` has as many numbers as `xs` has rows, and the result has as many as `xs`
+# has columns, whatever n and m are. In the example, n is 2 and m is 3, and the result is
+# 1 · (3, 4, 5) + 2 · (6, 7, 8).
+
+# %% [markdown]
 # ## Part 1. JAX beside NumPy
 #
 # `jax.numpy` has the functions of `numpy`, under the same names. By convention it is

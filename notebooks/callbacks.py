@@ -37,6 +37,10 @@ start("callbacks")
 # Run the cells from top to bottom. `check(...)` tells you what is right.
 # `hint(name_of_the_function)` helps a little, and tells how to get more. In a
 # **prediction** you guess first; then the real answer is computed.
+#
+# Types such as `float32[n,m]` are explained in [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
+# `arrays_and_layers`.
 
 # %%
 import importlib

@@ -14,6 +14,10 @@
 #
 # You need NumPy and the lesson `random_numbers`: keys, `split`, `vmap`, `scan`. It
 # takes about two hours.
+#
+# Types such as `float32[n,m]` are explained in [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
+# `arrays_and_layers`.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
