@@ -106,7 +106,7 @@ from jaxguide.tracing import draw_program, program
 # only for those of an example. Types are written as JAX prints them, a dtype with the
 # shape in brackets:
 #
-# | written | is |
+# | type | meaning |
 # | --- | --- |
 # | `float32[2,3]` | an array of float32 with 2 rows and 3 columns |
 # | `float32[n,m]` | the same with any number of rows and columns; in one contract, equal letters are equal sizes |
@@ -116,13 +116,13 @@ from jaxguide.tracing import draw_program, program
 # | `key<fry>[]` | one random key; the lesson `random_numbers` is about them |
 # | pytree | arrays in dicts, lists or tuples, nested in any way |
 #
-# For example (`jnp.array` makes a JAX array):
+# For example (`jnp.array` and `jnp.ones` make JAX arrays):
 #
 # > Add up the rows of `xs`, each times its weight.
 # >
 # > ```python
-# > >>> weighted_sum(jnp.array([1.0, 2.0]), jnp.array([[3.0, 4.0, 5.0], [6.0, 7.0, 8.0]]))
-# > Array([15., 18., 21.], dtype=float32)
+# > >>> weighted_sum(jnp.array([1.0, 2.0]), jnp.ones((2, 3)))
+# > Array([3., 3., 3.], dtype=float32)
 # > ```
 # >
 # > **Args:**
@@ -134,7 +134,7 @@ from jaxguide.tracing import draw_program, program
 #
 # In words: `w` has as many numbers as `xs` has rows, and the result has as many as `xs`
 # has columns, whatever n and m are. In the example, n is 2 and m is 3, and the result is
-# 1 · (3, 4, 5) + 2 · (6, 7, 8).
+# 1 · (1, 1, 1) + 2 · (1, 1, 1).
 
 # %% [markdown]
 # ## Part 1. JAX beside NumPy
