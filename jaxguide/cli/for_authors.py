@@ -189,7 +189,7 @@ def _prove(
 ) -> "Proof":
     """Prove the requested exercises, and show the progress and the problems."""
     from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.course_problems import kept_problems
+    from jaxguide.proving.course_problems import core_problems, kept_problems
     from jaxguide.proving.proof import Proof
     from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
@@ -220,6 +220,7 @@ def _prove(
                 shown = len(proof.problems)
     except ProverDied as died:
         raise click.ClickException(str(died)) from None
+    proof.advice += core_problems(course, lessons or course.books) if only is None else []
     if strict:
         proof.problems += proof.advice
         proof.advice = []

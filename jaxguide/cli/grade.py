@@ -180,6 +180,7 @@ def _say_unknown(students: list[str]) -> None:
 )
 @click.option("--lesson", "lessons", multiple=True, metavar="LESSON", help="Grade only this lesson; may be repeated.")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this exercise; may be repeated.")
+@click.option("--core", "is_core", is_flag=True, help="Grade only the core of each lesson: nothing else counts.")
 @click.option("--all-or-nothing", is_flag=True, help="Give no partial marks.")
 @click.option(
     "--roster",
@@ -218,6 +219,7 @@ def grade(
     asked_seed: str,
     lessons: tuple[str, ...],
     only: tuple[str, ...],
+    is_core: bool,
     all_or_nothing: bool,
     roster: Path | None,
     roster_column: str | None,
@@ -239,6 +241,8 @@ def grade(
     \b
     Example: jaxguide grade submissions/ --out results/
     """
+    if is_core and only:
+        raise click.UsageError("Give `--core` or `--only`, not both.")
     need_names(folder, only, lessons, as_json=as_json)
     begin_with_zygote([*paths, *files_of(folder)])
     from jaxguide.course.limits import LimitsError, parse_limits
@@ -262,16 +266,22 @@ def grade(
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
+    beyond = {one.name for one in course.exercises.values() if is_core and one.is_more}
+    asked = {*only, *(one.name for topic in lessons for one in course.books[topic].exercises)}
+    if beyond:
+        asked = {*(asked or course.exercises)} - beyond
     try:
         settings = GradeSettings(
             seed=seed_of(asked_seed, out),
             limits=parse_limits(limits_text or "", course.settings.limits),
             all_or_nothing=all_or_nothing,
-            only=frozenset({*only, *(one.name for topic in lessons for one in course.books[topic].exercises)}) or None,
+            only=frozenset(asked) or None,
             tier=tier,
             trust_submissions=trust_submissions,
         )
-        order = Order(paths, course, out, settings, jobs, roster, roster_column, overrides, student_from, scheduler)
+        order = Order(
+            paths, course, out, settings, jobs, roster, roster_column, overrides, student_from, scheduler, beyond
+        )
         run = ClassRun(order)
     except (LimitsError, NothingToGrade, PatternError, SeedError, TableError) as error:
         raise click.UsageError(str(error)) from None
@@ -317,6 +327,8 @@ def grade(
         from rich.console import Console
 
         Console().print(GradeTable(batch.submissions, batch.lessons))
+        if batch.beyond:
+            click.echo("Only the core of each lesson counts.")
         if batch.unknown:
             _say_unknown(batch.unknown)
         if run.line.alike:

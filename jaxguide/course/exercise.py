@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from jaxguide.base.text import plural
 from jaxguide.course.verdict import Kind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -111,6 +112,8 @@ class Task:
         lesson: the topic of the book.
         path: the book.
         keeps, why_keeps: the share of the points that an answer may keep although it misses the point, and the reason.
+        core, minutes: whether it is marked as core, and the time that it takes, 0 if the book does not say.
+        is_more: whether its lesson marks a core, to which it does not belong.
     """
 
     name: str
@@ -131,6 +134,14 @@ class Task:
     why_so_many: str = ""
     keeps: float = 0.0
     why_keeps: str = ""
+    core: bool = False
+    minutes: float = 0.0
+    is_more: bool = False
+
+    @property
+    def worth(self) -> str:
+        """The points in words, and whether it goes beyond the core: '2 points, beyond the core'."""
+        return plural("{count} point", "{count} points", self.points) + (", beyond the core" if self.is_more else "")
 
     @property
     def full_title(self) -> str:
@@ -148,6 +159,8 @@ def exercise(
     why_so_many: str = "",
     keeps: float = 0,
     why_keeps: str = "",
+    core: bool = False,
+    minutes: float = 0,
 ) -> Callable[[F], F]:
     """Declare the function below to be an exercise: its signature, contract and starter.
 
@@ -160,11 +173,15 @@ def exercise(
         why_so_many: the reason, if there are more than four ids.
         keeps: the share of the points that a wrong answer may keep although it misses the point, at most 0.3.
         why_keeps: the reason, if that is more than nothing.
+        core: whether it belongs to the core of its lesson; a lesson that marks none is all core.
+        minutes: the time that it takes.
     """
     return lambda function: function
 
 
-def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> Callable[[F], F]:
+def prediction(
+    *, title: str, points: float = 1, hints: Sequence[str] = (), core: bool = False, minutes: float = 0
+) -> Callable[[F], F]:
     """Declare the function below, which takes no arguments, to be a prediction; `reveal` computes the answer."""
 
     return lambda function: function

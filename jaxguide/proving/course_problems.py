@@ -3,12 +3,15 @@
 from collections.abc import Iterable
 
 from jaxguide.base.clean import clean
+from jaxguide.course.books.core_time import core_time
 from jaxguide.course.books.handout import for_students, stale_files
 from jaxguide.course.books.library import Course
 from jaxguide.proving.proof import Problem, Proof
 
 MOST_KEPT = 0.1
 """The largest share of the points that all answers which miss the point may keep together."""
+MOST_MINUTES = 60
+"""The time that the core of a lesson may take."""
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
@@ -31,6 +34,22 @@ def kept_problems(course: Course, proof: Proof) -> list[Problem]:
         f"most {MOST_KEPT:.0%} is allowed. Lower the `keeps` of some exercises"
     )
     return [Problem(course.folders.exercises, 1, message)]
+
+
+def core_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each of these lessons whose core takes too long, or takes nobody knows how long."""
+    notes = []
+    for book in (course.books[name] for name in lessons if course.books[name].marks_core):
+        notes += [
+            Problem(book.path, task.line, f"say how long `{task.name}` takes with `minutes=`; its lesson marks a core")
+            for task in book.exercises
+            if not task.minutes
+        ]
+        reading, exercises = core_time(book)
+        if reading + exercises > MOST_MINUTES:
+            sums = f"{reading:.0f} minutes to read and {exercises:.0f} for its exercises"
+            notes.append(Problem(book.path, 1, f"the core of `{book.topic}` takes more than an hour: {sums}"))
+    return notes
 
 
 def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:

@@ -12,24 +12,34 @@ from jaxguide.student.answers_in_files import FileAnswers
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """How much of one or several lessons is done."""
+    """How much of one or several lessons is done; `core` counts the exercises of the core."""
 
     exercises: int
     done: int
+    core: int
+    core_done: int
     points: float
     earned: float
     hints: int
 
     @property
     def share(self) -> float:
-        """The share of exercises that are done."""
-        return self.done / max(1, self.exercises)
+        """The share of the core that is done."""
+        return self.core_done / max(1, self.core)
+
+    @property
+    def beyond(self) -> str:
+        """How many exercises beyond the core are done, '' if there are none: ' · 2 of 7 more'."""
+        more = self.exercises - self.core
+        return f" · {self.done - self.core_done} of {more} more" if more else ""
 
     def in_words(self) -> str:
         """Return how many exercises are done, the points, and how many hints were read."""
-        words = plural("{{done}} of {count} exercise done", "{{done}} of {count} exercises done", self.exercises)
+        core = "core " if self.beyond else ""
+        words = plural("{core}exercise done", "{core}exercises done", self.core, core=core)
         hints = plural(" · {count} hint read", " · {count} hints read", self.hints) if self.hints else ""
-        return f"{words.format(done=self.done)} · {self.earned:g} of {self.points:g} points{hints}"
+        done = f"{self.core_done} of {self.core} {words}{self.beyond}"
+        return f"{done} · {self.earned:g} of {self.points:g} points{hints}"
 
 
 class Position:
@@ -60,11 +70,14 @@ class Position:
     def after(self, exercise: Task | None) -> Task | None:
         """Return the next exercise after this one that is not done, starting over at the end of the course.
 
+        What is core comes first. Behind an exercise that is more, however, come all others of its lesson.
         Return None if all others are done.
         """
         exercises = self.exercises
         at = next((i for i, e in enumerate(exercises) if exercise is not None and e.name == exercise.name), -1)
-        return next(iter(self._waiting(exercises[at + 1 :] + exercises[: max(at, 0)])), None)
+        here = exercise.lesson if exercise is not None and exercise.is_more else None
+        waiting = self._waiting(exercises[at + 1 :] + exercises[: max(at, 0)])
+        return min(waiting, key=lambda e: (here is not None and e.lesson != here, e.is_more), default=None)
 
     def _waiting(self, exercises: Iterable[Task]) -> list[Task]:
         everything = self.progress.everything()
@@ -78,24 +91,25 @@ class Position:
             last: the exercise that the student did last, which is next if it is in this lesson and not done.
         """
         waiting, last = self._waiting(book.exercises), last or self.progress.place
+        core = [e for e in waiting if not e.is_more]
         here = next((e for e in book.exercises if e.name == last), None)
-        here = here or next(iter(waiting or reversed(book.exercises)), None)
+        here = here or next(iter(core or waiting or reversed(book.exercises)), None)
         following = here if here in waiting else self.after(here)
         if following is None:
             return "All exercises are done."
         if following in waiting:
-            said, before = f"Next: {following.title} (`{following.name}`).", waiting[: waiting.index(following)]
+            said = f"Next: {following.title} (`{following.name}`)."
+            left = [e for e in core if waiting.index(e) < waiting.index(following)]
         else:
-            said, before = f"Next lesson: {self.course.book_of(following).title} (`{following.lesson}`).", waiting
-        if not before:
-            return said
-        words = plural(
-            "{count} earlier exercise is not done: `{name}`.",
-            "{count} earlier exercises are not done; the first is `{name}`.",
-            len(before),
-            name=before[0].name,
-        )
-        return f"{said} {words}"
+            said = f"Next lesson: {self.course.book_of(following).title} (`{following.lesson}`)."
+            left = core or waiting
+        one = "{count} earlier exercise is not done: `{name}`."
+        many = "{count} earlier exercises are not done; the first is `{name}`."
+        if waiting and not core and here is not None and not here.is_more:
+            said = f"The core of this lesson is done. {said}"
+            one = "{count} exercise here goes beyond it: `{name}`."
+            many = "{count} exercises here go beyond it; the first is `{name}`."
+        return f"{said} {plural(one, many, len(left), name=left[0].name)}" if left else said
 
     def counts(self, books: Collection[Lesson]) -> Counts:
         """Return how much of these lessons is done."""
@@ -105,6 +119,8 @@ class Position:
         return Counts(
             exercises=len(exercises),
             done=sum(one.passed for one in known),
+            core=sum(not exercise.is_more for exercise in exercises),
+            core_done=sum(one.passed and not e.is_more for e, one in zip(exercises, known, strict=True)),
             points=sum(exercise.points for exercise in exercises),
             earned=sum(e.points for e, one in zip(exercises, known, strict=True) if one.passed),
             hints=sum(one.hints for one in known),

@@ -12,7 +12,7 @@ from jaxguide.code.sameness import attached_to, cell_statements, given_in
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.printer import printable_source, whole_source
-from jaxguide.course.books.statement import statement
+from jaxguide.course.books.statement import heading
 from jaxguide.course.exercise import Task
 from jaxguide.grading.intake.submission import UnreadableSubmission, decoded, is_notebook
 
@@ -96,8 +96,8 @@ def _source_of(cell: Any) -> str:
 
 def _whole_cell(sources: list[str], exercise: Task) -> str:
     """Return an exercise's printed cell; files printed by earlier versions have no statement above it."""
-    heading = statement(exercise).partition("\n")[0]
-    return printable_source(exercise) if any(heading in source for source in sources) else whole_source(exercise)
+    is_stated = any(heading(exercise) in source for source in sources)
+    return printable_source(exercise) if is_stated else whole_source(exercise)
 
 
 def _in_script(text: str, exercise: Task, book: Lesson) -> tuple[str, list[str]]:

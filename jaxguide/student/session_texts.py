@@ -7,7 +7,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from jaxguide.base.render.terminal import Layout
-from jaxguide.base.text import plural
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.statement import joined_lines
 from jaxguide.course.exercise import Task
@@ -35,8 +34,7 @@ class ExerciseText:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
         yield layout.text(" · ".join([self.book.title, *exercise.headings]))
-        points = plural("{count} point", "{count} points", exercise.points)
-        yield layout.text(exercise.full_title, style="bold").append_text(layout.text(f" ({points})"))
+        yield layout.text(exercise.full_title, style="bold").append_text(layout.text(f" ({exercise.worth})"))
         yield Text("")
         yield layout.indented(layout.text(f"{exercise.name}{exercise.signature}", style="bold"))
         yield Text("")

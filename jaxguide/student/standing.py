@@ -23,7 +23,7 @@ def course_card(place: Position) -> CardView:
     bars = []
     for book in place.course.books.values():
         counts = place.counts([book])
-        said = [book.topic, f"{counts.done} of {counts.exercises} done"]
+        said = [book.topic, f"{counts.core_done} of {counts.core} done{counts.beyond}"]
         said += [f"{counts.earned:g} of {counts.points:g} points"]
         said += [plural("{count} hint", "{count} hints", counts.hints)] if counts.hints else []
         bars.append(Bar(counts.share, " · ".join(said)))
@@ -40,7 +40,7 @@ def _groups(place: Position, book: Lesson) -> Iterator[Part]:
         items = []
         for exercise in group:
             done = everything.get(exercise.name, ExerciseProgress())
-            said = [f"{exercise.title} (`{exercise.name}`)", plural("{count} point", "{count} points", exercise.points)]
+            said = [f"{exercise.title} (`{exercise.name}`)", exercise.worth]
             said += [plural("{count} hint", "{count} hints", done.hints)] if done.hints else []
             items.append(Item(badge_of(done), " · ".join(said)))
         yield Items(tuple(items))

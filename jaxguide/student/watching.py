@@ -116,7 +116,7 @@ class Watching:
     def _say_status(self) -> None:
         """Print how much is done, and which keys do what."""
         counts = self.place.counts(self.place.books)
-        said = f" {counts.done} of {counts.exercises} done"
+        said = f" {counts.core_done} of {counts.core} done{counts.beyond}"
         if self.has_keys:
             solution = "  s solution" if self.course.has_solutions else ""
             said += f"  n next  h hint  l list{solution}  r reset  q quit"

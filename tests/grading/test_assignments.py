@@ -218,3 +218,48 @@ def test_what_lessons_import_does_nothing(run: Run, tmp_path: Path) -> None:
     hand_in(tmp_path, ada=f"progress()\ncheck\nhint(None, 2)\nsolution()\n\n{RIGHT}")
     assert run("--only", "double").exit_code == 0
     assert grades(tmp_path)["ada"]["score"] == "1"
+
+
+@pytest.fixture
+def with_core(two_lessons: Path, tmp_path: Path) -> Path:
+    """Return the course whose first lesson marks `double` and `triple` as its core."""
+    course = tmp_path / "with_core"
+    shutil.copytree(two_lessons, course)
+    book = course / "exercises" / "small_numbers.py"
+    book.write_text(re.sub(r'title="(double|triple)"', r'title="\1", core=True', book.read_text()))
+    return course
+
+
+def test_the_core_is_graded_alone_and_nothing_else_counts(run: Run, tmp_path: Path, with_core: Path) -> None:
+    hand_in(tmp_path, ada=f"{RIGHT}\n\n{ANSWERS['pair']}", bob=f"{WRONG}\n\n{ANSWERS['slope']}", eve=OTHER)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points\nada,pair,7\nbob,triple,0.5\n")
+    said = "Only the core of each lesson counts."
+    everything = run("--lesson", "small_numbers", course=with_core)
+    assert said not in everything.stdout
+    before = grades(tmp_path)
+    assert (before["ada"]["score"], before["bob"]["score"], before["ada"]["points"]) == ("8", "2.5", "7")
+    for selection in (["--core", "--lesson", "small_numbers"], ["--only", "double"]):
+        done = run(*selection, course=with_core)
+        assert done.exit_code == 0, done.output
+        assert said in done.stdout
+        CliRunner().invoke(main, ["report", str(tmp_path / "results"), "--course", str(with_core)])
+        found = grades(tmp_path)
+        assert [(found[name]["score"], found[name]["points"]) for name in ("ada", "bob")] == [("1", "2"), ("0.5", "2")]
+        assert "pair" not in found["ada"]
+        assert said in (tmp_path / "results" / "feedback" / "ada.txt").read_text("utf-8")
+        assert "only the core counts" in (tmp_path / "results" / "report.html").read_text("utf-8")
+        assert document(tmp_path)["beyond"] == ["pair", "quadruple", "quintuple", "slope"]
+    assert run("--lesson", "small_numbers", course=with_core).exit_code == 0
+    assert grades(tmp_path) == before
+
+
+def test_a_lesson_that_marks_no_core_is_all_core(run: Run, tmp_path: Path, with_core: Path) -> None:
+    hand_in(tmp_path, eve=f"{RIGHT}\n\n{OTHER}")
+    assert run("--core", course=with_core).exit_code == 0
+    assert {name for name in ANSWERS if name in grades(tmp_path)["eve"]} == {"double", "triple"}
+    assert {name for name in ANSWERS if f"other_{name}" in grades(tmp_path)["eve"]} == set(ANSWERS)
+    shutil.rmtree(tmp_path / "results")
+    assert "Only the core" not in run("--core").stdout
+    assert document(tmp_path)["only"] is None
+    assert "Give `--core` or `--only`, not both." in run("--core", "--only", "double").stderr

@@ -60,6 +60,9 @@ def read_tasks(path: Path, cells: Sequence[PercentCell]) -> list[Task]:
                     raise AuthorError(path, task.line, f"the exercise `{task.name}` is defined twice")
                 tasks[task.name] = task
     mistakes.tell()
+    marks_core = any(task.core for task in tasks.values())
+    for task in tasks.values():
+        task.is_more = marks_core and not task.core
     return list(tasks.values())
 
 
@@ -149,6 +152,8 @@ def check_whole(task: Task) -> None:
         message = f"the points of `{name}` must be a number, 0 or more, but are {task.points!r}"
     elif not is_number(task.keeps) or not 0 <= task.keeps <= MOST_KEEPS:
         message = f"`keeps` of `{name}` must be a share of its points from 0 to {MOST_KEEPS:g}, but is {task.keeps!r}"
+    elif type(task.core) is not bool or not is_number(task.minutes) or task.minutes < 0:
+        message = f"`core` of `{name}` must be True or False, and `minutes` a number, 0 or more"
     if message:
         raise AuthorError(task.path, task.line, message)
 

@@ -16,8 +16,8 @@ from jaxguide.course.set_up import process_settings
 _RUN_WHOLE = ("exercise", "check")
 _PROSE = "[markdown]"
 _SAID_ONLY = {
-    "exercise": frozenset({"hints", "title", "keeps", "why_keeps"}),
-    "prediction": frozenset({"hints", "title"}),
+    "exercise": frozenset({"hints", "title", "keeps", "why_keeps", "core", "minutes"}),
+    "prediction": frozenset({"hints", "title", "core", "minutes"}),
     "reveal": frozenset({"why", "shows"}),
 }
 

@@ -33,6 +33,10 @@ class Lesson:
     def exercise_names(self) -> frozenset[str]:
         return frozenset(exercise.name for exercise in self.exercises)
 
+    @property
+    def marks_core(self) -> bool:
+        return any(exercise.core for exercise in self.exercises)
+
 
 @dataclasses.dataclass(eq=False)
 class Outline:

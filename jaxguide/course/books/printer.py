@@ -5,6 +5,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from jaxguide.course.books.core_time import with_core
 from jaxguide.course.books.statement import statement, stub_cell
 from jaxguide.course.exercise import Task
 
@@ -43,8 +44,9 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     exercises = iter(book.exercises)  # one for each exercise cell
     for cell in book.cells:
         if cell.kind == "prose":
-            add("prose", cell.prose)
-            if sum(c.kind == "setup" for c in cells) == 0:
+            is_first = all(c.kind != "setup" for c in cells)
+            add("prose", with_core(cell.prose, book) if is_first else cell.prose)
+            if is_first:
                 add("setup", INSTALL_CELL)
                 add("setup", setup_cell(book.topic, book.start_course))
         elif cell.kind == "example":

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jaxguide.base.text import plural
 from jaxguide.course.exercise import Task
 
 _WIDTH = 88
@@ -25,7 +24,7 @@ _UNBROKEN = re.compile(r"`[^`]*`| (?=(?:[-*+=#>]+|\d+[.)]) )")
 
 def statement(task: Task) -> str:
     """Return what an exercise asks for as Markdown: title and points, then the docstring."""
-    found = f"### {task.full_title} ({plural('{count} point', '{count} points', task.points)})"
+    found = f"{heading(task)}{task.worth})"
     was_item = False
     for part in _parts(joined_lines(task.contract)):
         item = _STARTS.match(part)
@@ -33,6 +32,11 @@ def statement(task: Task) -> str:
         found += part if part.startswith("```") else _wrapped(part, _WIDTH - len("# "), item[0] if item else "")
         was_item = item is not None
     return found
+
+
+def heading(task: Task) -> str:
+    """Return the beginning of a statement that no version of jaxguide prints differently."""
+    return f"### {task.full_title} ("
 
 
 def _wrapped(text: str, width: int, mark: str = "") -> str:

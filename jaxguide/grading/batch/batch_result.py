@@ -1,7 +1,7 @@
 """The result of a batch: the record from which all reports are written."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class BatchResult:
         versions: the versions of Python, jax, jaxlib, numpy and jaxguide.
         all_or_nothing: whether partial marks were disabled.
         only: the names of the exercises that were graded, or None if all were.
+        beyond: the names of those that do not count, since only the core does.
         unknown: students who submitted but are not on the roster.
         lessons: the lessons of which some exercise was graded, in the course's order.
         passed_over: the paths of the files that answer no exercise, beside others that do.
@@ -55,6 +56,7 @@ class BatchResult:
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     all_or_nothing: bool = False
     only: list[str] | None = None
+    beyond: list[str] = dataclasses.field(default_factory=list)
     unknown: list[str] = dataclasses.field(default_factory=list)
     lessons: list[str] = dataclasses.field(default_factory=list)
     passed_over: list[str] = dataclasses.field(default_factory=list)
@@ -92,7 +94,8 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         points = dict(plain["points"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged(store.folder) from None
-    batch.overrides = apply_overrides(batch.submissions, overrides, points, batch.ids)
+    counted = [one for one in overrides if one.exercise not in batch.beyond]
+    batch.overrides = apply_overrides(batch.submissions, counted, points, batch.ids)
     return batch
 
 
@@ -113,6 +116,7 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
         versions=ran[0].versions if ran else {},
         all_or_nothing=plain["all_or_nothing"],
         only=_only(plain),
+        beyond=plain.get("beyond", []),
         unknown=plain["unknown"],
         lessons=list(dict.fromkeys(lesson for lesson, *_rest in plain["points"].values() if lesson in graded)),
         passed_over=plain.get("passed_over", []),
@@ -143,12 +147,12 @@ def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
     anew = {(one.student, one.path): one for one in found}
     students = {one.student for one in found}
     merged = dict(anew)
-    for old in _submissions(store, plain["before"]):
+    for old in (_without(one, plain.get("beyond", ())) for one in _submissions(store, plain["before"])):
         key = old.student, old.path
         if old.student not in students:
             merged.setdefault(key, old)
         elif old.state is not State.ABSENT:
-            old.results = [one for one in old.results if one.name not in plain["only"]]
+            old = _without(old, plain["only"])
             if key in anew:
                 merged[key] = _together(old, anew[key], order)
             elif old.results or old.state is not State.GRADED:
@@ -158,11 +162,19 @@ def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
     return list(merged.values())
 
 
+def _without(one: SubmissionResult, names: Collection[str]) -> SubmissionResult:
+    """Return the result of a file without the marks of these exercises."""
+    results = [result for result in one.results if result.name not in names]
+    not_graded = {name: why for name, why in one.not_graded.items() if name not in names}
+    score, points = round(sum(result.score for result in results), 2), sum(result.points for result in results)
+    return dataclasses.replace(one, results=results, not_graded=not_graded, score=score, points=points)
+
+
 def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) -> SubmissionResult:
     """Return the result of a file that was graded in two runs, each for other exercises."""
     lessons = {one.lesson for one in new.results}
     results = sorted([*old.results, *new.results], key=lambda one: order.index(one.name) if one.name in order else -1)
-    waiting = {name: why for name, why in old.not_graded.items() if any(one.name == name for one in old.results)}
+    waiting = {name: why for name, why in old.not_graded.items() if name}
     return dataclasses.replace(
         new,
         lessons=list(dict.fromkeys([*old.lessons, *new.lessons])),

@@ -50,6 +50,7 @@ class Order:
         roster_column: the roster's column of names; by default, it is recognized.
         student_from: a pattern that says where a path contains the student's name.
         scheduler: the address of a Dask scheduler; if given, its workers grade.
+        beyond: the exercises that do not count, since only the core does.
     """
 
     paths: Sequence[Path]
@@ -62,6 +63,7 @@ class Order:
     overrides: Path | None = None
     student_from: str | None = None
     scheduler: str | None = None
+    beyond: Collection[str] = ()
 
 
 class ClassRun:
@@ -323,6 +325,7 @@ class _Records:
         settings = self._settings
         folders = self._course.folders
         is_bundled = folders.is_bundled
+        last_beyond = set((self._before or {}).get("beyond", ()))
         plain = {
             "roots": [str(path.absolute()) for path in self._run.order.paths],
             "rows": self._rows,
@@ -339,6 +342,7 @@ class _Records:
             "limits": dataclasses.asdict(settings.limits),
             "all_or_nothing": settings.all_or_nothing,
             "only": None if settings.only is None else sorted(settings.only),
+            "beyond": sorted(self._run.order.beyond or last_beyond.difference(settings.only or ())),
             "before": self._before,
             "points": {name: (e.lesson, e.title, e.points) for name, e in self._course.exercises.items()},
         }

@@ -69,6 +69,8 @@ def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     if row.score is not None and len(totals) != 1:
         yield points_of(row)
     yield from (_line(total.said) for total in totals)
+    if batch.beyond:
+        yield "Only the core of each lesson counts."
     given = any(mark.override is not None for mark in row.marks.values())
     for one in row.submissions:
         if one.members:

@@ -36,9 +36,10 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     rows = rows_of(batch)
     causes = misconceptions_of(batch)
     named = [one for one in causes if one.is_named]
+    core = ["only the core counts"] if batch.beyond else []
     return {
         "title": f"Grading of {batch.course_name}" if batch.course_name else "Grading of a class",
-        "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons)]),
+        "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons), *core]),
         "warnings": _warnings(batch),
         "weak_isolation": "Weak isolation." + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
         "tiles": _tiles(rows),

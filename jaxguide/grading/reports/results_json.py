@@ -43,7 +43,7 @@ _DIGITS = 12  # of each number of a fingerprint
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 # Fields that a document may lack.
-_OPTIONAL = {"members", "tier", "layers", "passed_over", "lessons"}
+_OPTIONAL = {"members", "tier", "layers", "passed_over", "lessons", "beyond"}
 
 
 class NoResults(Exception):
