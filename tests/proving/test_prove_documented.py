@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from documented_course import RECORDS
 from tiny_course import edit
 
+from jaxguide.cli import main
 from jaxguide.course import ledger
 from jaxguide.course.books.library import load_course
 from jaxguide.proving.proof import Proof, ProofSettings
@@ -31,6 +33,13 @@ def test_each_example_is_proven_singly_and_what_follows_is_noted(documented: Pat
     assert [note.message for note in proof.notes] == [
         "an answer that lacks T0-01 may fail the check of T0-02, too: who prints numbers does so in each call"
     ]
+
+
+def test_verify_counts_them_and_prints_what_follows(documented: Path) -> None:
+    command = ["verify", "--only", "look", "--no-workers", "--jobs", "1", "--course", str(documented)]
+    done = CliRunner().invoke(main, command)
+    assert "documented examples: 2 reproduced, 2 of them singly\n" in done.stdout
+    assert "an answer that lacks T0-01 may fail the check of T0-02, too: who prints numbers" in done.stdout
 
 
 def test_nothing_of_it_is_asked_of_lessons_without_texts(documented: Path) -> None:
