@@ -35,6 +35,12 @@ def test_each_example_is_proven_singly_and_what_follows_is_noted(documented: Pat
     ]
 
 
+def test_the_verdicts_of_a_proof_are_those_of_all_checks(documented: Path) -> None:
+    verdicts = proven(documented, prove_exercise).verdicts
+    assert {len(one.checks) for one in verdicts.values()} == {3}
+    assert len(verdicts) == 6, "the key, a right answer, three wrong ones and the reworded starter"
+
+
 def test_verify_counts_them_and_prints_what_follows(documented: Path) -> None:
     command = ["verify", "--only", "look", "--no-workers", "--jobs", "1", "--course", str(documented)]
     done = CliRunner().invoke(main, command)
@@ -51,19 +57,12 @@ def test_nothing_of_it_is_asked_of_lessons_without_texts(documented: Path) -> No
 
 
 BY_HAND = '    print("x = JitTracer(float32[3])")\n    return x + 1\n'
-FOLLOWS = '    follows={"T0-02": ("T0-01", "who prints numbers does so in each call")},\n'
 MISTAKES = {
     "an example without a wrong answer": (
         "solutions/tiny.py",
         ', lacks="T0-02"',
         "",
         'no wrong answer lacks just T0-02; mark one with `lacks="T0-02"`',
-    ),
-    "a wrong answer that lacks more": (
-        "exercises/tiny.py",
-        FOLLOWS,
-        "",
-        "the wrong answer `not_jitted` lacks T0-01, but fails the checks of T0-02, too",
     ),
     "an example of another exercise": (
         "solutions/tiny.py",
@@ -105,6 +104,15 @@ def test_what_is_missing_is_told(documented: Path, mistake: str) -> None:
     proof = proven(documented)
     assert [one for one in told(proof) if words in one], told(proof)
     assert proof.singly == proof.reproduced == set()
+
+
+@pytest.mark.parametrize("prove", [prove_documented, prove_exercise])
+def test_only_an_example_that_follows_may_be_lacking_too(documented: Path, prove: Callable[..., Proof]) -> None:
+    """The answer that prints y lacks one example: the check of the other runs whatever the first gives."""
+    follows = '    follows={"T0-02": ("T0-01", "who prints numbers does so in each call")},\n'
+    edit(documented, "exercises/tiny.py", follows, "")
+    proof = proven(documented, prove)
+    assert told(proof) == ["the wrong answer `not_jitted` lacks T0-01, but fails the checks of T0-02, too"]
 
 
 @pytest.mark.parametrize("prove", [prove_documented, prove_exercise])
