@@ -1,13 +1,20 @@
-"""Find the example calls in an exercise's docstring, and those that do not come out as they show."""
+"""Run the example calls of docstrings and the documented examples, and find those that come out otherwise."""
 
 import contextlib
 import doctest
+import io
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 from jaxguide.code.slices import global_names
+from jaxguide.course.books.book import Book, run_below
+from jaxguide.course.books.documented_cells import DocumentedCell
 from jaxguide.course.exercise import Task
+
+_LOOSELY = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def examples(task: Task) -> list[doctest.Example]:
@@ -42,10 +49,23 @@ def failing(
     for example in shown:
         with contextlib.suppress(SyntaxError):  # which the runner notes
             names |= global_names(example.source)
-    runner = _Runner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner = _Runner(verbose=False, optionflags=_LOOSELY)
     test = doctest.DocTest(shown, run(frozenset(names)), "example", None, None, None)
     runner.run(test, out=lambda text: None, clear_globs=False)
     return runner.found
+
+
+def prints_otherwise(book: Book, cell: DocumentedCell) -> str | None:
+    """Run a documented example with the key's answers; return its output, or its error, unless the cell shows it."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            run_below(book, book.setup_above(cell), cell.code, f"<documented {cell.ids[0]}>")
+            jax.effects_barrier()  # prints of compiled programs
+        except Exception as error:
+            return traceback.format_exception_only(error)[-1]
+    got = printed.getvalue()
+    is_as_shown = doctest.OutputChecker().check_output(cell.today or cell.documented, got, _LOOSELY)
+    return None if is_as_shown else got
 
 
 class _Runner(doctest.DocTestRunner):

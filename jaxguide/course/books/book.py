@@ -16,6 +16,7 @@ from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import check_whole, read_tasks, title_of
 from jaxguide.course.books.declarations import make_check
+from jaxguide.course.books.documented_cells import DocumentedCell, documented_cells
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
@@ -40,13 +41,27 @@ class Book(Lesson):
     @functools.cached_property
     def given(self) -> list[Statement]:
         """The statements that students get: those of example cells, and of exercise cells except the exercises."""
-        found = []
+        return [statement for cell in self.cells for statement in self._given_in(cell)]
+
+    def _given_in(self, cell: PercentCell) -> list[Statement]:
+        if cell.kind not in ("example", "exercise"):
+            return []
+        return [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
+
+    @functools.cached_property
+    def documented(self) -> list[DocumentedCell]:
+        """The cells that show documented examples, in order."""
+        return documented_cells(self.path, self.cells, self.exercises)
+
+    def setup_above(self, documented: DocumentedCell) -> str:
+        """Return the code above a documented example that it needs, with the key's answers."""
+        found, exercises = [], iter(self.exercises)
         for cell in self.cells:
-            if cell.kind == "example":
-                found += statements(cell.source, cell.line + 1)
-            elif cell.kind == "exercise":
-                found += [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
-        return found
+            exercise = next(exercises) if cell.kind == "exercise" else None
+            if cell.line < documented.line:
+                found += self._given_in(cell)
+                found += statements(exercise.key.answer.source) if exercise and exercise.key else []
+        return "\n".join(s.source for s in needed(found, global_names(documented.code))) + "\n"
 
     def setup_source(self, names: Iterable[str]) -> str:
         """Return the code that must run before an answer: imports, and given definitions that it and `names` need."""
@@ -88,13 +103,17 @@ def run_answer(
     book: Book, source: str, filename: str = "<submission answer>", also: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Run an answer's source in a new student namespace, which has the names `also`, too, and return the namespace."""
+    return run_below(book, book.setup_source(global_names(source) | also), source, filename)
+
+
+def run_below(book: Book, setup: str, source: str, filename: str) -> dict[str, Any]:
+    """Run code of a book's lesson below its setup in a new namespace, and return the namespace."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    setup = compile(book.setup_source(global_names(source) | also), f"<setup {book.topic}>", "exec")
     with compat.float64(book.x64):
         # Discard what an example prints while it defines a name.
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(setup, namespace)
+            exec(compile(setup, f"<setup {book.topic}>", "exec"), namespace)
         exec(compile(source, filename, "exec"), namespace)
     return namespace
 
@@ -114,6 +133,8 @@ def load_book(path: Path) -> Book:
     book = Book(path.stem, path, title, list(exercises.values()), cells, {"__name__": "__main__"}, x64=x64)
     given_files.add(str(path))
     mistakes = Mistakes()
+    with mistakes.noted():
+        _ = book.documented  # raises if one has a mistake
     with author.collecting() as declarations, compat.float64(x64):
         _run(book, mistakes)
     for declaration in declarations:

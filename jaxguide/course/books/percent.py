@@ -13,23 +13,38 @@ from typing import Any
 
 from jaxguide.course.exercise import AuthorError, Mistakes
 
-BOOK_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
-"""The title of a book's cell -> its kind."""
+BOOK_KINDS = {
+    None: "example",
+    "[markdown]": "prose",
+    "exercise": "exercise",
+    "check": "check",
+    "documented": "documented",
+}
+"""The title of a book's cell -> its kind. After `documented` come the ids of examples."""
 _MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
 
 
 @dataclasses.dataclass(frozen=True)
 class PercentCell:
-    """One cell: its kind (in a key, the exercise's name), its source without the marker, and the marker's line."""
+    """One cell: its kind (in a key, the exercise's name), its source without the marker, and the marker's line.
+
+    `ids` are the documented examples that the marker names.
+    """
 
     kind: str
     source: str
     line: int
+    ids: tuple[str, ...] = ()
 
     @property
     def prose(self) -> str:
         """The Markdown of a prose cell."""
-        return "\n".join(line.removeprefix("#").removeprefix(" ") for line in self.source.splitlines())
+        return uncommented(self.source)
+
+
+def uncommented(text: str) -> str:
+    """Return the text of comment lines."""
+    return "\n".join(line.removeprefix("#").removeprefix(" ") for line in text.splitlines())
 
 
 def split_cells(text: str) -> list[tuple[str | None, str, int]]:
@@ -68,10 +83,13 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
     for title, source, line in split_cells(text):
         if line == 0:
             raise AuthorError(path, 1, "there is text before the first cell; start the file with `# %%`")
+        ids: tuple[str, ...] = ()
+        if kinds is not None and title and title.startswith("documented "):
+            title, *ids = title.split()
         if kinds is not None and title not in kinds:
-            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
+            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise`, `# %% check` or `# %% documented ID`"
             raise AuthorError(path, line, f"`# %% {title}` is not a kind of cell; use {kinds_said}")
-        cells.append(PercentCell(kinds[title] if kinds is not None else (title or ""), source, line))
+        cells.append(PercentCell(kinds[title] if kinds is not None else (title or ""), source, line, tuple(ids)))
     return cells
 
 
