@@ -116,7 +116,7 @@ check(sliding_dot)
 #     return jnp.array(output)
 #
 #
-# print(repr(convolve(x, w)))
+# convolve(x, w)
 # ```
 #
 # [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)

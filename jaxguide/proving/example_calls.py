@@ -1,5 +1,6 @@
 """Run the example calls of docstrings and the documented examples, and find those that come out otherwise."""
 
+import ast
 import contextlib
 import doctest
 import io
@@ -10,7 +11,7 @@ from typing import Any
 import jax
 
 from jaxguide.code.slices import global_names
-from jaxguide.course.books.book import Book, run_below
+from jaxguide.course.books.book import Book, run_setup
 from jaxguide.course.books.documented_cells import DocumentedCell
 from jaxguide.course.exercise import Task
 
@@ -56,10 +57,17 @@ def failing(
 
 
 def prints_otherwise(book: Book, cell: DocumentedCell) -> str | None:
-    """Run a documented example with the key's answers; return its output, or its error, unless the cell shows it."""
+    """Run a documented example with the key's answers; return its output, or its error, unless the cell shows it.
+
+    As in a notebook, the value of the last line is part of the output.
+    """
+    filename, body = f"<documented {cell.ids[0]}>", ast.parse(cell.code).body
+    last = [body.pop()] if isinstance(body[-1], ast.Expr) else []
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
-            run_below(book, book.setup_above(cell), cell.code, f"<documented {cell.ids[0]}>")
+            namespace = run_setup(book, book.setup_above(cell), cell.code, filename)
+            exec(compile(ast.Module(body, []), filename, "exec"), namespace)
+            exec(compile(ast.Interactive(last), filename, "single"), namespace)
             jax.effects_barrier()  # prints of compiled programs
         except Exception as error:
             return traceback.format_exception_only(error)[-1]

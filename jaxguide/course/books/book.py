@@ -28,13 +28,14 @@ from jaxguide.course.settings import read_settings
 class Book(Lesson):
     """A lesson whose book has been run, with its cells in order and its namespace.
 
-    `read_by_inputs` are the names that inputs of the key read, and `x64` says whether its code runs with 64-bit types,
-    None for those of the process.
+    `documented` are its documented examples, `read_by_inputs` the names that inputs of the key read, and `x64` says
+    whether its code runs with 64-bit types, None for those of the process.
     """
 
     exercises: list[Exercise]
     cells: list[PercentCell]
     namespace: dict[str, Any]
+    documented: list[DocumentedCell]
     read_by_inputs: frozenset[str] = frozenset()
     x64: bool | None = None
 
@@ -47,11 +48,6 @@ class Book(Lesson):
         if cell.kind not in ("example", "exercise"):
             return []
         return [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
-
-    @functools.cached_property
-    def documented(self) -> list[DocumentedCell]:
-        """The cells that show documented examples, in order."""
-        return documented_cells(self.path, self.cells, self.exercises)
 
     def setup_above(self, documented: DocumentedCell) -> str:
         """Return the code above a documented example that it needs, with the key's answers."""
@@ -103,18 +99,19 @@ def run_answer(
     book: Book, source: str, filename: str = "<submission answer>", also: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Run an answer's source in a new student namespace, which has the names `also`, too, and return the namespace."""
-    return run_below(book, book.setup_source(global_names(source) | also), source, filename)
+    with compat.float64(book.x64):
+        namespace = run_setup(book, book.setup_source(global_names(source) | also), source, filename)
+        exec(compile(source, filename, "exec"), namespace)
+    return namespace
 
 
-def run_below(book: Book, setup: str, source: str, filename: str) -> dict[str, Any]:
-    """Run code of a book's lesson below its setup in a new namespace, and return the namespace."""
+def run_setup(book: Book, setup: str, source: str, filename: str) -> dict[str, Any]:
+    """Run what `source` needs of a lesson in a new namespace, and return it; tracebacks show the lines of `source`."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    with compat.float64(book.x64):
-        # Discard what an example prints while it defines a name.
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(setup, f"<setup {book.topic}>", "exec"), namespace)
-        exec(compile(source, filename, "exec"), namespace)
+    # Discard what an example prints while it defines a name.
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(setup, f"<setup {book.topic}>", "exec"), namespace)
     return namespace
 
 
@@ -130,11 +127,10 @@ def load_book(path: Path) -> Book:
     x64 = read_settings(path.absolute().parents[1]).x64_of(path.stem)
     exercises = {task.name: Exercise(**vars(task), x64=x64) for task in tasks}
     title = title_of(path.stem, cells)
-    book = Book(path.stem, path, title, list(exercises.values()), cells, {"__name__": "__main__"}, x64=x64)
+    namespace, documented = {"__name__": "__main__"}, documented_cells(path, cells, tasks)
+    book = Book(path.stem, path, title, list(exercises.values()), cells, namespace, documented, x64=x64)
     given_files.add(str(path))
     mistakes = Mistakes()
-    with mistakes.noted():
-        _ = book.documented  # raises if one has a mistake
     with author.collecting() as declarations, compat.float64(x64):
         _run(book, mistakes)
     for declaration in declarations:
