@@ -235,10 +235,10 @@ check(duck_typing)
 #
 # This still holds: a function takes arrays of the other library, and returns its own.
 #
-# ```python
-# print(type(np.sin(jnp.ones(3))))
-# print(isinstance(jnp.sin(np.ones(3)), jax.Array))
-# ```
+# > ```python
+# > print(type(np.sin(jnp.ones(3))))
+# > print(isinstance(jnp.sin(np.ones(3)), jax.Array))
+# > ```
 #
 # [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
 # says:
@@ -248,10 +248,10 @@ check(duck_typing)
 #
 # Today:
 #
-# ```text
-# <class 'numpy.ndarray'>
-# True
-# ```
+# > ```text
+# > <class 'numpy.ndarray'>
+# > True
+# > ```
 #
 # </details>
 
@@ -378,31 +378,31 @@ check(change_first)
 # The message has other words and another link today. It is still a TypeError, and says
 # what to write instead.
 #
-# ```python
-# x = jnp.arange(10)
-# try:
-#     x[0] = 10
-# except TypeError as error:
-#     print(f"TypeError: {error}")
-# ```
+# > ```python
+# > x = jnp.arange(10)
+# > try:
+# >     x[0] = 10
+# > except TypeError as error:
+# >     print(f"TypeError: {error}")
+# > ```
 #
 # [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
 # shows:
 #
-# ```text
-# TypeError: '<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item
-# assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, use
-# ``x = x.at[idx].set(y)`` or another .at[] method:
-# https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ndarray.at.html
-# ```
+# > ```text
+# > TypeError: '<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item
+# > assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, use
+# > ``x = x.at[idx].set(y)`` or another .at[] method:
+# > https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ndarray.at.html
+# > ```
 #
 # Today:
 #
-# ```text
-# TypeError: JAX arrays are immutable and do not support in-place item assignment.
-# Instead of x[idx] = y, use x = x.at[idx].set(y) or another .at[] method:
-# https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
-# ```
+# > ```text
+# > TypeError: JAX arrays are immutable and do not support in-place item assignment.
+# > Instead of x[idx] = y, use x = x.at[idx].set(y) or another .at[] method:
+# > https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
+# > ```
 #
 # </details>
 

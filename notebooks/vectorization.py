@@ -104,27 +104,27 @@ check(sliding_dot)
 # The page calls this a convolution, and the numbers are still these. NumPy calls it a
 # correlation, as you see below.
 #
-# ```python
-# x = jnp.arange(5)
-# w = jnp.array([2.0, 3.0, 4.0])
-#
-#
-# def convolve(x, w):
-#     output = []
-#     for i in range(1, len(x) - 1):
-#         output.append(jnp.dot(x[i - 1 : i + 2], w))
-#     return jnp.array(output)
-#
-#
-# convolve(x, w)
-# ```
+# > ```python
+# > x = jnp.arange(5)
+# > w = jnp.array([2.0, 3.0, 4.0])
+# >
+# >
+# > def convolve(x, w):
+# >     output = []
+# >     for i in range(1, len(x) - 1):
+# >         output.append(jnp.dot(x[i - 1 : i + 2], w))
+# >     return jnp.array(output)
+# >
+# >
+# > convolve(x, w)
+# > ```
 #
 # [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
 # shows:
 #
-# ```text
-# Array([11., 20., 29.], dtype=float32)
-# ```
+# > ```text
+# > Array([11., 20., 29.], dtype=float32)
+# > ```
 #
 # Today's JAX prints the same.
 #

@@ -85,16 +85,22 @@ def folded(cell: DocumentedCell) -> str:
     """Return the Markdown of documented examples as students get it, folded."""
     title, address = ledger.page_of(cell.ids[0])
     is_said = all(ledger.entries()[example]["kind"].startswith(_SAID) for example in cell.ids)
-    today = f"Today:\n\n```text\n{cell.today}\n```" if cell.today else "Today's JAX prints the same."
-    # Markdown begins again below an empty line.
     return "\n\n".join(
         [
             f"<details>\n<summary>The document's example, today ({', '.join(cell.ids)})</summary>",
             cell.sentence,
-            f"```python\n{cell.code}\n```",
+            _fenced("python", cell.code),
             f"[{title}]({address})\n{'says' if is_said else 'shows'}:",
-            re.sub("^", "> ", cell.documented, flags=re.MULTILINE) if is_said else f"```text\n{cell.documented}\n```",
-            today,
+            _quoted(cell.documented) if is_said else _fenced("text", cell.documented),
+            f"Today:\n\n{_fenced('text', cell.today)}" if cell.today else "Today's JAX prints the same.",
             "</details>",
         ]
     )
+
+
+def _fenced(language: str, code: str) -> str:
+    return _quoted(f"```{language}\n{code}\n```")  # inside `<details>`, JupyterLab gives code itself no margin
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
