@@ -4,6 +4,7 @@ import ast
 import contextlib
 import doctest
 import io
+import linecache
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxguide.code.slices import global_names
-from jaxguide.course.books.book import Book, run_setup
+from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.documented_cells import DocumentedCell
 from jaxguide.course.exercise import Task
 
@@ -57,23 +58,21 @@ def failing(
 
 
 def prints_otherwise(book: Book, cell: DocumentedCell) -> str | None:
-    """Run a documented example with the key's answers; return its output, or its error, unless the cell shows it.
-
-    As in a notebook, the value of the last line is part of the output.
-    """
-    filename, body = f"<documented {cell.ids[0]}>", ast.parse(cell.code).body
-    last = [body.pop()] if isinstance(body[-1], ast.Expr) else []
+    """Run a documented example as in a notebook, with the key's answers; return its output unless the cell shows it."""
+    names, filename, body = global_names(cell.code), f"<documented {cell.ids[0]}>", ast.parse(cell.code).body
+    linecache.cache[filename] = (len(cell.code), None, cell.code.splitlines(keepends=True), filename)
+    answers = "\n".join(one.key.answer.source for one in book.exercises if one.key and one.name in names)
+    last = [body.pop()] if isinstance(body[-1], ast.Expr) else []  # its value is shown
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
-            namespace = run_setup(book, book.setup_above(cell), cell.code, filename)
+            namespace = run_answer(book, answers, also=names)
             exec(compile(ast.Module(body, []), filename, "exec"), namespace)
             exec(compile(ast.Interactive(last), filename, "single"), namespace)
             jax.effects_barrier()  # prints of compiled programs
         except Exception as error:
             return traceback.format_exception_only(error)[-1]
     got = printed.getvalue()
-    is_as_shown = doctest.OutputChecker().check_output(cell.today or cell.documented, got, _LOOSELY)
-    return None if is_as_shown else got
+    return None if doctest.OutputChecker().check_output(cell.today or cell.documented, got, _LOOSELY) else got
 
 
 class _Runner(doctest.DocTestRunner):

@@ -42,22 +42,13 @@ class Book(Lesson):
     @functools.cached_property
     def given(self) -> list[Statement]:
         """The statements that students get: those of example cells, and of exercise cells except the exercises."""
-        return [statement for cell in self.cells for statement in self._given_in(cell)]
-
-    def _given_in(self, cell: PercentCell) -> list[Statement]:
-        if cell.kind not in ("example", "exercise"):
-            return []
-        return [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
-
-    def setup_above(self, documented: DocumentedCell) -> str:
-        """Return the code above a documented example that it needs, with the key's answers."""
-        found, exercises = [], iter(self.exercises)
+        found = []
         for cell in self.cells:
-            exercise = next(exercises) if cell.kind == "exercise" else None
-            if cell.line < documented.line:
-                found += self._given_in(cell)
-                found += statements(exercise.key.answer.source) if exercise and exercise.key else []
-        return "\n".join(s.source for s in needed(found, global_names(documented.code))) + "\n"
+            if cell.kind == "example":
+                found += statements(cell.source, cell.line + 1)
+            elif cell.kind == "exercise":
+                found += [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
+        return found
 
     def setup_source(self, names: Iterable[str]) -> str:
         """Return the code that must run before an answer: imports, and given definitions that it and `names` need."""
@@ -99,19 +90,14 @@ def run_answer(
     book: Book, source: str, filename: str = "<submission answer>", also: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Run an answer's source in a new student namespace, which has the names `also`, too, and return the namespace."""
-    with compat.float64(book.x64):
-        namespace = run_setup(book, book.setup_source(global_names(source) | also), source, filename)
-        exec(compile(source, filename, "exec"), namespace)
-    return namespace
-
-
-def run_setup(book: Book, setup: str, source: str, filename: str) -> dict[str, Any]:
-    """Run what `source` needs of a lesson in a new namespace, and return it; tracebacks show the lines of `source`."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    # Discard what an example prints while it defines a name.
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(setup, f"<setup {book.topic}>", "exec"), namespace)
+    setup = compile(book.setup_source(global_names(source) | also), f"<setup {book.topic}>", "exec")
+    with compat.float64(book.x64):
+        # Discard what an example prints while it defines a name.
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(setup, namespace)
+        exec(compile(source, filename, "exec"), namespace)
     return namespace
 
 

@@ -17,19 +17,12 @@ _SAID = ("statement", "rule", "note", "table", "formula")
 
 @dataclasses.dataclass(frozen=True)
 class DocumentedCell:
-    """Documented examples of one exercise.
+    """Documented examples by id, with a sentence on what differs today, their code, and the output, once and today.
 
-    Args:
-        ids: their ids in the ledger.
-        exercise: the name of the exercise that reproduces them.
-        sentence: whether, and why, today's output differs.
-        code: what runs.
-        documented, today: the output that the document shows, and today's.
-        line: the line of the cell's marker.
+    `today` is '' if it is the same; `line` is that of the cell's marker.
     """
 
     ids: tuple[str, ...]
-    exercise: str
     sentence: str
     code: str
     documented: str
@@ -38,47 +31,37 @@ class DocumentedCell:
 
 
 def documented_cells(path: Path, cells: Sequence[PercentCell], tasks: Sequence[Task]) -> list[DocumentedCell]:
-    """Read the cells of documented examples, one for each such cell of a book.
-
-    Args:
-        path: the book's file.
-        cells: its cells.
-        tasks: its tasks, one for each exercise cell.
+    """Read the cells of a book that show documented examples; `tasks` has one for each of its exercise cells.
 
     Raises:
-        AuthorError: a part is missing, or the exercise above does not reproduce an id.
+        AuthorError: a part is missing, or the exercise above does not reproduce an example.
     """
     found, mistakes, waiting = [], Mistakes(), iter(tasks)
-    above: Task | None = None
+    reproduced: tuple[str, ...] = ()
     for cell in cells:
-        above = next(waiting) if cell.kind == "exercise" else above
-        if cell.kind == "documented":
+        if cell.kind == "exercise":
+            reproduced = next(waiting).reproduces
+        elif cell.kind == "documented":
             with mistakes.noted():
-                found.append(_documented_cell(path, cell, above))
+                found.append(_documented_cell(path, cell, reproduced))
     mistakes.tell()
     return found
 
 
-def _documented_cell(path: Path, cell: PercentCell, above: Task | None) -> DocumentedCell:
-    parts, message = _PARTS.fullmatch(f"{cell.source}\n"), ""
-    unknown = [example for example in cell.ids if example not in ledger.entries()]
-    other = [example for example in cell.ids if above is None or example not in above.reproduces]
-    if not cell.ids:
-        message = "name the documented examples, such as `# %% documented S1-09`"
-    elif unknown:
-        message = f"the ledger has no documented example {unknown[0]}"
-    elif other:
-        whose = f"`{above.name}`, the exercise above, does not" if above else "no exercise above does"
-        message = f"put {other[0]} below the exercise that reproduces it; {whose}"
-    elif parts is None:
+def _documented_cell(path: Path, cell: PercentCell, reproduced: tuple[str, ...]) -> DocumentedCell:
+    for example in cell.ids:
+        if example not in reproduced or example not in ledger.entries():
+            message = f"{example} is not a documented example that the exercise above reproduces"
+            raise AuthorError(path, cell.line, message)
+    parts = _PARTS.fullmatch(f"{cell.source}\n")
+    if parts is None:
         message = (
             "a documented example is comment lines, which say why its output differs today or that it does not, then "
             "code, then `# documented` and that output as comment lines, then, if today's differs, `# today` and it"
         )
-    if message or above is None or parts is None:
         raise AuthorError(path, cell.line, message)
     sentence, documented, today = (uncommented(parts[number] or "") for number in (1, 3, 4))
-    return DocumentedCell(cell.ids, above.name, sentence, parts[2].strip("\n"), documented, today, cell.line)
+    return DocumentedCell(cell.ids, sentence, parts[2].strip("\n"), documented, today, cell.line)
 
 
 def folded(cell: DocumentedCell) -> str:

@@ -13,23 +13,14 @@ from typing import Any
 
 from jaxguide.course.exercise import AuthorError, Mistakes
 
-BOOK_KINDS = {
-    None: "example",
-    "[markdown]": "prose",
-    "exercise": "exercise",
-    "check": "check",
-    "documented": "documented",
-}
-"""The title of a book's cell -> its kind. After `documented` come the ids of examples."""
+BOOK_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
+"""The title of a book's cell -> its kind; `documented`, with the ids of documented examples, is a kind, too."""
 _MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
 
 
 @dataclasses.dataclass(frozen=True)
 class PercentCell:
-    """One cell: its kind (in a key, the exercise's name), its source without the marker, and the marker's line.
-
-    `ids` are the documented examples that the marker names.
-    """
+    """One cell: its kind (in a key, the exercise's name), its source without the marker, the marker's line and ids."""
 
     kind: str
     source: str
@@ -83,13 +74,12 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
     for title, source, line in split_cells(text):
         if line == 0:
             raise AuthorError(path, 1, "there is text before the first cell; start the file with `# %%`")
-        ids: tuple[str, ...] = ()
-        if kinds is not None and title and title.startswith("documented "):
-            title, *ids = title.split()
-        if kinds is not None and title not in kinds:
-            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise`, `# %% check` or `# %% documented ID`"
+        ids = tuple(title.split()[1:]) if kinds and title and title.startswith("documented ") else ()
+        if kinds is not None and title not in kinds and not ids:
+            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise`, `# %% check` or `# %% documented S1-09`"
             raise AuthorError(path, line, f"`# %% {title}` is not a kind of cell; use {kinds_said}")
-        cells.append(PercentCell(kinds[title] if kinds is not None else (title or ""), source, line, tuple(ids)))
+        kind = "documented" if ids else kinds[title] if kinds is not None else (title or "")
+        cells.append(PercentCell(kind, source, line, ids))
     return cells
 
 

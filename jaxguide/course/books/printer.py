@@ -22,13 +22,14 @@ _METADATA = {
 class PrintedCell:
     """One cell as students get it: `source` is Markdown if `kind` is 'prose'; in the others it is code.
 
-    The kinds of code are 'setup', 'example', 'exercise' and 'help'. `shows` are the documented examples that it shows.
+    The kinds of code are 'setup', 'example', 'exercise' and 'help'. `examples` are the documented examples that it asks
+    for or shows.
     """
 
     kind: str
     source: str
     id: str
-    shows: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
 
 
 def printed_cells(book: "Book") -> list[PrintedCell]:
@@ -36,11 +37,11 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     cells: list[PrintedCell] = []
     seen: dict[str, int] = {}
 
-    def add(kind: str, source: str, shows: tuple[str, ...] = ()) -> None:
+    def add(kind: str, source: str, examples: tuple[str, ...] = ()) -> None:
         # An id depends on the cell's content, so that inserting a cell does not change the ids of others.
         digest = hashlib.sha256(f"{book.topic}/{kind}/{source}".encode()).hexdigest()[:12]
         seen[digest] = seen.get(digest, 0) + 1
-        cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}", shows))
+        cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}", examples))
 
     exercises, documented = iter(book.exercises), iter(book.documented)  # one for each cell of its kind
     for cell in book.cells:
@@ -53,7 +54,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
             add("example", cell.source)
         elif cell.kind == "exercise":
             exercise = next(exercises)
-            add("prose", statement(exercise))
+            add("prose", statement(exercise), exercise.reproduces)
             add("exercise", printable_source(exercise))
             add("help", help_cell(exercise, book.start_course))
         elif cell.kind == "documented":
