@@ -339,7 +339,7 @@ class _Contents:
         place: dict[str, int] = {}
         for said in (
             self._answers,
-            lambda entry: self._found[id(entry)].defined,
+            lambda entry: found.defined if (found := self._of(entry)) else frozenset(),
             lambda entry: frozenset().union(*(names[lesson] for lesson in self.lessons(entry))),
         ):
             for number, entry in enumerate(having):
