@@ -404,8 +404,8 @@ print(type(np.sin(jnp.ones(3))))
 print(isinstance(jnp.sin(np.ones(3)), jax.Array))
 
 # documented
-# Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably in
-# many places.
+# Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably
+# in many places.
 
 # today
 # <class 'numpy.ndarray'>

@@ -243,8 +243,8 @@ check(duck_typing)
 # [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
 # says:
 #
-# > Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably in
-# > many places.
+# > Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably
+# > in many places.
 #
 # Today:
 #

@@ -155,6 +155,7 @@ def test_the_old_notebook_says_that_an_exercise_was_dropped(
     def triple(x: float) -> float:
         return 3 * x
 
+    monkeypatch.setattr(lesson, "_session", lesson._session)  # other tests are in no lesson
     lesson.start("multiply", "editions")
     capsys.readouterr()
     lesson.check(triple)
