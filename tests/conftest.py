@@ -18,7 +18,7 @@ import pytest
 from jaxguide import compat
 from jaxguide.course.books.library import Course, load_course
 
-pytest_plugins = ["kept_programs", "set_up_course", "tiny_course"]
+pytest_plugins = ["documented_course", "kept_programs", "set_up_course", "tiny_course"]
 
 # As each of jaxguide's commands does: workers find what a grader compiled only if both have the same flags.
 compat.set_print_flag()

@@ -218,3 +218,8 @@ def test_the_page_of_checks_has_all_that_authors_use() -> None:
     methods += [f"draw.{name}" for name in vars(Draw) if name[0] != "_" and name != "hidden"]
     for name in (*author.__all__, *methods):
         assert re.search(rf"(?<!\w){re.escape(name)}\b", named), name
+
+
+def test_readme_counts_the_documented_examples_that_exercises_reproduce() -> None:
+    claimed = {example for exercise in read_outline().exercises.values() for example in exercise.reproduces}
+    assert f"The exercises reproduce {len(claimed)} examples" in README.read_text()

@@ -16,7 +16,8 @@ from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
 from jaxguide.course.judging.judge import not_checked
 from jaxguide.course.judging.run_check import run_check
-from jaxguide.proving.prover import reproduced
+from jaxguide.proving.proof import Proof, ProofSettings
+from jaxguide.proving.prover import prove_documented
 
 AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed"
 NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"
@@ -62,18 +63,24 @@ def main() -> None:
 def coverage(as_json: bool) -> None:
     """List the documented examples that exercises reproduce.
 
-    An example counts only if a check compares it with the ledger's record. The exit status is 1 if one is missing.
+    An example counts only if a check compares it with the ledger's record. It is proven singly if that check names no
+    other, the starter fails it, and so does a wrong answer that reproduces the exercise's other examples. The exit
+    status is 1 if one is missing.
     """
     with judged_course(None, as_json=as_json) as course:
         found = measure_coverage(course)
+    owners = {example: one.name for one in course.exercises.values() for example in one.reproduces}
     documented = list(ledger.entries())
-    missing = [example for example in documented if example not in found]
+    missing = [example for example in documented if example not in found.reproduced]
+    counts = {"documented": len(documented), "reproduced": len(found.reproduced), "singly": len(found.singly)}
     if as_json:
-        print_json({"documented": len(documented), "reproduced": len(found), "missing": missing})
+        print_json({**counts, "missing": missing})
     else:
         for example in documented:
-            click.echo(f"{example:6} {found.get(example, 'missing')}")
-        click.echo(f"{len(found)} of {len(documented)} documented examples are reproduced by graded exercises.")
+            how = "singly" if example in found.singly else "missing" if example in missing else ""
+            click.echo(f"{example:6} {owners.get(example, ''):24} {how}".rstrip())
+        words = "{reproduced} of {documented} documented examples are reproduced by graded exercises, {singly} of them"
+        click.echo(f"{words} singly".format(**counts))
     sys.exit(1 if missing else 0)
 
 
@@ -97,11 +104,11 @@ def drift(as_json: bool) -> None:
     sys.exit(1 if counts[NEWLY_CHANGED] else 0)
 
 
-def measure_coverage(course: Course) -> dict[str, str]:
-    """Return the documented examples that a course with its keys reproduces: example -> exercise."""
-    found: dict[str, str] = {}
+def measure_coverage(course: Course) -> Proof:
+    """Return the proof of the documented examples that a course with its keys reproduces."""
+    found, settings = Proof(), ProofSettings.of_course(course, seeds=1)
     for exercise in course.exercises.values():
-        found |= dict.fromkeys(sorted(reproduced(course.book_of(exercise), exercise)), exercise.name)
+        found.add(prove_documented(course.book_of(exercise), exercise, settings))
     return found
 
 
@@ -121,7 +128,11 @@ def measure_drift(course: Course) -> Iterator[Drift]:
     for example, entry in ledger.entries().items():
         exercise, record = exercises.get(example), entry["record"] or {}
         found = Drift(
-            example, NOT_COMPARED, entry["says"], setting=record.get("setting", ""), since=record.get("since", "")
+            example,
+            NOT_COMPARED,
+            entry["says"],
+            setting=record.get("setting", ""),
+            since=ledger.current(record).get("since", ""),
         )
         if exercise is not None and record:
             if exercise.name not in failures:
@@ -149,7 +160,8 @@ def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
     result = not_checked(check, required=False)
     draw = Draw(DEFAULT_SEED, exercise.name, check.name)
     try:
-        run_check(check, result, answer, answer, draw)
+        with ledger.asking_the_key():
+            run_check(check, result, answer, answer, draw)
     except Exception as error:  # the check itself may depend on what changed
         return f"{type(error).__name__}: {error}"
     if result.passed:

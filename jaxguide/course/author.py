@@ -171,7 +171,7 @@ def answer(function: Any = None, /, *, notice: str = "", another_way: str = "") 
     return declare if function is None else declare(function)
 
 
-def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -> Callable[[F], F]:
+def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False, lacks: str = "") -> Callable[[F], F]:
     """Declare, in a key, a wrong answer named after its misconception, and the check that must reject it.
 
     Args:
@@ -179,8 +179,9 @@ def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -
         says: the misconception in a sentence.
         misses_the_point: whether it does not do what the exercise is about, so that it must earn nothing. The check
             that it names is then required, unless the exercise `keeps` points.
+        lacks: the documented example whose check it fails, while it passes those of the exercise's others.
     """
-    return _declaring("wrong", rejected_by=rejected_by, says=says, misses_the_point=misses_the_point)
+    return _declaring("wrong", rejected_by=rejected_by, says=says, misses_the_point=misses_the_point, lacks=lacks)
 
 
 def alternative(function: F) -> F:
@@ -193,9 +194,12 @@ def alternative_value(name: str, value: Any) -> None:
     _declare("alternative", value, name=name)
 
 
-def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "", misses_the_point: bool = False) -> None:
+def wrong_value(
+    name: str, value: Any, *, rejected_by: str, says: str = "", misses_the_point: bool = False, lacks: str = ""
+) -> None:
     """Declare, in a key, a wrong answer that is not a `def`."""
-    _declare("wrong", value, name=name, rejected_by=rejected_by, says=says, misses_the_point=misses_the_point)
+    about = {"rejected_by": rejected_by, "says": says, "misses_the_point": misses_the_point, "lacks": lacks}
+    _declare("wrong", value, name=name, **about)
 
 
 def equivalent(mutant: str, *, because: str) -> None:

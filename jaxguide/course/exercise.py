@@ -67,7 +67,8 @@ class Planted:
     """An answer in the key: the right one, an alternative, or a wrong one with the check that must reject it.
 
     `source` defines the exercise's function; it runs in a student's namespace, after the lesson's setup. An answer that
-    `misses_the_point` may keep only the points that its exercise `keeps`. Of the right one, `notice` says what to
+    `misses_the_point` may keep only the points that its exercise `keeps`. One that `lacks` a documented example
+    reproduces the exercise's others. Of the right one, `notice` says what to
     notice in it, and `another_way` what another way costs.
     """
 
@@ -78,6 +79,7 @@ class Planted:
     rejected_by: str = ""
     says: str = ""
     misses_the_point: bool = False
+    lacks: str = ""
     notice: str = ""
     another_way: str = ""
 
@@ -131,6 +133,7 @@ class Task:
     lesson: str
     path: Path
     reproduces: tuple[str, ...] = ()
+    follows: dict[str, tuple[str, str]] | None = None
     why_so_many: str = ""
     keeps: float = 0.0
     why_keeps: str = ""
@@ -156,6 +159,7 @@ def exercise(
     points: float = 1,
     hints: Sequence[str] = (),
     reproduces: Sequence[str] = (),
+    follows: dict[str, tuple[str, str]] | None = None,
     why_so_many: str = "",
     keeps: float = 0,
     why_keeps: str = "",
@@ -170,6 +174,7 @@ def exercise(
         hints: none, or best in this order: a question, the concept with a link, a skeleton with a blank and a worked
             sibling: Python that runs after the lesson's cells and solves a similar task.
         reproduces: ids of the documented examples that its checks reproduce.
+        follows: those of them that cannot be right if another is not, each with the other and the reason.
         why_so_many: the reason, if there are more than four ids.
         keeps: the share of the points that a wrong answer may keep although it misses the point, at most 0.3.
         why_keeps: the reason, if that is more than nothing.

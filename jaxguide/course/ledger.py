@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
+
 LEDGER_PATH = Path(__file__).parent / "ledger.json"
 
 _compared: contextvars.ContextVar[set[tuple[str, str]] | None] = contextvars.ContextVar("compared", default=None)
@@ -16,13 +18,13 @@ _compared: contextvars.ContextVar[set[tuple[str, str]] | None] = contextvars.Con
 
 @dataclasses.dataclass(frozen=True)
 class RecordPart:
-    """One part of a record: the expected value and how to compare with it."""
+    """One part of a record: the expected value and how to compare with it; `verbatim` if the key is asked for it."""
 
     compare: str
-    value: Any = None
+    value: Any
     rtol: float = 1e-6
-    type_name: str = ""
     phrase: str = ""
+    verbatim: bool = False
 
 
 @functools.cache
@@ -33,11 +35,18 @@ def entries() -> dict[str, Any]:
 
 
 def parts(example: str) -> tuple[str, ...]:
-    """Return the parts of an example's record: 'value' (also for an error), or 'documented' and 'today'."""
+    """Return the parts of a record: 'value' (also for an error, and for facts), or 'documented' and 'today'."""
     record = entries()[example]["record"] or {}
-    if record.get("compare") == "error":
+    if record.get("compare") in ("error", "facts"):
         return ("value",)
     return tuple(part for part in ("value", "documented", "today") if part in record)
+
+
+def current(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what a record says of the installed JAX: its `today` and `since`, or the last of those `later`."""
+    at = jax.__version_info__
+    later = [one for one in record.get("later", ()) if tuple(map(int, one["since"].split("."))) <= at]
+    return later[-1] if later else record
 
 
 def record_part(example: str, part: str) -> RecordPart:
@@ -56,13 +65,16 @@ def record_part(example: str, part: str) -> RecordPart:
     if noted is not None:
         noted.add((example, part))
     if record["compare"] == "error":
-        return RecordPart("error", type_name=record["type"], phrase=record["phrase"])
+        return RecordPart("facts", f"{record['type']}: …{record['phrase']}…", phrase=record["phrase"])
+    if record["compare"] == "facts":
+        text, phrase = current(record).get("today", record["documented"]), record.get("phrase", "")
+        return RecordPart("facts", text, record.get("rtol", 1e-6), phrase=phrase, verbatim=noted is not None)
     return RecordPart(record["compare"], record[part], record.get("rtol", 1e-6))
 
 
 @contextlib.contextmanager
-def noting_comparisons() -> Iterator[set[tuple[str, str]]]:
-    """Collect the (example, part) pairs that are compared within the block."""
+def asking_the_key() -> Iterator[set[tuple[str, str]]]:
+    """Ask for texts verbatim within the block, and collect the (example, part) pairs that are compared."""
     noted: set[tuple[str, str]] = set()
     token = _compared.set(noted)
     try:
@@ -74,21 +86,22 @@ def noting_comparisons() -> Iterator[set[tuple[str, str]]]:
 @contextlib.contextmanager
 def corrupted(example: str, part: str) -> Iterator[None]:
     """Corrupt one part of one record within the block, so that every check that compares with it must fail."""
-    record = entries()[example]["record"]
-    name = "type" if record["compare"] == "error" else part
-    before = record[name]
-    record[name] = _change(before)
+    entry = entries()[example]
+    before = entry["record"]
+    name = {"error": "type", "facts": "today"}.get(before["compare"], part)
+    value = record_part(example, part).value if name == "today" else before[name]
+    entry["record"] = {**before, name: _change(value), "later": []}
     try:
         yield
     finally:
-        record[name] = before
+        entry["record"] = before
 
 
 def _change(value: Any) -> Any:
     if isinstance(value, int | float):
         return value + 1
     if isinstance(value, str):
-        return value + " corrupted"
+        return f"corrupted {value}"
     if isinstance(value, list):
         return [*value[:-1], _change(value[-1])] if value else [0]
     return {name: _change(child) for name, child in value.items()}

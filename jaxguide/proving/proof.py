@@ -6,8 +6,10 @@ from typing import Any
 
 from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import Course
+from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.limits import Limits
-from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
+from jaxguide.proving.rewording import STARTERS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +26,30 @@ class Problem:
 
     def to_plain(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "path": str(self.path), "details": list(self.details)}
+
+
+def what_is(planted: Planted, exercise: Exercise) -> str:
+    """Return how messages call one of an exercise's planted answers."""
+    assert exercise.key is not None
+    if planted.name in STARTERS:
+        return f"the starter of `{exercise.name}`{STARTERS[planted.name]}"
+    if planted is exercise.key.answer:
+        return "the key's answer"
+    return f"the {'wrong' if planted.rejected_by else 'right'} answer `{planted.name}`"
+
+
+def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
+    """Return lines that show the call behind a failure, what it gave and what was expected."""
+    if failure is None:
+        return ()
+    rows = (
+        ("Call", failure.call),
+        ("Got", failure.got),
+        (failure.label or "Found", failure.compared),
+        ("Expected", failure.expected),
+        ("Line", failure.error.source if failure.error else ""),
+    )
+    return tuple(f"{name}: {value}" for name, value in rows if value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +103,7 @@ class Proof:
     """The proof of a course: the problems found, and how much was tried.
 
     `advice` are notes on what good teaching needs, and `notes` the others.
+    `reproduced` are documented examples, and `singly` those of them that are proven each by itself.
     `verdicts` has those on each answer with the first seed, by the names of exercise and answer. `cpu_s` is the
     processor time of all judging, and `key_cpu_s` that of judging the key's answers once.
     """
@@ -95,6 +122,7 @@ class Proof:
     cpu_s: float = 0.0
     key_cpu_s: float = 0.0
     reproduced: set[str] = dataclasses.field(default_factory=set)
+    singly: set[str] = dataclasses.field(default_factory=set)
     kept: list[Kept] = dataclasses.field(default_factory=list)
     verdicts: dict[tuple[str, str], Verdicts] = dataclasses.field(default_factory=dict)
 
@@ -116,6 +144,7 @@ class Proof:
             **plain,
             **{name: [one.to_plain() for one in getattr(self, name)] for name in ("problems", "notes", "advice")},
             "reproduced": sorted(self.reproduced),
+            "singly": sorted(self.singly),
             "kept": [dataclasses.asdict(one) for one in self.kept],
             "cpu_s": round(self.cpu_s, 3),
             "key_cpu_s": round(self.key_cpu_s, 3),

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import copy
-import dataclasses
 import inspect
 import re
 import time
@@ -17,7 +16,6 @@ from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
-from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
@@ -27,12 +25,12 @@ from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Ver
 from jaxguide.proving.example_calls import examples, failing, has_example
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
-from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts
+from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts, call_and_values, what_is
+from jaxguide.proving.prove_documented import DocumentedProver
 from jaxguide.proving.repeated import Recorded, Repeated, Tape
-from jaxguide.proving.rewording import REWORDED_STARTER, reworded_starter
+from jaxguide.proving.rewording import reworded_starter
 
 MIN_WRONG = 2
-MANY_EXAMPLES = 4
 
 # JAX raises NameError, too, if an axis has no name.
 _UNDEFINED = re.compile(r"name '\w+' is not defined")
@@ -76,36 +74,12 @@ def passes(
     return result is not None and result.verdict is Verdict.PASSED
 
 
-def reproduced(book: Book, exercise: Exercise) -> set[str]:
-    """Return the documented examples that an exercise's checks compare with the ledger and notice changes in."""
-    prover = _Prover(book, exercise, ProofSettings(seeds=1), Proof())
+def prove_documented(book: Book, exercise: Exercise, settings: ProofSettings) -> Proof:
+    """Return the proof that an exercise reproduces documented examples, and nothing else of it."""
+    prover = _Prover(book, exercise, settings, Proof())
     with compat.float64(book.x64):
         prover.prove_documented()
-    return prover.proof.reproduced
-
-
-def what_is(planted: Planted, exercise: Exercise) -> str:
-    """Return how messages call one of an exercise's planted answers."""
-    assert exercise.key is not None
-    if planted.name == REWORDED_STARTER:
-        return f"the starter of `{exercise.name}`, reworded,"
-    if planted is exercise.key.answer:
-        return "the key's answer"
-    return f"the {'wrong' if planted.rejected_by else 'right'} answer `{planted.name}`"
-
-
-def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
-    """Return lines that show the call behind a failure, what it gave and what was expected."""
-    if failure is None:
-        return ()
-    rows = (
-        ("Call", failure.call),
-        ("Got", failure.got),
-        (failure.label or "Found", failure.compared),
-        ("Expected", failure.expected),
-        ("Line", failure.error.source if failure.error else ""),
-    )
-    return tuple(f"{name}: {value}" for name, value in rows if value)
+    return prover.proof
 
 
 class _Prover:
@@ -240,11 +214,11 @@ class _Prover:
 
     # Judging
 
-    def _result(self, planted: Planted, seed: int) -> ExerciseResult | None:
-        """Judge a planted answer; return None if it could not be judged, which is then a problem."""
+    def _result(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult | None:
+        """Judge a planted answer, maybe by some checks only; return None if that failed, which is then a problem."""
         what = what_is(planted, self.exercise)
         try:
-            result = self._judge(planted, seed)
+            result = self._judge(planted, seed, exercise)
         except AnswerGone as gone:
             self._problem(f"{what} cannot be run: {gone.note}", planted)
             return None
@@ -258,7 +232,7 @@ class _Prover:
             details = (f"Call: {late.call}",) if late.call else ()
             self._problem(f"{what} ran too long at the check `{late.name}`: {late.message}", planted, details)
             return None
-        if seed == 0:
+        if seed == 0 and exercise is None:
             self.proof.verdicts[self.exercise.name, planted.name] = Verdicts.of(result)
         return result
 
@@ -432,51 +406,13 @@ class _Prover:
         if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
             self._problem(f"the key predicts {result.note}, but JAX gives {result.reveal}", self.key.answer)
 
-    # Documented examples
-
     def prove_documented(self) -> None:
-        exercise, entries = self.exercise, ledger.entries()
-        named = {example for check in exercise.all_checks() for example in check.reproduces}
-        for example in sorted({*exercise.reproduces, *named} - entries.keys()):
-            self._problem(f"the ledger has no documented example {example}")
-        for example in sorted({*exercise.reproduces} ^ named):
-            self._problem(f"{example} must be listed on both the exercise and one of its checks")
-        if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
-            message = f"reproduces more than {MANY_EXAMPLES} documented examples; explain it in `why_so_many`"
-            self._problem(f"`{exercise.name}` {message}")
-        for example in exercise.reproduces:
-            if example in named and example in entries and self._is_reproduced(example):
-                self.proof.reproduced.add(example)
+        singly = self.exercise.lesson not in self.settings.without_texts
 
-    def _is_reproduced(self, example: str) -> bool:
-        """Return whether the checks that name an example compare each part of its record and notice changes."""
-        parts = ledger.parts(example)
-        if not parts:
-            self._problem(f"the ledger's entry {example} has no record to compare with")
-            return False
-        exercise = self._naming(example)
-        with ledger.noting_comparisons() as noted:
-            self._judge(self.key.answer, 0, exercise)
-        for part in parts:
-            if (example, part) not in noted:
-                self._problem(f"no check compares the {part} of {example} with the ledger")
-                return False
-            with ledger.corrupted(example, part):
-                failure, differs = self._repeat(exercise)
-                if differs:  # a check takes inputs from the ledger
-                    failure = self._judge(self.key.answer, 0, exercise).first_failure
-            if failure is None:
-                self._problem(f"if the {part} of {example} changes in the ledger, no check that names it fails")
-                return False
-        return True
+        def judge(planted: Planted, exercise: Exercise) -> ExerciseResult | None:
+            return self._result(planted, 0, exercise)
 
-    def _naming(self, example: str) -> Exercise:
-        """Return the exercise with only the checks that name a documented example."""
-        checks, hidden = (
-            [check for check in checks if example in check.reproduces]
-            for checks in (self.exercise.checks, self.key.hidden)
-        )
-        return dataclasses.replace(self.exercise, checks=checks, key=dataclasses.replace(self.key, hidden=hidden))
+        DocumentedProver(self.exercise, self.proof, judge, self._repeat, self._problem).prove(singly=singly)
 
 
 def _one_line(error: Exception) -> str:

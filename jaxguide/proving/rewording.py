@@ -4,15 +4,23 @@ import ast
 
 from jaxguide.course.exercise import Planted, Task
 
-REWORDED_STARTER = "reworded starter"
+_GIVEN, _REWORDED = "starter", "reworded starter"
+STARTERS = {_GIVEN: "", _REWORDED: ", reworded,"}
+"""The names of starters among planted answers, and what messages add to `the starter of ...`."""
+
 _NO_OP = "_begun"
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+
+
+def as_given(exercise: Task) -> Planted:
+    """Return an exercise's starter as an answer."""
+    return Planted(_GIVEN, exercise.cell_source + "\n", exercise.line, exercise.path)
 
 
 def reworded_starter(exercise: Task) -> Planted:
     """Return an exercise's starter with a local variable renamed, if it has one, and a statement that does nothing."""
     source = reworded(exercise.cell_source, exercise.name)
-    return Planted(REWORDED_STARTER, source, exercise.line, exercise.path)
+    return Planted(_REWORDED, source, exercise.line, exercise.path)
 
 
 def reworded(source: str, name: str) -> str:

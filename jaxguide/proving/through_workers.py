@@ -22,11 +22,8 @@ from jaxguide.grading.batch.control import submission_of
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, ThreadPool
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.proving.proof import Problem, Verdicts
-from jaxguide.proving.prover import call_and_values, what_is
-from jaxguide.proving.rewording import reworded_starter
-
-STARTER = "starter"
+from jaxguide.proving.proof import Problem, Verdicts, call_and_values, what_is
+from jaxguide.proving.rewording import as_given, reworded_starter
 
 KnownVerdicts = Mapping[tuple[str, str], Verdicts]
 """Verdicts by the names of exercise and answer, as `Proof.verdicts` has them."""
@@ -151,9 +148,8 @@ def _handed_in(exercise: Exercise, verdicts: KnownVerdicts) -> list[HandedIn]:
         for one in judged
         if (exercise.name, one.name) in verdicts
     ]
-    starter = Planted(STARTER, exercise.cell_source + "\n", exercise.line, exercise.path)
     unchecked = {check.name: Verdict.NOT_CHECKED for check in exercise.all_checks()}
-    return [*found, HandedIn(exercise, starter, Verdicts(Verdict.NOT_ATTEMPTED, 0.0, unchecked))]
+    return [*found, HandedIn(exercise, as_given(exercise), Verdicts(Verdict.NOT_ATTEMPTED, 0.0, unchecked))]
 
 
 def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[HandedIn]) -> "Future[Graded]":
@@ -165,7 +161,7 @@ def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[Hand
 def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:
     """Return a problem if a submission's verdicts on an answer differ from those of this process."""
     planted, name, here = answer.planted, answer.exercise.name, answer.here
-    what = f"the starter of `{name}`" if planted.name == STARTER else what_is(planted, answer.exercise)
+    what = what_is(planted, answer.exercise)
     why_not = result.unreadable or result.not_graded.get(name) or result.not_graded.get("")
     outcome = next((one for one in result.results if one.name == name), None)
     if why_not is not None or outcome is None:

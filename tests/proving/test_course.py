@@ -56,6 +56,14 @@ def test_the_ledger_lists_all_documented_examples() -> None:
     assert all(entry["says"] and entry["source"] for entry in entries.values())
 
 
+def test_each_text_made_by_jax_is_in_the_document() -> None:
+    for entry in ledger.entries().values():
+        if entry["record"]["compare"] == "facts":
+            lines, document = entry["record"]["documented"], " ".join(entry["documented"].split())
+            for line in [lines] if isinstance(lines, str) else lines:
+                assert " ".join(line.split()) in document
+
+
 # The documented examples that each lesson covers.
 SECTIONS = {
     "arrays_and_layers": ("S1", 1, 16),

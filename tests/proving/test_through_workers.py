@@ -12,7 +12,7 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import Verdict
 from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prover import prove_exercise
-from jaxguide.proving.through_workers import STARTER, prove_through_workers, submissions
+from jaxguide.proving.through_workers import prove_through_workers, submissions
 
 KEY = "solutions/tiny.py"
 # Only workers have this variable.
@@ -35,12 +35,12 @@ def test_submissions_have_each_planted_answer_once(tiny: Path) -> None:
     names = [[(one.exercise.name, one.planted.name) for one in answers] for answers in found]
     assert names == [
         [("double", "double"), ("guess_shape", "guess_shape")],
-        [("double", "jitted"), ("guess_shape", STARTER)],
+        [("double", "jitted"), ("guess_shape", "starter")],
         [("double", "a_lambda")],
         [("double", "squares")],
         [("double", "numpy_inside")],
         [("double", "reworded starter")],
-        [("double", STARTER)],
+        [("double", "starter")],
     ]
     assert found[0][0].here.verdict is Verdict.PASSED
     assert found[-1][0].here.verdict is Verdict.NOT_ATTEMPTED

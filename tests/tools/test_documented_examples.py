@@ -2,14 +2,24 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from documented_course import RECORDS
 
 from jaxguide.course import ledger
-from jaxguide.course.books.library import Course
+from jaxguide.course.books.library import Course, load_course
 from tools import documented_examples
-from tools.documented_examples import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, measure_drift
+from tools.documented_examples import (
+    AS_DOCUMENTED,
+    CHANGED,
+    NEWLY_CHANGED,
+    NOT_COMPARED,
+    WITH_SETTING,
+    Drift,
+    measure_drift,
+)
 
 
 @pytest.fixture(scope="module")
@@ -73,5 +83,27 @@ def test_coverage_counts_what_is_missing(course: Course, monkeypatch: pytest.Mon
     claimed = {example for one in course.exercises.values() for example in one.reproduces}
     done = run(course, monkeypatch, "coverage", "--json")
     said = json.loads(done.stdout)
-    assert (done.exit_code, said["reproduced"]) == (1, len(claimed))
+    assert (done.exit_code, said["reproduced"], said["singly"]) == (1, len(claimed), 0)
     assert set(said["missing"]) == set(ledger.entries()) - claimed
+
+
+def drift_of(folder: Path) -> tuple[str, str]:
+    one = found(load_course(folder))["T0-01"]
+    return one.state, one.since
+
+
+def test_of_a_text_made_by_jax_every_word_counts(documented: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drift_of(documented) == (CHANGED, "0.8.2")
+    weak = {**RECORDS["T0-01"], "today": ["x = JitTracer(~float32[3])"]}
+    monkeypatch.setitem(ledger.entries()["T0-01"], "record", weak)
+    assert drift_of(documented) == (NEWLY_CHANGED, "0.8.2")
+    later = [{"since": "0.10.0", "today": ["x = JitTracer(float32[3])"]}, {"since": "99.0", "today": ["x"]}]
+    monkeypatch.setitem(ledger.entries()["T0-01"], "record", {**weak, "later": later})
+    assert drift_of(documented) == (CHANGED, "0.10.0")
+
+
+def test_what_is_proven_singly_is_counted(documented: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run(load_course(documented), monkeypatch, "coverage")
+    assert "T0-02  look                     singly" in done.stdout
+    assert f"2 of {len(ledger.entries())} documented examples" in done.stdout
+    assert done.stdout.endswith("by graded exercises, 2 of them singly\n")

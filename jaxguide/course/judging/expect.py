@@ -18,6 +18,7 @@ from jaxguide.course.judging.compare import (
     wrong_dtype,
 )
 from jaxguide.course.judging.difference import Difference, difference_of
+from jaxguide.course.judging.facts import agree
 from jaxguide.course.judging.literals import shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, KeyData, children_of, describe_type, to_data
 from jaxguide.course.verdict import CheckFailed
@@ -356,7 +357,7 @@ def expect_documented(
 
     Args:
         example: the example's id, such as 'S0-41', which students do not see.
-        got: the result.
+        got: the result; if the record has a text made by JAX, the text, its lines, or a call that raised it.
         part: 'value', or 'documented' or 'today' if today's JAX gives other digits than the document.
         message: the message if they differ, instead of the general sentence.
         remarks: see `Remarks`.
@@ -367,16 +368,11 @@ def expect_documented(
     """
     record = ledger.record_part(example, part)
     expected = record.value
-    if record.compare == "error":
-        if not (isinstance(got, Observation) and got.error):
-            text = show(got.value if isinstance(got, Observation) else to_data(got))
-            raise _failure("It ran without an error.", got, text, f"{record.type_name}", remarks)
-        expect_raises(got, record.type_name, record.phrase, **remarks)
-        return
-    shown, data = show(to_data(expected)), to_data(got)
-    as_documented = "It should give {expected}, as documented."
-    general = "It should give {expected}." if part == "today" else as_documented
-    message = message or general.format(expected=shown)
+    if isinstance(got, Observation) and got.error is None:
+        raise _failure("It ran without an error.", got, show(got.value), str(expected), remarks)
+    shown, data = show(to_data(expected)), _raised(got) if isinstance(got, Observation) else to_data(got)
+    is_todays = part == "today" or record.compare == "facts"
+    message = message or f"It should give {shown}{'' if is_todays else ', as documented'}."
     _require(data, got, remarks)
     if _size(data) > _RECORD_LIMIT:
         raise _failure(message, got, show(data), shown, remarks)
@@ -384,12 +380,28 @@ def expect_documented(
     if record.compare == "text" and isinstance(plain, str):
         data, expected = " ".join(plain.split()), " ".join(str(expected).split())
         same = data == expected
+    elif record.compare == "facts":
+        same = _states_facts(plain, record)
     elif record.compare == "numeric":
         same = _numbers_close(plain, expected, record.rtol)
     else:
         same = _same_json(plain, expected)
     if not same:
         _reject(got, data, expected, message, record.rtol, remarks)
+
+
+def _raised(observation: Observation) -> str:
+    """Write an exception as the ledger does: its class, and the first line of its message."""
+    assert observation.error is not None
+    return ": ".join((observation.error.type_name, observation.error.message.partition("\n")[0]))
+
+
+def _states_facts(text: Any, record: ledger.RecordPart) -> bool:
+    """Return whether a text states the facts of the record: of an error with a phrase, its class and the phrase."""
+    if record.phrase and not record.verbatim:
+        kind = str(record.value).partition(":")[0]
+        return isinstance(text, str) and text.startswith(f"{kind}:") and record.phrase in text
+    return agree(text, record.value, record.rtol, verbatim=record.verbatim)
 
 
 def _size(data: Data) -> int:
