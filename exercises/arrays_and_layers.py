@@ -398,6 +398,20 @@ def mixed_calls_give_the_documented_kinds(answer, draw):
     expect_that(types_seen[2:] == wanted, message, types_seen[2:], f"{wanted}")
 
 
+# %% documented S1-05
+# This still holds: a function takes arrays of the other library, and returns its own.
+print(type(np.sin(jnp.ones(3))))
+print(isinstance(jnp.sin(np.ones(3)), jax.Array))
+
+# documented
+# Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably in
+# many places.
+
+# today
+# <class 'numpy.ndarray'>
+# True
+
+
 # %% [markdown]
 # ### The test that does not break
 #
@@ -588,6 +602,27 @@ def the_array_itself_is_changed(answer):
     seen = answer.observe(np.arange(4), 10)
     message = "The array that was passed should have 10 in front after the call."
     expect_equal(seen.arguments[0], np.array([10, 1, 2, 3]), message)
+
+
+# %% documented S1-08
+# The message has other words and another link today. It is still a TypeError, and says
+# what to write instead.
+x = jnp.arange(10)
+try:
+    x[0] = 10
+except TypeError as error:
+    print(f"TypeError: {error}")
+
+# documented
+# TypeError: '<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item
+# assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, use
+# ``x = x.at[idx].set(y)`` or another .at[] method:
+# https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ndarray.at.html
+
+# today
+# TypeError: JAX arrays are immutable and do not support in-place item assignment.
+# Instead of x[idx] = y, use x = x.at[idx].set(y) or another .at[] method:
+# https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 
 
 # %% [markdown]

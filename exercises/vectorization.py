@@ -157,6 +157,26 @@ def any_number_of_weights(answer, draw):
         expect_close(answer(x, w), wanted, "Number i should be the dot product of `x[i : i + k]` and `w`.")
 
 
+# %% documented S2-01
+# The page calls this a convolution, and the numbers are still these. NumPy calls it a
+# correlation, as you see below.
+x = jnp.arange(5)
+w = jnp.array([2.0, 3.0, 4.0])
+
+
+def convolve(x, w):
+    output = []
+    for i in range(1, len(x) - 1):
+        output.append(jnp.dot(x[i - 1 : i + 2], w))
+    return jnp.array(output)
+
+
+convolve(x, w)
+
+# documented
+# Array([11., 20., 29.], dtype=float32)
+
+
 # %% [markdown]
 # From here on we use this version, for three weights. JAX's own page calls it
 # `convolve`.

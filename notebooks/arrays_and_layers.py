@@ -230,6 +230,32 @@ check(duck_typing)
 # solution(duck_typing)
 
 # %% [markdown]
+# <details>
+# <summary>The document's example, today (S1-05)</summary>
+#
+# This still holds: a function takes arrays of the other library, and returns its own.
+#
+# > ```python
+# > print(type(np.sin(jnp.ones(3))))
+# > print(isinstance(jnp.sin(np.ones(3)), jax.Array))
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# says:
+#
+# > Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably in
+# > many places.
+#
+# Today:
+#
+# > ```text
+# > <class 'numpy.ndarray'>
+# > True
+# > ```
+#
+# </details>
+
+# %% [markdown]
 # ### The test that does not break
 #
 # A JAX array is **not** an `np.ndarray`, and its own class may move or change.
@@ -344,6 +370,41 @@ check(change_first)
 # Stuck? Uncomment a line and run the cell.
 # hint(change_first)
 # solution(change_first)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S1-08)</summary>
+#
+# The message has other words and another link today. It is still a TypeError, and says
+# what to write instead.
+#
+# > ```python
+# > x = jnp.arange(10)
+# > try:
+# >     x[0] = 10
+# > except TypeError as error:
+# >     print(f"TypeError: {error}")
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > TypeError: '<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item
+# > assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, use
+# > ``x = x.at[idx].set(y)`` or another .at[] method:
+# > https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ndarray.at.html
+# > ```
+#
+# Today:
+#
+# > ```text
+# > TypeError: JAX arrays are immutable and do not support in-place item assignment.
+# > Instead of x[idx] = y, use x = x.at[idx].set(y) or another .at[] method:
+# > https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
+# > ```
+#
+# </details>
 
 # %% [markdown]
 # ### Shorter error messages

@@ -98,6 +98,39 @@ check(sliding_dot)
 # solution(sliding_dot)
 
 # %% [markdown]
+# <details>
+# <summary>The document's example, today (S2-01)</summary>
+#
+# The page calls this a convolution, and the numbers are still these. NumPy calls it a
+# correlation, as you see below.
+#
+# > ```python
+# > x = jnp.arange(5)
+# > w = jnp.array([2.0, 3.0, 4.0])
+# >
+# >
+# > def convolve(x, w):
+# >     output = []
+# >     for i in range(1, len(x) - 1):
+# >         output.append(jnp.dot(x[i - 1 : i + 2], w))
+# >     return jnp.array(output)
+# >
+# >
+# > convolve(x, w)
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# shows:
+#
+# > ```text
+# > Array([11., 20., 29.], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
 # From here on we use this version, for three weights. JAX's own page calls it
 # `convolve`.
 

@@ -1,4 +1,4 @@
-"""Print which documented examples the course reproduces, and how each comes out on the installed JAX."""
+"""Print which documented examples the course reproduces, where, and how each comes out on the installed JAX."""
 
 import dataclasses
 import sys
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import click
 import jax
 
-from jaxguide.cli.common import json_option, judged_course, print_json
+from jaxguide.base.did_you_mean import did_you_mean
+from jaxguide.cli.common import json_option, judged_course, print_json, read_course
 from jaxguide.course import ledger
 from jaxguide.course.books.book import run_answer
+from jaxguide.course.books.documented_index import example_places
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.judging.answer import LocalAnswer
@@ -55,7 +57,27 @@ def main() -> None:
 
     \b
     Example: python tools/documented_examples.py drift --json
+             python tools/documented_examples.py find S1-09
     """
+
+
+@main.command()
+@click.argument("example")
+@json_option
+def find(example: str, as_json: bool) -> None:
+    """Say in which lesson, exercise and cell a documented example is."""
+    course = read_course(None, keys=False, as_json=as_json)
+    places = example_places(course)
+    if example not in places:
+        raise click.UsageError(f"There is no documented example {example}.{did_you_mean(example, places)}")
+    place, says, (page, address) = places[example], ledger.entries()[example]["says"], ledger.page_of(example)
+    if as_json:
+        print_json({"example": example, "says": says, "page": page, "address": address, **dataclasses.asdict(place)})
+        return
+    printed = course.folders.notebooks / place.lesson
+    click.echo(f"{example}: {says} {address}")
+    click.echo(f"lesson {place.lesson}, exercise {place.exercise}")
+    click.echo(f"cell {place.cell} of {printed}.ipynb, line {place.line} of {printed}.py")
 
 
 @main.command()

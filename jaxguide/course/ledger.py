@@ -13,6 +13,17 @@ import jax
 
 LEDGER_PATH = Path(__file__).parent / "ledger.json"
 
+PAGES = {
+    "S0-01": ("Introduction to debugging", "https://docs.jax.dev/en/latest/debugging.html"),
+    "S0-23": ("Pseudorandom numbers", "https://docs.jax.dev/en/latest/random-numbers.html"),
+    "S1-01": ("How to think in JAX", "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html"),
+    "S2-01": ("Automatic vectorization", "https://docs.jax.dev/en/latest/automatic-vectorization.html"),
+    "S2-13": ("Automatic differentiation", "https://docs.jax.dev/en/latest/automatic-differentiation.html"),
+    "S3-01": ("Generating random numbers under JIT", "https://stackoverflow.com/questions/76838537"),
+    "S4-01": ("External callbacks", "https://docs.jax.dev/en/latest/external-callbacks.html"),
+}
+"""The first example of each page of the documents -> the page's title and address."""
+
 _compared: contextvars.ContextVar[set[tuple[str, str]] | None] = contextvars.ContextVar("compared", default=None)
 
 
@@ -32,6 +43,11 @@ def entries() -> dict[str, Any]:
     """Return the ledger: example id -> its source, its statement, the documented output, and its record."""
     stored: dict[str, Any] = json.loads(LEDGER_PATH.read_text(encoding="utf-8"))
     return stored
+
+
+def page_of(example: str) -> tuple[str, str]:
+    """Return the title and the address of the page that has an example."""
+    return PAGES[max(first for first in PAGES if first <= example)]
 
 
 def parts(example: str) -> tuple[str, ...]:

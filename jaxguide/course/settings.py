@@ -45,7 +45,8 @@ class CourseSettings:
         environment: environment variables, by name.
         requirements: what must be installed, such as `optax>=0.2`.
         without_texts: the lessons of which `verify --strict` does not ask what students read beyond tasks: an example
-            call of each exercise, what to notice in each solution, and why JAX gives the answer to a prediction.
+            call of each exercise, what to notice in each solution, why JAX gives the answer to a prediction, and a cell
+            for each documented example.
         limits: the limits for submitted code.
     """
 

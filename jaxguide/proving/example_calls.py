@@ -1,13 +1,22 @@
-"""Find the example calls in an exercise's docstring, and those that do not come out as they show."""
+"""Run the example calls of docstrings and the documented examples, and find those that come out otherwise."""
 
+import ast
 import contextlib
 import doctest
+import io
+import linecache
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 from jaxguide.code.slices import global_names
+from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.documented_cells import DocumentedCell
 from jaxguide.course.exercise import Task
+
+_LOOSELY = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def examples(task: Task) -> list[doctest.Example]:
@@ -42,10 +51,28 @@ def failing(
     for example in shown:
         with contextlib.suppress(SyntaxError):  # which the runner notes
             names |= global_names(example.source)
-    runner = _Runner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner = _Runner(verbose=False, optionflags=_LOOSELY)
     test = doctest.DocTest(shown, run(frozenset(names)), "example", None, None, None)
     runner.run(test, out=lambda text: None, clear_globs=False)
     return runner.found
+
+
+def prints_otherwise(book: Book, cell: DocumentedCell) -> str | None:
+    """Run a documented example as in a notebook, with the key's answers; return its output unless the cell shows it."""
+    names, filename, body = global_names(cell.code), f"<documented {cell.ids[0]}>", ast.parse(cell.code).body
+    linecache.cache[filename] = (len(cell.code), None, cell.code.splitlines(keepends=True), filename)
+    answers = "\n".join(one.key.answer.source for one in book.exercises if one.key and one.name in names)
+    last = [body.pop()] if isinstance(body[-1], ast.Expr) else []  # its value is shown
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            namespace = run_answer(book, answers, also=names)
+            exec(compile(ast.Module(body, []), filename, "exec"), namespace)
+            exec(compile(ast.Interactive(last), filename, "single"), namespace)
+            jax.effects_barrier()  # prints of compiled programs
+        except Exception as error:
+            return traceback.format_exception_only(error)[-1]
+    got = printed.getvalue()
+    return None if doctest.OutputChecker().check_output(cell.today or cell.documented, got, _LOOSELY) else got
 
 
 class _Runner(doctest.DocTestRunner):

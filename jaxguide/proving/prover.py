@@ -3,6 +3,8 @@
 import ast
 import contextlib
 import copy
+import dataclasses
+import functools
 import inspect
 import re
 import time
@@ -22,7 +24,7 @@ from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
 from jaxguide.course.judging.run_check import raised_at, says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
-from jaxguide.proving.example_calls import examples, failing, has_example
+from jaxguide.proving.example_calls import examples, failing, has_example, prints_otherwise
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
 from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts, call_and_values, what_is
@@ -120,6 +122,7 @@ class _Prover:
             return
         self._prove_repeatable()
         self._prove_examples()
+        self._prove_documented_cells()
         for planted in self.key.alternatives:
             self._prove_right(planted)
         self._prove_starter()
@@ -140,6 +143,7 @@ class _Prover:
             self._advice(said)
         if exercise.lesson not in self.settings.without_texts:
             self._advise_texts()
+            self._advise_documented()
         # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.
         without_idea = [c for c in exercise.all_checks() if not c.idea and c.stage not in ("shape", "dtype")]
         if without_idea:
@@ -177,6 +181,14 @@ class _Prover:
             self._advice(f"`@reveal` of `{name}` has no {missing}, for students who have guessed")
         elif missing:
             self._advice(f"`@answer` of `{name}` has no {missing}, for students who have passed", answer)
+
+    def _advise_documented(self) -> None:
+        """Note the documented examples that no cell shows, or more than one."""
+        shown = [example for cell in self.book.documented for example in cell.ids]
+        for example in self.exercise.reproduces:
+            if shown.count(example) != 1:
+                message = f"must be named by one cell `# %% documented {example}`"
+                self._advice(f"{example} {message} below `{self.exercise.name}`, but is by {shown.count(example)}")
 
     def _advice(self, message: str, where: Planted | Check | None = None) -> None:
         at = where or self.exercise
@@ -340,6 +352,21 @@ class _Prover:
             call, want, gives = (" ".join(clean(text, 300).split()) or "nothing" for text in texts)
             message = f"the example `{call}` shows {want}, but the key's answer gives {gives}"
             self.proof.problems.append(Problem(exercise.path, exercise.contract_line + example.lineno, message))
+
+    def _prove_documented_cells(self) -> None:
+        """Prove that the documented examples below the exercise come out as their cells show."""
+        for cell in self.book.documented:
+            if not set(cell.ids) & set(self.exercise.reproduces):
+                continue
+            self.watch.begin()
+            try:
+                got = self.watch.call(functools.partial(prints_otherwise, self.book, cell))
+            except AnswerGone as gone:
+                got = gone.note
+            if got is not None:
+                message = f"the documented example {' '.join(cell.ids)} does not print what its cell shows"
+                details = f"Got: {got or 'nothing'}", f"Expected: {cell.today or cell.documented}"
+                self.proof.problems.append(Problem(self.book.path, cell.line, message, details))
 
     # Starters and wrong answers
 

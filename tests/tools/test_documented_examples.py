@@ -10,6 +10,8 @@ from documented_course import RECORDS
 
 from jaxguide.course import ledger
 from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.documented_index import example_places
+from jaxguide.course.books.library import Course
 from tools import documented_examples
 from tools.documented_examples import (
     AS_DOCUMENTED,
@@ -77,6 +79,19 @@ def test_drift_counts_and_its_status_says_whether_anything_is_new(
         done = run(course, monkeypatch, "drift")
     assert done.exit_code == 1
     assert "newly changed 1" in done.stdout
+
+
+def test_find_says_where_an_example_is(whole_course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documented_examples, "read_course", lambda *unused, **options: whole_course)
+    place = example_places(whole_course)["S2-01"]
+    said = json.loads(CliRunner().invoke(documented_examples.main, ["find", "S2-01", "--json"]).stdout)
+    assert said["page"] == "Automatic vectorization"
+    assert said.items() >= dataclasses.asdict(place).items()
+    done = CliRunner().invoke(documented_examples.main, ["find", "S2-01"])
+    assert "\nlesson vectorization, exercise sliding_dot\n" in done.stdout
+    assert f"\ncell {place.cell} of " in done.stdout
+    done = CliRunner().invoke(documented_examples.main, ["find", "S2-1"])
+    assert (done.exit_code, "There is no documented example S2-1. Did you mean `S2-" in done.output) == (2, True)
 
 
 def test_coverage_counts_what_is_missing(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import check_whole, read_tasks, title_of
 from jaxguide.course.books.declarations import make_check
+from jaxguide.course.books.documented_cells import DocumentedCell, documented_cells
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
@@ -27,13 +28,14 @@ from jaxguide.course.settings import read_settings
 class Book(Lesson):
     """A lesson whose book has been run, with its cells in order and its namespace.
 
-    `read_by_inputs` are the names that inputs of the key read, and `x64` says whether its code runs with 64-bit types,
-    None for those of the process.
+    `documented` are its documented examples, `read_by_inputs` the names that inputs of the key read, and `x64` says
+    whether its code runs with 64-bit types, None for those of the process.
     """
 
     exercises: list[Exercise]
     cells: list[PercentCell]
     namespace: dict[str, Any]
+    documented: list[DocumentedCell]
     read_by_inputs: frozenset[str] = frozenset()
     x64: bool | None = None
 
@@ -111,7 +113,8 @@ def load_book(path: Path) -> Book:
     x64 = read_settings(path.absolute().parents[1]).x64_of(path.stem)
     exercises = {task.name: Exercise(**vars(task), x64=x64) for task in tasks}
     title = title_of(path.stem, cells)
-    book = Book(path.stem, path, title, list(exercises.values()), cells, {"__name__": "__main__"}, x64=x64)
+    namespace, documented = {"__name__": "__main__"}, documented_cells(path, cells, tasks)
+    book = Book(path.stem, path, title, list(exercises.values()), cells, namespace, documented, x64=x64)
     given_files.add(str(path))
     mistakes = Mistakes()
     with author.collecting() as declarations, compat.float64(x64):

@@ -14,7 +14,7 @@ from jaxguide.course.set_up import process_settings
 
 # Cells of these kinds run completely when a book is loaded; in a key, all cells do.
 _RUN_WHOLE = ("exercise", "check")
-_PROSE = "[markdown]"
+_PROSE = ("[markdown]", "documented")
 _SAID_ONLY = {
     "exercise": frozenset({"hints", "title", "keeps", "why_keeps", "core", "minutes"}),
     "prediction": frozenset({"hints", "title", "core", "minutes"}),
@@ -60,7 +60,8 @@ def what_decides(text: str, is_key: bool) -> Iterator[str]:
     >>> list(what_decides("# %%\\nx   = 1  # one\\nprint(x)", is_key=False))
     ["(Assign targets=[(Name id='x')] value=(Constant value=1))"]
     """
-    cells = [(kind, ast.parse(source).body) for kind, source, _line in split_cells(text) if kind != _PROSE]
+    found = split_cells(text)
+    cells = [(kind, ast.parse(source).body) for kind, source, _line in found if not (kind or "").startswith(_PROSE)]
     imports = [node for _kind, body in cells for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     imported = frozenset().union(*map(bound_names, imports))
     for kind, body in cells:

@@ -104,7 +104,7 @@ def _run(book: Book) -> None:
     exercises = iter(book.exercises)  # one for each exercise cell
     with author.collecting(), compat.float64(book.x64):
         for cell in book.cells:
-            if cell.kind == "prose":
+            if cell.kind in ("prose", "documented"):
                 continue
             run_cell(book.path, cell.source, cell.line + 1, namespace)
             if cell.kind == "exercise":

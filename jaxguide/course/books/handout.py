@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxguide.base.files import write_whole
+from jaxguide.course.books.documented_index import index_text
 from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.course.books.printer import printed_files
 from jaxguide.course.settings import SETTINGS_NAME, write_settings
@@ -15,12 +16,15 @@ from jaxguide.course.settings import SETTINGS_NAME, write_settings
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.library import Course
 
+INDEX_NAME = "documented_examples.md"
+
 
 def for_students(course: "Course", lessons: Iterable[str] | None = None) -> dict[str, bytes]:
     """Return the files that students get of a course, by name, and nothing else.
 
-    Beside printed lessons, these are the files that lessons read and, if the course has an identity, its settings and
-    books. The settings are written anew, since an author's file may have comments that are not for students.
+    Beside printed lessons, these are an index of the documented examples, the files that lessons read and, if the
+    course has an identity, its settings and books. The settings are written anew, since an author's file may have
+    comments that are not for students.
 
     Args:
         course: the course.
@@ -29,6 +33,8 @@ def for_students(course: "Course", lessons: Iterable[str] | None = None) -> dict
     printed: dict[str, bytes] = {}
     for topic in course.books if lessons is None else lessons:
         printed |= printed_files(course.books[topic])
+    if index := index_text(course):
+        printed[INDEX_NAME] = index.encode()
     found = {name: path.read_bytes() for name, path in course.files.items()}
     if not course.settings.identity:
         return printed | found

@@ -14,22 +14,28 @@ from typing import Any
 from jaxguide.course.exercise import AuthorError, Mistakes
 
 BOOK_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
-"""The title of a book's cell -> its kind."""
+"""The title of a book's cell -> its kind; `documented`, with the ids of documented examples, is a kind, too."""
 _MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
 
 
 @dataclasses.dataclass(frozen=True)
 class PercentCell:
-    """One cell: its kind (in a key, the exercise's name), its source without the marker, and the marker's line."""
+    """One cell: its kind (in a key, the exercise's name), its source without the marker, the marker's line and ids."""
 
     kind: str
     source: str
     line: int
+    ids: tuple[str, ...] = ()
 
     @property
     def prose(self) -> str:
         """The Markdown of a prose cell."""
-        return "\n".join(line.removeprefix("#").removeprefix(" ") for line in self.source.splitlines())
+        return uncommented(self.source)
+
+
+def uncommented(text: str) -> str:
+    """Return the text of comment lines."""
+    return "\n".join(line.removeprefix("#").removeprefix(" ") for line in text.splitlines())
 
 
 def split_cells(text: str) -> list[tuple[str | None, str, int]]:
@@ -68,10 +74,12 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
     for title, source, line in split_cells(text):
         if line == 0:
             raise AuthorError(path, 1, "there is text before the first cell; start the file with `# %%`")
-        if kinds is not None and title not in kinds:
-            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
+        ids = tuple(title.split()[1:]) if kinds and title and title.startswith("documented ") else ()
+        if kinds is not None and title not in kinds and not ids:
+            kinds_said = "`# %%`, `# %% [markdown]`, `# %% exercise`, `# %% check` or `# %% documented S1-09`"
             raise AuthorError(path, line, f"`# %% {title}` is not a kind of cell; use {kinds_said}")
-        cells.append(PercentCell(kinds[title] if kinds is not None else (title or ""), source, line))
+        kind = "documented" if ids else kinds[title] if kinds is not None else (title or "")
+        cells.append(PercentCell(kind, source, line, ids))
     return cells
 
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.course.books.core_time import with_core
+from jaxguide.course.books.documented_cells import folded
 from jaxguide.course.books.statement import statement, stub_cell
 from jaxguide.course.exercise import Task
 
@@ -22,12 +23,14 @@ _METADATA = {
 class PrintedCell:
     """One cell as students get it: `source` is Markdown if `kind` is 'prose'; in the others it is code.
 
-    The kinds of code are 'setup', 'example', 'exercise' and 'help'.
+    The kinds of code are 'setup', 'example', 'exercise' and 'help'. `examples` are the documented examples that it asks
+    for or shows.
     """
 
     kind: str
     source: str
     id: str
+    examples: tuple[str, ...] = ()
 
 
 def printed_cells(book: "Book") -> list[PrintedCell]:
@@ -35,13 +38,13 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     cells: list[PrintedCell] = []
     seen: dict[str, int] = {}
 
-    def add(kind: str, source: str) -> None:
+    def add(kind: str, source: str, examples: tuple[str, ...] = ()) -> None:
         # An id depends on the cell's content, so that inserting a cell does not change the ids of others.
         digest = hashlib.sha256(f"{book.topic}/{kind}/{source}".encode()).hexdigest()[:12]
         seen[digest] = seen.get(digest, 0) + 1
-        cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"))
+        cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}", examples))
 
-    exercises = iter(book.exercises)  # one for each exercise cell
+    exercises, documented = iter(book.exercises), iter(book.documented)  # one for each cell of its kind
     for cell in book.cells:
         if cell.kind == "prose":
             is_first = all(c.kind != "setup" for c in cells)
@@ -53,9 +56,11 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
             add("example", cell.source)
         elif cell.kind == "exercise":
             exercise = next(exercises)
-            add("prose", statement(exercise))
+            add("prose", statement(exercise), exercise.reproduces)
             add("exercise", printable_source(exercise))
             add("help", help_cell(exercise, book.start_course))
+        elif cell.kind == "documented":
+            add("prose", folded(next(documented)), cell.ids)
     return cells
 
 
@@ -104,14 +109,14 @@ def notebook_text(book: "Book") -> str:
 
 def script_text(book: "Book") -> str:
     """Return the lesson as percent-format Python."""
-    parts = []
-    for cell in printed_cells(book):
-        if cell.kind == "prose":
-            lines = [f"# {line}".rstrip() for line in cell.source.splitlines()]
-            parts.append("# %% [markdown]\n" + "\n".join(lines))
-        else:
-            parts.append("# %%\n" + cell.source)
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(map(script_cell, printed_cells(book))) + "\n"
+
+
+def script_cell(cell: PrintedCell) -> str:
+    """Return a cell as it is in the script, without the empty line below it."""
+    if cell.kind != "prose":
+        return "# %%\n" + cell.source
+    return "\n".join(["# %% [markdown]", *(f"# {line}".rstrip() for line in cell.source.splitlines())])
 
 
 def printed_files(book: "Book") -> dict[str, bytes]:
