@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import copy
-import dataclasses
 import functools
 import inspect
 import re

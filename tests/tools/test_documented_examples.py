@@ -9,9 +9,8 @@ from click.testing import CliRunner, Result
 from documented_course import RECORDS
 
 from jaxguide.course import ledger
-from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.documented_index import example_places
-from jaxguide.course.books.library import Course
+from jaxguide.course.books.library import Course, load_course
 from tools import documented_examples
 from tools.documented_examples import (
     AS_DOCUMENTED,
