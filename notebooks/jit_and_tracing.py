@@ -17,8 +17,7 @@
 #
 # You need the lesson `arrays_and_layers`. [How to read a
 # contract](arrays_and_layers.ipynb#How-to-read-a-contract) explains the types in the
-# tasks, such as `float32[n,m]`. The core of this lesson takes about an hour; "More" has
-# exercises for another day.
+# tasks, such as `float32[n,m]`.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
