@@ -63,8 +63,7 @@ def names(got):
 # - move NumPy code to `jax.numpy`, and say what changes on the way,
 # - update arrays that cannot be changed in place, also many places at once,
 # - predict the dtype that comes out when types are mixed,
-# - look below `jax.numpy`: at `jax.lax`, and at the operations of the compiler XLA,
-# - measure the time of JAX code honestly.
+# - look below `jax.numpy`: at `jax.lax`, and at the operations of the compiler XLA.
 #
 # You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has
 # four parts, and you can stop after each.
@@ -86,9 +85,7 @@ import io
 import re
 import sys
 import tempfile
-import time
 import types
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -1730,184 +1727,6 @@ def a_sine_of_a_sum_is_two_operations(answer):
 
 
 # %% [markdown]
-# ### What does a call cost?
-#
-# JAX does not wait. A call puts the work in a queue and returns at once: *asynchronous
-# dispatch*. And the first call of a jitted function compiles it. Both make it easy to
-# measure the wrong thing.
-#
-# Real clocks depend on luck. So here is a machine with a clock of its own, which
-# behaves like JAX and gives the same times on every computer.
-
-
-# %%
-class Result:
-    """A result that may still be in the making."""
-
-    def __init__(self, wait):
-        self._wait = wait
-
-    def block_until_ready(self):
-        """Wait until the result is there."""
-        self._wait()
-        return self
-
-
-class Machine:
-    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the seconds."""
-
-    def __init__(self, compile_s, dispatch_s, work_s):
-        now = free_at = 0.0
-        is_compiled = False
-
-        def clock():
-            return now
-
-        def wait_until(ready_at):
-            nonlocal now
-            now = max(now, ready_at)
-
-        def run():
-            nonlocal now, free_at, is_compiled
-            now += dispatch_s + (0.0 if is_compiled else compile_s)
-            is_compiled = True
-            free_at = max(now, free_at) + work_s
-            return Result(partial(wait_until, free_at))
-
-        self.clock, self.run = clock, run
-
-
-class Model(NamedTuple):
-    """A model of machines, which starts one when it is called; its times are in quarters of a second."""
-
-    compiling: int
-    starting: int
-    working: int
-
-    def __call__(self):
-        return Machine(*(quarters / 4 for quarters in self))
-
-
-def small_machine():
-    """Start a machine: 30 s to compile, 1 s to start a job, 8 s for the job."""
-    return Machine(30.0, 1.0, 8.0)
-
-
-machine = small_machine()
-machine.run()
-print("the call came back after", machine.clock(), "s, and its result is not there yet")
-
-
-# %% exercise
-@exercise(
-    title="An honest stopwatch",
-    points=3,
-    hints=[
-        "What does the very first call do that later ones do not? When the call comes back, is the work done?",
-        "Run once before you measure, and wait for the result with `block_until_ready()` before you look at the clock. "
-        "https://docs.jax.dev/en/latest/async_dispatch.html",
-        "machine = start_machine()\nmachine.run().block_until_ready()\nbefore = machine.clock()\n____\n"
-        "return machine.clock() - before",
-        """# Like it: seconds until three jobs in a queue are done, compiling included.
-def seconds_of_three(start_machine):
-    fresh = start_machine()
-    before = fresh.clock()
-    results = [fresh.run() for _ in range(3)]
-    for result in results:
-        result.block_until_ready()
-    return fresh.clock() - before
-
-print(seconds_of_three(small_machine))  # 55.0: 30 + 1 + 3 * 8""",
-    ],
-)
-def seconds_per_run(start_machine):
-    """Measure how long one run takes: from the call until its result is there, without compiling.
-
-    Use only `run()` and `clock()` of the machine, and wait with `block_until_ready()`. You may run as often as you
-    like; if you take the mean of several runs, wait for each.
-
-    Args:
-        start_machine: a function without arguments that starts a new machine, such as `small_machine`. Other machines
-            need other times.
-
-    Returns:
-        The seconds, a float.
-    """
-    ...
-
-
-# %% check
-def expect_honest(answer, start_machine, compile_s, dispatch_s, work_s):
-    """Expect the honest time of a machine; a time that is too short or too long is compared with those of its parts."""
-    got = answer(start_machine)
-    seconds, wanted = number(got), dispatch_s + work_s
-    alike = {
-        dispatch_s: "as long as the call alone, which comes back before the work is done",
-        compile_s + wanted: "as long as a first run, which compiles",
-        2 * work_s: "as long as two jobs, one waiting for the other",
-    }
-    said = [words for time, words in alike.items() if abs(seconds - time) < 1e-6]
-    message = f"One run should take {wanted:g} s; yours takes {seconds:g} s."
-    if said:
-        message = f"One run should take {wanted:g} s; yours takes {seconds:g} s, {said[0]}."
-    expect_that(abs(seconds - wanted) < 1e-6, message, got, f"{wanted:g} s")
-
-
-@visible(seconds_per_run, idea="A call returns before its work is done, and the first call compiles.")
-def the_time_is_honest(answer):
-    """For the small machine, one run takes 9 s: 1 s to start the job, and 8 s for the job."""
-    expect_honest(answer, given(small_machine.__name__), 30.0, 1.0, 8.0)
-
-
-# The hidden check's machines.
-ANY_MACHINE = Model
-
-
-# %% [markdown]
-# Now the real clock. For growing arrays: how long until the call of a compiled function
-# is back, and how long until the result is there? The plot shows the ratio of the two.
-# It looks different on every computer. (On a CPU, JAX may do small jobs at once: then
-# the ratio is near 1.)
-
-
-# %%
-def median_seconds(call, wait, repeats=9):
-    """Return the median time of a call; with `wait`, until the result is there."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        out = call()
-        if wait:
-            out.block_until_ready()
-        times.append(time.perf_counter() - start)
-        out.block_until_ready()
-    return float(np.median(times))
-
-
-def plot_waiting(sizes=(32, 64, 128, 256, 512)):
-    """Plot how much longer the result takes than the call, over the size of a matrix product."""
-    import matplotlib.pyplot as plt
-
-    product = jax.jit(lambda m: m @ m)
-    ratios = []
-    for size in sizes:
-        m = jnp.ones((size, size))
-        product(m).block_until_ready()
-        call = partial(product, m)
-        ratios.append(median_seconds(call, wait=True) / median_seconds(call, wait=False))
-    _, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
-    axes.plot(sizes, ratios, "o-")
-    axes.axhline(1, color="grey", linewidth=1)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("rows and columns of the matrix")
-    axes.set_ylabel("time to result / time of call")
-    plt.show()
-
-
-plot_waiting()
-
-# %% [markdown]
 # ## What to remember
 #
 # - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)`
@@ -1919,8 +1738,6 @@ plot_waiting()
 # - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with
 #   `lax`, and all of `lax` becomes operations of XLA.
 # - `lax.conv_general_dilated` does not reverse its kernel.
-# - To measure time: run once before, then wait for the result with
-#   `block_until_ready()`.
 
 # %% [markdown]
 # ## What to read next
@@ -1934,4 +1751,3 @@ plot_waiting()
 # - [Type promotion](https://docs.jax.dev/en/latest/type_promotion.html): the whole
 #   lattice
 # - [Convolutions in JAX](https://docs.jax.dev/en/latest/notebooks/convolutions.html)
-# - [Asynchronous dispatch](https://docs.jax.dev/en/latest/async_dispatch.html)

@@ -9,8 +9,7 @@
 # - move NumPy code to `jax.numpy`, and say what changes on the way,
 # - update arrays that cannot be changed in place, also many places at once,
 # - predict the dtype that comes out when types are mixed,
-# - look below `jax.numpy`: at `jax.lax`, and at the operations of the compiler XLA,
-# - measure the time of JAX code honestly.
+# - look below `jax.numpy`: at `jax.lax`, and at the operations of the compiler XLA.
 #
 # You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has
 # four parts, and you can stop after each.
@@ -49,9 +48,7 @@ import io
 import re
 import sys
 import tempfile
-import time
 import types
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -1025,147 +1022,6 @@ check(xla_operations)
 # solution(xla_operations)
 
 # %% [markdown]
-# ### What does a call cost?
-#
-# JAX does not wait. A call puts the work in a queue and returns at once: *asynchronous
-# dispatch*. And the first call of a jitted function compiles it. Both make it easy to
-# measure the wrong thing.
-#
-# Real clocks depend on luck. So here is a machine with a clock of its own, which
-# behaves like JAX and gives the same times on every computer.
-
-# %%
-class Result:
-    """A result that may still be in the making."""
-
-    def __init__(self, wait):
-        self._wait = wait
-
-    def block_until_ready(self):
-        """Wait until the result is there."""
-        self._wait()
-        return self
-
-
-class Machine:
-    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the seconds."""
-
-    def __init__(self, compile_s, dispatch_s, work_s):
-        now = free_at = 0.0
-        is_compiled = False
-
-        def clock():
-            return now
-
-        def wait_until(ready_at):
-            nonlocal now
-            now = max(now, ready_at)
-
-        def run():
-            nonlocal now, free_at, is_compiled
-            now += dispatch_s + (0.0 if is_compiled else compile_s)
-            is_compiled = True
-            free_at = max(now, free_at) + work_s
-            return Result(partial(wait_until, free_at))
-
-        self.clock, self.run = clock, run
-
-
-class Model(NamedTuple):
-    """A model of machines, which starts one when it is called; its times are in quarters of a second."""
-
-    compiling: int
-    starting: int
-    working: int
-
-    def __call__(self):
-        return Machine(*(quarters / 4 for quarters in self))
-
-
-def small_machine():
-    """Start a machine: 30 s to compile, 1 s to start a job, 8 s for the job."""
-    return Machine(30.0, 1.0, 8.0)
-
-
-machine = small_machine()
-machine.run()
-print("the call came back after", machine.clock(), "s, and its result is not there yet")
-
-# %% [markdown]
-# ### Exercise: An honest stopwatch (3 points)
-#
-# Measure how long one run takes: from the call until its result is there, without
-# compiling.
-#
-# Use only `run()` and `clock()` of the machine, and wait with `block_until_ready()`.
-# You may run as often as you like; if you take the mean of several runs, wait for each.
-#
-# **Args:**
-#
-# - `start_machine`: a function without arguments that starts a new machine, such as
-#   `small_machine`. Other machines need other times.
-#
-# **Returns:** The seconds, a float.
-
-# %%
-def seconds_per_run(start_machine):
-    """Measure how long one run takes: from the call until its result is there, without
-    compiling.
-    """
-    ...
-
-
-check(seconds_per_run)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(seconds_per_run)
-# solution(seconds_per_run)
-
-# %% [markdown]
-# Now the real clock. For growing arrays: how long until the call of a compiled function
-# is back, and how long until the result is there? The plot shows the ratio of the two.
-# It looks different on every computer. (On a CPU, JAX may do small jobs at once: then
-# the ratio is near 1.)
-
-# %%
-def median_seconds(call, wait, repeats=9):
-    """Return the median time of a call; with `wait`, until the result is there."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        out = call()
-        if wait:
-            out.block_until_ready()
-        times.append(time.perf_counter() - start)
-        out.block_until_ready()
-    return float(np.median(times))
-
-
-def plot_waiting(sizes=(32, 64, 128, 256, 512)):
-    """Plot how much longer the result takes than the call, over the size of a matrix product."""
-    import matplotlib.pyplot as plt
-
-    product = jax.jit(lambda m: m @ m)
-    ratios = []
-    for size in sizes:
-        m = jnp.ones((size, size))
-        product(m).block_until_ready()
-        call = partial(product, m)
-        ratios.append(median_seconds(call, wait=True) / median_seconds(call, wait=False))
-    _, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
-    axes.plot(sizes, ratios, "o-")
-    axes.axhline(1, color="grey", linewidth=1)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("rows and columns of the matrix")
-    axes.set_ylabel("time to result / time of call")
-    plt.show()
-
-
-plot_waiting()
-
-# %% [markdown]
 # ## What to remember
 #
 # - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)`
@@ -1177,8 +1033,6 @@ plot_waiting()
 # - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with
 #   `lax`, and all of `lax` becomes operations of XLA.
 # - `lax.conv_general_dilated` does not reverse its kernel.
-# - To measure time: run once before, then wait for the result with
-#   `block_until_ready()`.
 
 # %% [markdown]
 # ## What to read next
@@ -1192,4 +1046,3 @@ plot_waiting()
 # - [Type promotion](https://docs.jax.dev/en/latest/type_promotion.html): the whole
 #   lattice
 # - [Convolutions in JAX](https://docs.jax.dev/en/latest/notebooks/convolutions.html)
-# - [Asynchronous dispatch](https://docs.jax.dev/en/latest/async_dispatch.html)

@@ -1,19 +1,23 @@
 # %% [markdown]
 # # Jit and tracing
 #
-# `jax.jit` makes JAX code fast. To use it well, you must know what it does with your
-# Python code: it **traces** it.
+# **Core:** 8 exercises, about 55 minutes. **Beyond the core:** 7 exercises.
+#
+# A simulation that takes thousands of small steps is slow in Python. `jax.jit` turns
+# all of them into one compiled program. To do so, it **traces** your code: it runs it
+# once, without numbers, and writes down what it does. Most surprises with JAX come from
+# there.
 #
 # After this lesson you can
 #
-# - say when compiling pays, and measure it,
-# - see what your function sees while JAX traces it,
-# - predict how often JAX will trace, and find out why it traces again,
-# - repair code that branches, selects, keeps or leaks values under `jax.jit`,
-# - keep static what must be static, and traced what should be traced.
+# - compile a simulation into one program, and measure what that saves,
+# - say what your function sees while JAX traces it, and when JAX traces it again,
+# - keep functions *pure*: nothing frozen, nothing leaked,
+# - rewrite what `jit` refuses: selecting, branching, and loops of unknown length.
 #
-# You need NumPy, and `jax.numpy` as in the lesson `arrays_and_layers`. It takes about
-# an hour and a half, in four parts.
+# You need the lesson `arrays_and_layers`. [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract) explains the types in the
+# tasks, such as `float32[n,m]`.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -32,18 +36,7 @@ from jaxguide.lesson import check, hint, progress, solution, start
 
 start("jit_and_tracing")
 
-# %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an
-# **exercise**: `check(...)` tells you what is right. If you are stuck,
-# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
-# **prediction** you guess first; then the real answer is computed before your eyes.
-#
-# The lesson follows a page of JAX's documentation, "How to think in JAX", which it
-# calls *the document*. Where today's JAX does something else than an older copy of it
-# says, you will see both.
-
 # %%
-import time
 from functools import partial
 
 import jax
@@ -51,343 +44,284 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from jaxguide.tracing import draw_program, show_lines, watch_traces
+from jaxguide.clock import real_machine, simulated_machine
+from jaxguide.explain import explain
+from jaxguide.tracing import show_lines, side_effects, watch_traces
 
 # %% [markdown]
-# ## Part 1. To jit or not to jit
+# ## The task: a dish that paints itself
 #
-# JAX normally runs **one operation at a time**: each is a small compiled program of its
-# own. `jax.jit(f)` is a new function, which runs the whole of `f` as **one** program.
-
-# %%
-def wave(x):
-    """Compute 2 sin(x) + 1: three operations."""
-    return jnp.sin(x) * 2 + 1
-
-
-fast_wave = jax.jit(wave)
-x = jnp.linspace(0, 3, 4)
-print(wave(x))
-print(fast_wave(x))
-
-# %% [markdown]
-# How can you see it? `jax.make_jaxpr(f)(x)` lists the operations that `f` makes of `x`,
-# one on each line. Its `eqns` (equations) are those lines.
-
-# %%
-listing = jax.make_jaxpr(wave)(x)
-print(listing)
-print(len(listing.eqns), "lines")
-
-# %% [markdown]
-# Here is another function, to try it on.
-
-# %%
-def decay(x):
-    """Compute x³ exp(x), with three products."""
-    return x * x * x * jnp.exp(x)
-
-
-print(jax.make_jaxpr(decay)(x))
-
-# %% [markdown]
-# ### Exercise: One by one, or all at once (1 point)
+# Two chemicals spread in a flat dish. U is fed in from outside. Where U meets V, it
+# turns into more V, and V decays. That is all, and yet it paints patterns as on a
+# leopard or a coral: the *Gray–Scott model*.
 #
-# Count the operations that JAX is asked to run for one call: without `jax.jit`, and
-# with it.
-#
-# **Args:**
-#
-# - `function`: a function of one array, such as `wave`.
-# - `x`: float32[n].
-#
-# **Returns:** A tuple of two ints: the number of lines in the listing of the function,
-# and in that of the jitted function. Lines inside another line's braces do not count.
+# A dish is a `float32[2,n,m]`: how much of U and of V there is at each place. `feed`
+# says how fast U flows in.
 
 # %%
-def operations_to_run(function, x):
-    """Count the operations that JAX is asked to run for one call: without `jax.jit`,
-    and with it.
-    """
-    ...
+def spread(a):
+    """Return what each place gains from its four neighbours; opposite edges meet."""
+    return jnp.roll(a, 1, 0) + jnp.roll(a, -1, 0) + jnp.roll(a, 1, 1) + jnp.roll(a, -1, 1) - 4 * a
 
 
-check(operations_to_run)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(operations_to_run)
-# solution(operations_to_run)
-
-# %% [markdown]
-# `draw_program` shows the operations as a picture: each arc is a value that goes from
-# one operation to a later one.
-
-# %%
-draw_program(decay, x)
-
-# %% [markdown]
-# One program can be made better than many small ones: XLA, the compiler, *fuses*
-# operations into one loop over the data, so that numbers in between are never written
-# to memory.
-
-# %%
-compiled_text = jax.jit(decay).lower(x).compile().as_text()
-print(compiled_text.count("HloModule"), "program,", compiled_text.count(" fusion("), "fused loop")
-
-# %% [markdown]
-# ### The document's example
-#
-# The document has this function. It "normalises the rows of a two-dimensional matrix",
-# says the text: it subtracts the mean and divides by the standard deviation.
-
-# %%
-def norm(x):
-    """Normalise, as the document does it."""
-    x = x - x.mean(0)
-    return x / x.std(0)
+def step(dish, feed):
+    """Return the dish a moment later."""
+    u, v = dish
+    reaction = u * v * v
+    u = u + 0.16 * spread(u) - reaction + feed * (1 - u)
+    v = v + 0.08 * spread(v) + reaction - (feed + 0.062) * v
+    return jnp.stack([u, v])
 
 
-table = jnp.array([[1.0, 2.0, 3.0], [10.0, 30.0, 80.0]])
-print(norm(table))
-
-# %% [markdown]
-# Do the rows look normalised? Then each would have the mean 0. Look at it, before you
-# repair it.
-
-# %%
-print("means of the rows:   ", norm(table).mean(axis=1))
-print("means of the columns:", norm(table).mean(axis=0))
-
-# %% [markdown]
-# ### Repair: normalise the rows (2 points)
-#
-# Give each row the mean 0 and the standard deviation 1; it also works under `jax.jit`.
-# Repair this.
-#
-# **Args:**
-#
-# - `x`: float32[n,m], no row with all numbers equal; its numbers may be tiny, so
-#   nothing is added to the deviation.
-#
-# **Returns:** float32[n,m], a JAX array.
-
-# %%
-def normalise_rows(x):
-    """Give each row the mean 0 and the standard deviation 1; it also works under
-    `jax.jit`.
-    """
-    x = x - x.mean(0)
-    return x / x.std(0)
+def fresh_dish(n=128):
+    """Fill a dish with U, and drop V in at 20 places."""
+    u, v = np.ones((n, n), "float32"), np.zeros((n, n), "float32")
+    for i, j in np.random.default_rng(0).integers(0, n - 8, (20, 2)):
+        u[i : i + 8, j : j + 8] = 0.5
+        v[i : i + 8, j : j + 8] = 0.25
+    return jnp.array([u, v])
 
 
-check(normalise_rows)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(normalise_rows)
-# solution(normalise_rows)
-
-# %% [markdown]
-# So the document's function normalises **columns**. Its other claim holds: plain and
-# jitted calls agree, to rounding. Do not ask for equal bits: the compiler may add in
-# another order.
-#
-# ### Does it pay?
-#
-# The document says that jitted code may be "orders of magnitude" faster. Its own
-# numbers are 942 µs and 512 µs. See how it is on your computer, for a chain of sines.
-# (`block_until_ready` waits until the result is there.)
-
-# %%
-def chain(x, links):
-    """Take the sine of the sine of ..., `links` times."""
-    for _ in range(links):
-        x = jnp.sin(x)
-    return x
-
-
-def seconds(function, x, repeats):
-    """Time some calls, one by one, the first call included."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function(x).block_until_ready()
-        times.append(time.perf_counter() - start)
-    return times
-
-
-print("jitted calls:", [f"{s * 1e6:.0f} µs" for s in seconds(jax.jit(partial(chain, links=8)), x, 5)])
-
-# %% [markdown]
-# The first call is far slower than the others: it traces and compiles. Now without the
-# first calls: how many times as long as the jitted call does the plain call take?
-
-# %%
-def plot_ratios(chains=(1, 2, 4, 8, 16, 32)):
-    """Plot how many times as long as the jitted call the plain call takes."""
-    x = jnp.ones(1000)
-    ratios = []
-    for links in chains:
-        link = partial(chain, links=links)
-        plain, jitted = seconds(link, x, 30), seconds(jax.jit(link), x, 30)
-        ratios.append(np.median(plain[1:]) / np.median(jitted[1:]))
-    _, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
-    axes.plot(chains, ratios, "o-")
-    axes.axhline(1, color="grey", linewidth=1)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(chains, [str(links) for links in chains])
-    axes.set_xlabel("operations in the chain")
-    axes.set_ylabel("plain time / jitted time")
+def show(images):
+    """Draw images of V side by side, under their titles."""
+    _, all_axes = plt.subplots(1, len(images), figsize=(2.2 * len(images), 2.5), layout="constrained", squeeze=False)
+    for axes, (title, image) in zip(all_axes[0], images.items(), strict=True):
+        axes.imshow(image, cmap="magma", vmin=0, vmax=0.4)
+        axes.set_title(title, fontsize=9)
+        axes.axis("off")
     plt.show()
 
 
-plot_ratios()
+dish = fresh_dish()
+show({"V at the start": dish[1], "one step later": step(dish, 0.03)[1]})
 
 # %% [markdown]
-# One operation gains nothing: it was one program before. The more operations, the more
-# `jit` saves. (The numbers wander on a busy computer.) But the price of the first call
-# must be earned back.
+# One step changes next to nothing. A pattern takes thousands of them, and each is made
+# of dozens of small operations. At the end of this lesson they are one program, and you
+# will see what it paints.
 
 # %% [markdown]
-# ### Exercise: When does it pay? (2 points)
+# ## Part 1. One operation at a time, or all at once
 #
-# Tell from measured times how much `jax.jit` saves, and after how many calls.
+# JAX normally runs **one operation at a time**: each sum and each product is a small
+# program of its own, started by Python. `jax.jit(f)` is a new function that runs all of
+# `f` as **one** program. The compiler can then *fuse* operations into one loop over the
+# data, so that what comes in between is never written to memory.
 #
-# The typical time of a call is the median without the first call of the list.
+# How does it find the operations? The first call runs your Python code with *tracers*,
+# which stand in for arrays and have no numbers. Here is a function that notices.
+
+# %%
+def tell(x):
+    """Say what arrives, and double it."""
+    print("a tracer" if isinstance(x, jax.core.Tracer) else "numbers", "arrived")
+    return 2 * x
+
+
+twice = jax.jit(tell)
+print(tell(jnp.arange(3.0)))
+print(twice(jnp.arange(3.0)))
+print(twice(jnp.arange(3.0) + 5))
+
+# %% [markdown]
+# In the last call nothing arrived, and the result is still right: your Python code did
+# not run again, only the compiled program did.
+#
+# That program may add numbers in another order. So both ways agree up to *rounding*,
+# and you compare them with a tolerance, never with `==`. Try it with this function.
+
+# %%
+def norm(x):
+    """Give each column the mean 0 and the standard deviation 1."""
+    x = x - x.mean(0)
+    return x / x.std(0)
+
+# %% [markdown]
+# ### Exercise: Two ways to run a function (2 points)
+#
+# Call a function twice: one operation at a time, and compiled as one program. Do the
+# results agree?
+#
+# ```python
+# >>> two_ways(norm, jnp.array([[1.0, 10.0], [3.0, 30.0]]))[2]
+# True
+# ```
 #
 # **Args:**
 #
-# - `plain_s`: list of seconds of several calls, in order; the first is the very first
-#   call.
-# - `jitted_s`: the same for the jitted function: its first call also traces and
-#   compiles. Its typical time is the shorter one.
+# - `function`: a function of one array that returns an array, such as `norm`.
+# - `x`: its argument, such as a float32[n,m].
 #
-# **Returns:** A tuple `(ratio, calls)`: the typical plain time divided by the typical
-# jitted time, a float; and the smallest number of calls, an int, for which the jitted
-# calls, the first included, take no longer in all than as many typical plain calls.
+# **Returns:** A tuple `(plain, compiled, agree)`: what the function returns for x; what
+# the function returns for x if all of it is compiled; and a bool, whether `np.allclose`
+# finds these equal with `atol=1e-6`.
 
 # %%
-def what_jit_saves(plain_s, jitted_s):
-    """Tell from measured times how much `jax.jit` saves, and after how many calls."""
+def two_ways(function, x):
+    """Call a function twice: one operation at a time, and compiled as one program."""
     ...
 
 
-check(what_jit_saves)
+check(two_ways)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(what_jit_saves)
-# solution(what_jit_saves)
+# hint(two_ways)
+# solution(two_ways)
 
 # %% [markdown]
-# So jit what is called often, or is long. A call that is made once gains nothing.
+# <details>
+# <summary>The document's example, today (S1-17, S1-18)</summary>
 #
-# ### What jit refuses
+# Documented and today's output agree. The page says that this function normalises the
+# rows of a matrix; `mean(0)` and `std(0)` normalise its columns.
 #
-# A program has fixed shapes: `jit` must know the shape of every array **before** it
-# knows any number. Not all code can live with that.
+# > ```python
+# > np.random.seed(1701)
+# > X = jnp.array(np.random.rand(10000, 10))
+# > print(np.allclose(norm(X), jax.jit(norm)(X), atol=1e-6))
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > True
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
 
 # %% [markdown]
-# ### Exercise: How many will there be? (1 point)
+# ### What does it save?
 #
-# Select the negative numbers, in their order, with a mask as the index.
+# Measure it, but beware of two traps. The first call of a jitted function also traces
+# and compiles. And JAX does not wait: a call starts the work and comes back at once,
+# with a result that is still being made (*asynchronous dispatch*).
+# `result.block_until_ready()` waits for it.
 #
-# It works without `jax.jit`. Under `jax.jit` JAX refuses; let its error pass.
+# Real clocks depend on luck. So here are two machines with a clock of their own, which
+# behave like JAX and take the same time on every computer.
+
+# %%
+def plain_machine():
+    """Start a machine that needs 20 µs to start a job, and 922 µs for the job."""
+    return simulated_machine(dispatch_s=20e-6, work_s=922e-6)
+
+
+def jitted_machine():
+    """Start a machine that first compiles, for 30 ms; then a job needs 20 µs to start, and 492 µs."""
+    return simulated_machine(compile_s=30e-3, dispatch_s=20e-6, work_s=492e-6)
+
+
+machine = jitted_machine()
+result = machine.run()
+print(f"the call is back after {machine.clock():.6f} s")
+result.block_until_ready()
+print(f"the result is there after {machine.clock():.6f} s")
+
+# %% [markdown]
+# ### Exercise: An honest stopwatch (3 points)
+#
+# Measure how long one run takes: from the call until its result is there, without
+# compiling.
+#
+# ```python
+# >>> round(seconds_per_run(jitted_machine), 6)
+# 0.000512
+# ```
 #
 # **Args:**
 #
-# - `x`: float32[n], a JAX array.
+# - `start_machine`: a function without arguments that starts a new machine, such as
+#   `jitted_machine`. A machine has `run()`, which starts the job and returns its
+#   result, and `clock()`, the time in seconds; of a result, only `block_until_ready()`
+#   waits. You may run a machine as often as you like.
 #
-# **Returns:** float32[k], a JAX array: the k numbers that are less than 0. Zero is not,
-# of either sign, and NaN is not.
+# **Returns:** The seconds, a float.
 
 # %%
-def negatives(x):
-    """Select the negative numbers, in their order, with a mask as the index."""
+def seconds_per_run(start_machine):
+    """Measure how long one run takes: from the call until its result is there, without
+    compiling.
+    """
     ...
 
 
-check(negatives)
+check(seconds_per_run)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(negatives)
-# solution(negatives)
+# hint(seconds_per_run)
+# solution(seconds_per_run)
 
 # %% [markdown]
-# Here is the error. (Up to JAX 0.6.0 the message said `got ShapedArray(bool[3])`; now
-# it is `got bool[3]`.)
+# Now the same stopwatch on your own computer. `real_machine(f, x)` has the same two
+# functions, and its job is `f(x)`.
 
 # %%
-try:
-    jax.jit(lambda x: x[x < 0])(jnp.array([1.0, -2.0, 3.0]))
-except jax.errors.NonConcreteBooleanIndexError as error:
-    print("NonConcreteBooleanIndexError:", str(error).splitlines()[0])
+table = jnp.array(np.random.default_rng(0).random((10_000, 10)))
+compiled_norm = jax.jit(norm)
+
+
+def here(function, *args):
+    """Return the seconds of one call on this computer: the median of nine."""
+    return float(np.median([seconds_per_run(partial(real_machine, function, *args)) for _ in range(9)]))
+
+
+def compare_ways():
+    """Print how long `norm` takes on this computer, plain and jitted."""
+    if seconds_per_run(plain_machine) is None:
+        print("Write `seconds_per_run` first: then this cell times `norm` on your computer.")
+        return
+    for way, function in {"one operation at a time": norm, "jitted": compiled_norm}.items():
+        print(f"{way:>23}: {here(function, table) * 1e6:5.0f} µs")
+
+
+compare_ways()
 
 # %% [markdown]
-# What to do? Often you do not need the selected numbers themselves, but their sum, or
-# mean. Then **keep the shape**, and make the others harmless: `jnp.where(mask, x, 0.0)`
-# has as many numbers as x.
-
-# %%
-x = jnp.array([3.0, -1.0, 2.0, -5.0])
-print(x[x > 2.5], "  shape", x[x > 2.5].shape)
-print(jnp.where(x > 2.5, x, 0.0), "  shape", jnp.where(x > 2.5, x, 0.0).shape)
-
-# %% [markdown]
-# ### Make it jit-safe: the mean of the negatives (3 points)
+# <details>
+# <summary>The document's example, today (S1-19)</summary>
 #
-# Return the mean of the negative numbers; 0 where there are none. Repair this: it must
-# work under `jax.jit`.
+# Times depend on the computer, so that only the order of the two is to be expected. On
+# the make-believe machines your stopwatch measures the documented times exactly.
 #
-# The other numbers do not count, whatever they are: zeros, infinity or NaN. With minus
-# infinity the mean is that.
+# > ```python
+# > for machine_of_the_page in (plain_machine, jitted_machine):
+# >     print(f"{seconds_per_run(machine_of_the_page) * 1e6:.0f} μs")
+# > ```
 #
-# **Args:**
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
 #
-# - `x`: float32[n].
+# > ```text
+# > 942 μs ± 6.93 μs per loop (mean ± std. dev. of 7 runs, 1,000 loops each)
+# > 512 μs ± 2.88 μs per loop (mean ± std. dev. of 7 runs, 1,000 loops each)
+# > ```
 #
-# **Returns:** float32[].
-
-# %%
-def mean_of_negatives(x):
-    """Return the mean of the negative numbers; 0 where there are none."""
-    chosen = x[x < 0]
-    if len(chosen) == 0:
-        return jnp.float32(0.0)
-    return chosen.mean()
-
-
-check(mean_of_negatives)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(mean_of_negatives)
-# solution(mean_of_negatives)
+# Today:
+#
+# > ```text
+# > 942 μs
+# > 512 μs
+# > ```
+#
+# </details>
 
 # %% [markdown]
 # ## Part 2. What your function sees
 #
-# How can a function run on no numbers? `jax.jit` calls it with **tracers**. A tracer
-# stands in for an array: it has a shape and a dtype, and no values. Each operation on
-# it is written down. That is called *tracing*.
+# A tracer has a shape and a dtype, and no values. Each operation on it is written down
+# in a program, a *jaxpr* (JAX expression). What Python does besides is not: the jaxpr
+# of `tell` has a product, and no `print`.
 
 # %%
-@jax.jit
-def tell(v):
-    """Print what arrives, and multiply it by ten."""
-    print("v is", v)
-    return 10 * v
-
-
-print(tell(jnp.arange(3)))
-print(tell(jnp.arange(3) + 5))
+print(jax.make_jaxpr(tell)(jnp.arange(3.0)))
 
 # %% [markdown]
-# The first call printed a tracer, and still gave numbers: after tracing, the recorded
-# operations were compiled and run. The second call printed nothing. Your Python code
-# did not run; the compiled program did.
+# So what exactly does your function see?
 
 # %% [markdown]
 # ### Exercise: A look inside (2 points)
@@ -395,8 +329,17 @@ print(tell(jnp.arange(3) + 5))
 # Jit this function, and let it print what it sees while it is traced.
 #
 # It prints four lines: `Running f():`, then `x = ...`, `y = ...` and `result = ...`,
-# with what `print` shows of each. A second call with the same shapes prints nothing, as
-# with `tell` above.
+# with what `print` shows of each. A second call with the same shapes and dtypes prints
+# nothing.
+#
+# ```python
+# >>> look_inside_jit(jnp.ones((5, 2)), jnp.ones(2))
+# Running f():
+# x = ...
+# y = ...
+# result = ...
+# Array([8., 8., 8., 8., 8.], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -419,40 +362,69 @@ check(look_inside_jit)
 # solution(look_inside_jit)
 
 # %% [markdown]
-# (In older texts a tracer is printed as
-# `Traced<ShapedArray(float32[3,4])>with<DynamicJaxprTrace(level=1/0)>`. Since JAX 0.8.2
-# it is `JitTracer(float32[3,4])`.)
+# <details>
+# <summary>The document's example, today (S1-22, S1-23)</summary>
 #
-# `show_lines` shows the same for each line of a function, without any `print`: what is
-# traced, and what is plain Python (*static*).
-
-# %%
-def scaled_sum(x, y):
-    """Add two arrays and divide by how many numbers there are."""
-    total = x + y
-    count = len(x)
-    return total / count
-
-
-show_lines(scaled_sum, jnp.ones(4), jnp.ones(4))
+# A tracer prints differently today. What counts has stayed: it shows a dtype and a
+# shape, and no numbers. (The text changed in 0.4.36, 0.6.1, 0.7.0 and 0.8.2.)
+#
+# > ```python
+# > np.random.seed(1701)
+# > np.random.rand(10000, 10), np.random.randn(10)
+# > x, y, x2, y2 = (np.random.randn(*shape) for shape in ((3, 4), (4,), (3, 4), (4,)))
+# > fresh_look = jax.jit(lambda x, y: look_inside_jit(x, y))
+# > print(repr(fresh_look(x, y)))
+# > print(repr(fresh_look(x2, y2)))
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > Running f():
+# >   x = Traced<ShapedArray(float32[3,4])>with<DynamicJaxprTrace(level=1/0)>
+# >   y = Traced<ShapedArray(float32[4])>with<DynamicJaxprTrace(level=1/0)>
+# >   result = Traced<ShapedArray(float32[3])>with<DynamicJaxprTrace(level=1/0)>
+# > Array([0.25773212, 5.3623195 , 5.403243  ], dtype=float32)
+# > Array([1.4344584, 4.3004413, 7.9897013], dtype=float32)
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Running f():
+# > x = JitTracer(float32[3,4])
+# > y = JitTracer(float32[4])
+# > result = JitTracer(float32[3])
+# > Array([0.25773212, 5.3623195 , 5.403243  ], dtype=float32)
+# > Array([1.4344584, 4.3004413, 7.9897013], dtype=float32)
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# ### When does it trace again?
-#
-# A recorded program fits one shape and one dtype of each argument. (A Python number is
-# traced, too: as a scalar of a weak type.) `watch_traces` counts the traces in a block,
-# and says why there was one more.
+# `show_lines` shows what a function sees at each of its lines, without any `print`.
 
 # %%
-@jax.jit
-def double(x):
-    """Return 2 x."""
-    return 2 * x
+show_lines(step, dish, 0.03)
 
+# %% [markdown]
+# The feed is traced, too, although it is a Python number: as `float32[] weak`, a scalar
+# that leaves other dtypes as they are. Its value is not recorded, so one program serves
+# all feeds.
+#
+# ### When does it trace again?
+#
+# A program fits one shape, one dtype and one weak type of each argument. `watch_traces`
+# counts the traces in a block, and says why there was another one.
 
+# %%
+fast_step = jax.jit(step)
 with watch_traces() as traces:
-    for value in (jnp.ones(3), jnp.zeros(3), jnp.ones(4)):
-        double(value)
+    fast_step(dish, 0.03)
+    fast_step(dish, 0.05)
+    fast_step(dish[:, :64], 0.05)
+    fast_step(dish, jnp.float32(0.05))
 traces
 
 # %% [markdown]
@@ -479,21 +451,495 @@ check(predict_traces)
 # solution(predict_traces)
 
 # %% [markdown]
-# ### Exercise: Count the traces (2 points)
+# ## Part 3. What jit refuses, and the ways out
 #
-# Call one new jitted function of your own with each argument, and tell how often it has
-# been traced by then.
+# A program has fixed shapes, and a tracer has no numbers. So JAX refuses code that must
+# know a number to go on. `explain` says what went wrong with an error, and what to do.
+
+# %%
+try:
+    jax.jit(lambda x: x[x < 0])(jnp.array([1.0, -2.0, 3.0]))
+except jax.errors.NonConcreteBooleanIndexError as error:
+    print(type(error).__name__)
+    explanation = explain(error)
+explanation
+
+# %% [markdown]
+# How many numbers are negative? Nobody knows while tracing, so the shape of the result
+# is not known either. There are two ways out:
+#
+# - **Keep the shape**, and make what you do not want harmless:
+#   `jnp.where(x < 0, x, 0.0).sum()` adds up the negative numbers.
+# - **Fix the shape**: say how many there are at most. `jnp.nonzero(mask, size=4,
+#   fill_value=k)` returns the places of the first four that are true, and the place `k`
+#   where there are no more of them. `jnp.compress` and `jnp.extract` take `size` and
+#   `fill_value`, too.
+
+# %%
+loud = jnp.array([0.0, 7.0, 0.0, 0.0, 9.0])
+print(jnp.nonzero(loud > 5, size=4, fill_value=-1)[0])
+
+# %% [markdown]
+# ### Exercise: Select, with and without a fixed size (3 points)
+#
+# Select the negative numbers, in their order: as many as there are, or a fixed number
+# of them.
+#
+# Zero is not negative, of either sign, and NaN is not. Without a size, the result has
+# as many numbers as are negative; under `jax.jit` JAX refuses that, and its error
+# passes. With a size, it also works under `jax.jit`.
+#
+# ```python
+# >>> negatives(jnp.array([3.0, -1.0, -4.0]), 3)
+# Array([-1., -4.,  0.], dtype=float32)
+# ```
 #
 # **Args:**
 #
-# - `arguments`: a list of JAX arrays, NumPy arrays and Python numbers.
+# - `x`: float32[n], a JAX array.
+# - `size`: None, or an int from 1 to n, which is static.
 #
-# **Returns:** A list of ints, one for each argument: how many traces there were when
-# its call was done.
+# **Returns:** A JAX array: float32[k] with the k negative numbers, or float32[size]
+# with the first of them, and with zeros after the last if there are fewer.
+
+# %%
+def negatives(x, size=None):
+    """Select the negative numbers, in their order: as many as there are, or a fixed
+    number of them.
+    """
+    ...
+
+
+check(negatives)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(negatives)
+# solution(negatives)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S1-20, S1-21)</summary>
+#
+# The text of the error names the type of the mask differently since 0.6.1, and the
+# address of the documentation has changed.
+#
+# > ```python
+# > np.random.seed(1701)
+# > np.random.rand(10000, 10)
+# > x = jnp.array(np.random.randn(10))
+# > print(repr(negatives(x)))
+# > try:
+# >     jax.jit(negatives)(x)
+# > except jax.errors.NonConcreteBooleanIndexError as error:
+# >     print(f"{type(error).__name__}: {error}")
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > Array([-0.10570311, -0.59403396, -0.8680282 , -0.23489487], dtype=float32)
+# > NonConcreteBooleanIndexError: Array boolean indices must be concrete; got ShapedArray(bool[10])
+# >
+# > See https://jax.readthedocs.io/en/latest/errors.html#jax.errors.NonConcreteBooleanIndexError
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Array([-0.10570311, -0.59403396, -0.8680282 , -0.23489487], dtype=float32)
+# > NonConcreteBooleanIndexError: Array boolean indices must be concrete; got bool[10]
+# >
+# > See https://docs.jax.dev/en/latest/...errors.html#jax.errors.NonConcreteBooleanIndexError
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### Which way to go?
+#
+# An `if` asks for one number, True or False. On a tracer it cannot decide.
+
+# %%
+def negate_if(x, neg):
+    """Return -x if neg is true, else x."""
+    return -x if neg else x
+
+
+print(negate_if(1, True), negate_if(1, False))
+
+# %% [markdown]
+# Again there are ways out:
+#
+# - Make the argument **static**: it is then no tracer but the plain Python value, and
+#   JAX makes one program for each value that it meets. You say which when you jit, by
+#   place, `static_argnums=(1,)`, or by name, `static_argnames="neg"`. A static value
+#   must be hashable: a tuple, not a list or an array.
+# - **Choose at run time**: `jnp.where(neg, a, b)` takes the one or the other, after
+#   both were computed. `jax.lax.cond(neg, f, g, x)` runs only `f(x)` or only `g(x)`.
+#   Both are in the program, and one program serves all.
+#
+# Static is right for what decides about shapes or options, and takes few values: each
+# new one is compiled.
+
+# %% [markdown]
+# ### Exercise: Three ways with a flag (3 points)
+#
+# Jit `negate_if` in one of three ways.
+#
+# ```python
+# >>> jit_negate_if("static")(1, True)
+# Array(-1, dtype=int32, weak_type=True)
+# ```
+#
+# **Args:**
+#
+# - `how`: "traced": `neg` stays a tracer, so that a call fails, with JAX's own error
+#   about `neg`; let it. "static": `neg` is static, so that there is one program for
+#   each of its values. "at run time": `neg` is traced, and the program chooses, so that
+#   one program serves both values.
+#
+# **Returns:** A jitted function of `x`, a number or an array, and `neg`, a bool.
+
+# %%
+def jit_negate_if(how):
+    """Jit `negate_if` in one of three ways."""
+    ...
+
+
+check(jit_negate_if)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(jit_negate_if)
+# solution(jit_negate_if)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S1-26, S1-27, S1-28)</summary>
+#
+# Documented and today's output agree, but for the address of the documentation. That a
+# new static value is compiled is said there in words; here the traces are counted.
+#
+# > ```python
+# > try:
+# >     jax.jit(negate_if)(1, True)
+# > except jax.errors.TracerBoolConversionError as error:
+# >     print(f"{type(error).__name__}: {error}".splitlines()[0])
+# > with watch_traces() as traces:
+# >     static_flag = jax.jit(lambda x, neg: negate_if(x, neg), static_argnums=(1,))
+# >     print(repr(static_flag(1, True)))
+# >     print(repr(static_flag(1, False)))
+# > print(traces.traces)
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].
+# > Array(-1, dtype=int32, weak_type=True)
+# > Array(1, dtype=int32, weak_type=True)
+# > ```
+#
+# Today:
+#
+# > ```text
+# > TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].
+# > Array(-1, dtype=int32, weak_type=True)
+# > Array(1, dtype=int32, weak_type=True)
+# > 2
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# All in all:
+#
+# | Python asks a tracer | instead |
+# | --- | --- |
+# | how many, `x[x < 0]` | keep the shape with `jnp.where`, or fix it with `size=` |
+# | which way, `if neg:` | `jnp.where`, `jax.lax.cond`, or a static `neg` |
+# | how often, `range(n)`, `while change > limit:` | `fori_loop`, `scan` or `while_loop` of `jax.lax` |
+
+# %% [markdown]
+# ## Part 4. Pure functions, and loops in the program
+#
+# Python code runs only while it is traced. So jitted functions must be **pure**: the
+# result depends on nothing but the arguments, and there is no other effect than the
+# result. This one is not.
+
+# %%
+rate = 0.5
+log = []
+
+
+@jax.jit
+def decayed(x):
+    """Let x decay at the global rate, and note the result."""
+    x = x - rate * x
+    log.append(x)
+    return x
+
+
+print(decayed(8.0))
+rate = 0.25
+print(decayed(8.0), "although the rate is", rate)
+print(log)
+
+# %% [markdown]
+# The rate is **frozen**: it was read while tracing, and never again. The tracer in the
+# list **leaked**: it stands for no number, and after the trace it is of no use. And the
+# second call noted nothing. Neither raises an error. `side_effects` finds what leaks:
+
+# %%
+print(side_effects(decayed, 8.0))
+
+# %% [markdown]
+# The cure is always the same. What changes is an *argument*; what you need outside is
+# *returned*.
+#
+# ### Many steps, one program
+#
+# A Python loop over jitted steps starts a program for each step. And inside a jitted
+# function, `for _ in range(n)` is *unrolled*: the program gets n times as long.
+# `jax.lax.scan` is a loop **in** the program. `scan(body, carry, length=n)` runs
+# `carry, out = body(carry, None)` n times; it returns the last `carry`, and all `out`
+# as one array.
+
+# %%
+def halve(x, _):
+    """Halve x, and keep the half."""
+    half = x / 2
+    return half, half
+
+
+print(jax.lax.scan(halve, 8.0, length=3))
+
+# %% [markdown]
+# Here is a film of the dish, impure in two ways.
+
+# %% [markdown]
+# ### Repair: a film of the dish (3 points)
+#
+# Film V for some steps: make this pure, and put all steps into one jitted program.
+#
+# It is traced once for all feeds, and the program is as long for a thousand steps as
+# for one.
+#
+# ```python
+# >>> last, frames = film(jnp.ones((2, 4, 4)), 0.5, 2)
+# >>> frames[:, 0, 0]
+# Array([1.438   , 0.629844], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `dish`: float32[2,n,m].
+# - `feed`: float, for all steps.
+# - `steps`: int, 0 or more.
+#
+# **Returns:** A tuple `(last, frames)`: float32[2,n,m], the dish after all steps; and
+# float32[steps,n,m], V after each step.
+
+# %%
+current_feed = 0.0
+kept = []
+
+
+@jax.jit
+def step_and_keep(dish):
+    """Make one step, and keep V."""
+    dish = step(dish, current_feed)
+    kept.append(dish[1])
+    return dish
+
+
+def film(dish, feed, steps):
+    """Film V for some steps: make this pure, and put all steps into one jitted program.
+    """
+    global current_feed
+    current_feed = feed
+    kept.clear()
+    for _ in range(steps):
+        dish = step_and_keep(dish)
+    return dish, kept
+
+
+check(film)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(film)
+# solution(film)
+
+# %% [markdown]
+# Now let it paint. Each strip is a film of 4,000 steps, made of eight films in a row;
+# they all run one program.
+
+# %%
+def is_repaired():
+    """Return whether `film` returns its frames as an array."""
+    return isinstance(film(dish, 0.03, 2)[1], jax.Array)
+
+
+def draw_films():
+    """Draw what two dishes look like now and then."""
+    if not is_repaired():
+        print("Repair `film` first: then this cell draws what the dish paints.")
+        return
+    for feed in (0.03, 0.055):
+        painted, images = dish, {f"feed {feed}, start": dish[1]}
+        for done in range(500, 4001, 500):
+            painted, frames = film(painted, feed, 500)
+            if done in (500, 1000, 2000, 4000):
+                images[f"{done} steps"] = frames[-1]
+        show(images)
+
+
+draw_films()
+
+# %% [markdown]
+# ### Until it stands still
+#
+# How many steps does it take until nothing changes any more? Only the numbers know.
+# `jax.lax.while_loop(goes_on, body, state)` runs `state = body(state)` as long as
+# `goes_on(state)` is true. The state may be a tuple; its shapes and dtypes must stay.
+
+# %%
+print(jax.lax.while_loop(lambda s: s[0] > 1, lambda s: (s[0] / 2, s[1] + 1), (100.0, 0)))
+
+# %% [markdown]
+# ### Exercise: Until it settles (3 points)
+#
+# Make steps until one of them changes no number of the dish by more than a tolerance,
+# with `jax.lax.while_loop`.
+#
+# After `most` steps it stops in any case. All of it is one jitted program, for all
+# feeds, tolerances and `most`.
+#
+# ```python
+# >>> after, steps = settle(jnp.zeros((2, 4, 4)), 0.5, 0.01, 100)
+# >>> int(steps)
+# 7
+# ```
+#
+# **Args:**
+#
+# - `dish`: float32[2,n,m].
+# - `feed`: float.
+# - `tolerance`: float.
+# - `most`: int, 0 or more.
+#
+# **Returns:** A tuple `(dish, steps)`: float32[2,n,m], the dish after the last step;
+# and int32[], how many steps were made.
+
+# %%
+def settle(dish, feed, tolerance, most):
+    """Make steps until one of them changes no number of the dish by more than a
+    tolerance, with `jax.lax.while_loop`.
+    """
+    ...
+
+
+check(settle)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(settle)
+# solution(settle)
+
+# %% [markdown]
+# Too little feed, and V starves; too much, and V is washed out. In between, the pattern
+# goes on moving for a long time.
+
+# %%
+def draw_ends():
+    """Draw dishes that stand still, or have made 4,000 steps."""
+    if settle(dish, 0.03, 1e-5, 1) is None:
+        print("Write `settle` first: then this cell shows when the dish stands still.")
+        return
+    ends = {feed: settle(dish, feed, 1e-5, 4000) for feed in (0.015, 0.03, 0.04, 0.055, 0.07)}
+    show({f"feed {feed}: {int(steps)} steps": end[1] for feed, (end, steps) in ends.items()})
+
+
+draw_ends()
+
+# %% [markdown]
+# And what did it save? Your stopwatch measures one step in three ways: one operation at
+# a time, jitted, and as a part of a film.
+
+# %%
+def draw_times():
+    """Draw how long one step takes in three ways."""
+    if seconds_per_run(plain_machine) is None or not is_repaired():
+        print("Write `seconds_per_run` and repair `film` first: then this cell draws the times of a step.")
+        return
+    micros = {
+        "one operation at a time": here(step, dish, 0.03) * 1e6,
+        "jitted": here(fast_step, dish, 0.03) * 1e6,
+        "in a film of 100 steps": here(lambda: film(dish, 0.03, 100)[1]) * 1e4,
+    }
+    _, axes = plt.subplots(figsize=(6, 1.8), layout="constrained")
+    bars = axes.barh(list(micros), list(micros.values()))
+    axes.bar_label(bars, fmt=" %.0f µs")
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    axes.set_xlabel("µs for one step")
+    plt.show()
+
+
+draw_times()
+
+# %% [markdown]
+# ## What to remember
+#
+# - `jit` runs a function as one program. Measure with a stopwatch that leaves out the
+#   first call and waits for the result.
+# - While it is traced, your code sees tracers: shapes and dtypes, no numbers. A new
+#   shape, dtype or static value is traced anew; new numbers are not.
+# - Be pure: what changes is an argument, what you need is returned. All else is frozen
+#   or leaks.
+# - Python cannot ask a tracer how many, which way or how often. Use `jnp.where` or
+#   `size=`, `lax.cond` or a static argument, `scan`, `fori_loop` and `while_loop`.
+
+# %% [markdown]
+# ## More
+#
+# The rest is for another day. Pick what you need: no section builds on another.
+#
+# ### How often was it traced?
+#
+# JAX keeps a compiled program for each *type* that a jitted function was called with:
+# shape, dtype and weak type, and the keys of a dict or the length of a tuple. New
+# numbers of a known type run the program that is already there. `watch_traces` counts
+# from outside. But the function itself can tell, too.
+
+# %% [markdown]
+# ### Exercise: Count the traces (2 points, beyond the core)
+#
+# Call a jitted function of your own with each argument in turn, and note how often it
+# has been traced by then.
+#
+# Make a new jitted function in each call of `traces_so_far`.
+#
+# ```python
+# >>> traces_so_far([jnp.ones(3), jnp.zeros(3), jnp.ones(4)])
+# [1, 1, 2]
+# ```
+#
+# **Args:**
+#
+# - `arguments`: a list of JAX arrays, NumPy arrays, Python numbers, and dicts or tuples
+#   of these.
+#
+# **Returns:** A list of ints, one for each argument: the number of traces when its call
+# is done.
 
 # %%
 def traces_so_far(arguments):
-    """Call one new jitted function of your own with each argument, and tell how often
+    """Call a jitted function of your own with each argument in turn, and note how often
     it has been traced by then.
     """
     ...
@@ -507,34 +953,58 @@ check(traces_so_far)
 # solution(traces_so_far)
 
 # %% [markdown]
-# ### What is written down
+# <details>
+# <summary>The document's example, today (S1-24)</summary>
 #
-# The recorded program is called a **jaxpr** (JAX expression). You have seen one in
-# Part 1. It has the operations on tracers, and nothing else: no `print`, no `if`, no
-# loop, no names of yours.
-
-# %%
-def with_side_effects(x, y):
-    """Do some things that will not be written down."""
-    print("this is printed once, while tracing")
-    result = [x, y]
-    for _ in range(2):
-        result.append(result[-1] * result[-2])
-    return result[-1] if len(result) > 3 else x
-
-
-draw_program(with_side_effects, 2.0, 3.0)
+# This is still so. JAX runs the Python code for the first array, and again for a new
+# shape and for a new dtype.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     print("traced for", x.shape, x.dtype)
+# >     return 2 * x
+# >
+# >
+# > ones = jnp.ones((3, 4))
+# > for x in (ones, ones + 1, ones[:2], ones.astype(jnp.int32)):
+# >     f(x)
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# says:
+#
+# > A tracer stands for the shape and the dtype of an array, not for its values. JAX runs
+# > what it recorded for all inputs of that shape and dtype, without the Python code.
+#
+# Today:
+#
+# > ```text
+# > traced for (3, 4) float32
+# > traced for (2, 4) float32
+# > traced for (3, 4) int32
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# In Python a jaxpr is an object. Each of its `eqns` has a `primitive`, the kind of
-# operation, and that has a `name`.
+# ### What JAX writes down
+#
+# While it traces, JAX writes a **jaxpr** (JAX expression): the operations on tracers,
+# in order. Nothing else is in it: no `print`, no `if`, no Python loop, none of your
+# names. `jax.make_jaxpr(f)(x)` traces `f` and returns its jaxpr, without running it.
 
 # %%
-print(listing.eqns[0].primitive.name, "is the first of", len(listing.eqns))
+def bell(x):
+    """Compute exp(-x²)."""
+    return jnp.exp(-(x**2))
+
+
+print(jax.make_jaxpr(bell)(jnp.ones(3)))
 
 # %% [markdown]
-# The document shows the program of the next function. `jnp.dot` becomes the operation
-# `dot_general`.
+# A jaxpr is an object with a list of equations, `eqns`. The `primitive` of an equation
+# is its operation, and has a `name`, such as `exp`.
 
 # %%
 def dot_of_sums(x, y):
@@ -542,19 +1012,24 @@ def dot_of_sums(x, y):
     return jnp.dot(x + 1, y + 1)
 
 # %% [markdown]
-# ### Exercise: Read the record (1 point)
+# ### Exercise: Read the record (1 point, beyond the core)
 #
 # Trace a function, and return its jaxpr as text, together with the names of its
 # operations.
+#
+# ```python
+# >>> text, names = recorded_program(dot_of_sums, jnp.ones((3, 4)), jnp.ones(4))
+# >>> names
+# ['add', 'add', 'dot_general']
+# ```
 #
 # **Args:**
 #
 # - `function`: a function of arrays.
 # - `args`: its arguments.
 #
-# **Returns:** A tuple `(text, names)`: the jaxpr as `str` gives it; and a list of the
-# names of its operations, in the order in which they stand there, such as
-# `["add", "add", "dot_general"]`.
+# **Returns:** A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the
+# names of its operations in their order.
 
 # %%
 def recorded_program(function, *args):
@@ -572,406 +1047,91 @@ check(recorded_program)
 # solution(recorded_program)
 
 # %% [markdown]
-# (Up to JAX 0.6.0 the numbers in a jaxpr had no type: `add a 1.0`. Now it is
-# `add a 1.0:f32[]`.)
+# <details>
+# <summary>The document's example, today (S1-25)</summary>
 #
-# ### Frozen values
+# The program is the same. Since JAX 0.6.1, the numbers in it show their types.
 #
-# What a function takes from **outside**, a global name or a variable of the function
-# around it, is read while it is traced. Then it is frozen.
-
-# %%
-gain = 10.0
-
-
-@jax.jit
-def amplified(x):
-    """Multiply by the global `gain`."""
-    return x * gain
-
-
-print(amplified(2.0))
-gain = 1000.0
-print(amplified(2.0), "although gain is", gain)
+# > ```python
+# > x = np.random.randn(3, 4)
+# > y = np.random.randn(4)
+# >
+# >
+# > def f(x, y):
+# >     return jnp.dot(x + 1, y + 1)
+# >
+# >
+# > jax.make_jaxpr(f)(x, y)
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > { lambda ; a:f32[3,4] b:f32[4]. let
+# >     c:f32[3,4] = add a 1.0
+# >     d:f32[4] = add b 1.0
+# >     e:f32[3] = dot_general[
+# >       dimension_numbers=(([1], [0]), ([], []))
+# >       preferred_element_type=float32
+# >     ] c d
+# >   in (e,) }
+# > ```
+#
+# Today:
+#
+# > ```text
+# > { lambda ; a:f32[3,4] b:f32[4]. let
+# >     c:f32[3,4] = add a 1.0:f32[]
+# >     d:f32[4] = add b 1.0:f32[]
+# >     e:f32[3] = dot_general[
+# >       dimension_numbers=(([1], [0]), ([], []))
+# >       preferred_element_type=float32
+# >     ] c d
+# >   in (e,) }
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# No error, no warning: just an old number.
+# ### Static and traced operations
+#
+# Not only values are static or traced: operations are, too. Python runs a static
+# operation once, while JAX traces. A traced operation goes into the program, and runs
+# in every call.
+#
+# The shape of a tracer is static: a tuple of ints. Whether what you compute from it
+# stays static depends on the library that computes it.
 
 # %% [markdown]
-# ### Repair: the frozen rate (2 points)
+# ### Exercise: Flatten, with two libraries (3 points, beyond the core)
 #
-# Make one step for each rate: x becomes x - rate * x. This uses the wrong rates: repair
-# it.
+# Flatten an array to a length that NumPy or JAX computes. Jit this function, and let it
+# show what it sees.
 #
-# The step, or all of them together, stays jitted, so that nothing is computed outside
-# of `jax.jit`. It is traced once for all rates.
+# While JAX traces it, it prints three lines: `x = ...`, `x.shape = ...`, and the
+# product of the shape, which is `np.prod(x.shape) = ...` for "np" and
+# `jnp.array(x.shape).prod() = ...` for "jnp". Then it passes the product to
+# `x.reshape`. With one of the libraries that fails; let it.
+#
+# ```python
+# >>> flatten_with("np", jnp.ones((2, 2)))
+# x = JitTracer(float32[2,2])
+# x.shape = (2, 2)
+# np.prod(x.shape) = 4
+# Array([1., 1., 1., 1.], dtype=float32)
+# ```
 #
 # **Args:**
 #
-# - `x`: float32[n].
-# - `rates`: a list of floats, one or more.
+# - `library`: "np" or "jnp".
+# - `x`: an array with one axis or more.
 #
-# **Returns:** float32[n]: x after all steps.
+# **Returns:** The elements of x, row by row, in a vector.
 
 # %%
-def steps_with_rates(x, rates):
-    """Make one step for each rate: x becomes x - rate * x."""
-    rate = 0.0
-
-    @jax.jit
-    def step(x):
-        return x - rate * x
-
-    for k in range(len(rates)):
-        rate = rates[k]
-        x = step(x)
-    return x
-
-
-check(steps_with_rates)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(steps_with_rates)
-# solution(steps_with_rates)
-
-# %% [markdown]
-# ### Tracers that escape
-#
-# The opposite mistake: to carry a tracer **out** of the function, by a list or a
-# global. It stands for no number, and when the trace is over, it is of no use.
-
-# %%
-kept = []
-
-
-@jax.jit
-def keep_and_sum(x):
-    """Append the squares to a list outside, and return their sum."""
-    squares = x**2
-    kept.append(squares)
-    return squares.sum()
-
-
-print(keep_and_sum(jnp.arange(3.0)))
-print(kept)
-try:
-    kept[0] + 1
-except jax.errors.UnexpectedTracerError as error:
-    print("UnexpectedTracerError:", str(error).splitlines()[0])
-
-# %% [markdown]
-# ### Repair: the leak (2 points)
-#
-# Run x through some layers; return the sum of the last one, and all layers. This leaks
-# tracers: repair it.
-#
-# The model stays jitted.
-#
-# **Args:**
-#
-# - `x`: float32[n].
-# - `weights`: a list of floats, one for each layer; one or more.
-#
-# **Returns:** A tuple `(total, layers)`: float32[], and a list of one float32[n] for
-# each layer.
-
-# %%
-def sum_and_layers(x, weights):
-    """Run x through some layers; return the sum of the last one, and all layers."""
-    saved = []
-
-    @jax.jit
-    def model(x):
-        for weight in weights:
-            x = jnp.tanh(weight * x)
-            saved.append(x)
-        return x.sum()
-
-    total = model(x)
-    return total, saved
-
-
-check(sum_and_layers)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(sum_and_layers)
-# solution(sum_and_layers)
-
-# %% [markdown]
-# ### A new function each time
-#
-# `jax.jit` keeps its programs with the *function*. A `lambda`, a `partial` or an inner
-# `def` that is made anew is a new function: nothing is remembered.
-
-# %%
-with watch_traces() as traces:
-    for shift in (1.0, 2.0, 3.0):
-        jax.jit(lambda v, shift=shift: v + shift)(jnp.ones(3))
-traces
-
-# %% [markdown]
-# ### Make it fast: four calls, one trace (2 points)
-#
-# Compute factor * x + 1 with a jitted function. This is traced in each call: make it
-# one trace for all of them.
-#
-# **Args:**
-#
-# - `x`: float32[n].
-# - `factor`: float.
-#
-# **Returns:** float32[n].
-
-# %%
-def louder(x, factor):
-    """Compute factor * x + 1 with a jitted function."""
-    return jax.jit(lambda v: factor * v + 1)(x)
-
-
-check(louder)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(louder)
-# solution(louder)
-
-# %% [markdown]
-# ## Part 3. Static values
-#
-# While Python traces, an `if` must know where to go. On a tracer it cannot.
-
-# %%
-def negate_if(x, neg):
-    """Return -x if neg is true, else x."""
-    return -x if neg else x
-
-
-print(negate_if(1, True), negate_if(1, False))
-show_lines(negate_if, jnp.array(1), jnp.array(True))
-
-# %% [markdown]
-# One way out: declare the argument **static**. Then it is no tracer but the plain
-# Python value, and `jit` makes one program for each value that it meets. You name
-# static arguments when you jit: by place, `static_argnums=(1,)`, or by name,
-# `static_argnames="neg"`.
-
-# %% [markdown]
-# ### Exercise: Traced or static? (2 points)
-#
-# Jit `negate_if`, with a static or a traced `neg`.
-#
-# **Args:**
-#
-# - `static`: True or False, whether `neg` is to be static.
-#
-# **Returns:** The jitted `negate_if`, a function of x and neg. If `static` is False,
-# all its arguments are traced, and a call
-#
-# - `fails`: let it.
-
-# %%
-def jit_negate_if(static):
-    """Jit `negate_if`, with a static or a traced `neg`."""
-    ...
-
-
-check(jit_negate_if)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(jit_negate_if)
-# solution(jit_negate_if)
-
-# %% [markdown]
-# The other way out: keep the flag traced, and compute with it. `jnp.where(neg, -x, x)`
-# evaluates both and picks; one program serves both flags. It also works for a flag that
-# another program has computed.
-
-# %%
-pick = jax.jit(lambda x, neg: jnp.where(neg, -x, x))
-with watch_traces() as traces:
-    print(pick(1, True), pick(1, False))
-traces
-
-# %% [markdown]
-# ### What static costs
-#
-# Each new static value is traced **and compiled**: see the reasons below. So make
-# static what decides about shapes or about Python's way, and little else. A static
-# value must be hashable: a tuple, not a list.
-
-# %%
-power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
-with watch_traces() as traces:
-    for n in (2, 3, 2):
-        power(1.5, n)
-traces
-
-# %% [markdown]
-# ### Make it jit-safe: which one is static? (3 points)
-#
-# Add `width` neighbours at each place, times a scale. Jit this function, all of it: one
-# program for each width.
-#
-# It is called as it is, and not put into another `jax.jit`.
-#
-# **Args:**
-#
-# - `x`: float32[n].
-# - `width`: int, from 1 to n.
-# - `scale`: float; every call may bring another one.
-#
-# **Returns:** float32[n-width+1]: number i is the scale times the sum of
-# `x[i : i + width]`.
-
-# %%
-def moving_sum(x, width, scale):
-    """Add `width` neighbours at each place, times a scale."""
-    window = jnp.ones(width)
-    return scale * jnp.convolve(x, window, mode="valid")
-
-
-check(moving_sum)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(moving_sum)
-# solution(moving_sum)
-
-# %% [markdown]
-# ### A loop of unknown length
-#
-# `range(n)` needs a Python int. With a static n it works: the loop is *unrolled* while
-# tracing, so that the program grows with n, and each n has its own.
-
-# %%
-def halves(x, n):
-    """Halve x n times, with a Python loop."""
-    for _ in range(n):
-        x = x / 2
-    return x
-
-
-draw_program(partial(halves, n=4), 1.0)
-
-# %% [markdown]
-# `jax.lax.fori_loop(start, stop, body, value)` is a loop **inside** the program. It
-# runs `value = body(i, value)` for each i. `stop` may be traced, and `value` may be a
-# tuple; its shapes and dtypes must stay.
-
-# %%
-halve_often = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, value: value / 2, x))
-with watch_traces() as traces:
-    print([float(halve_often(1.0, n)) for n in (0, 1, 4, 10)])
-traces
-
-# %% [markdown]
-# ### Make it fast: one program for every n (3 points)
-#
-# Add up the first n powers of each number: x + x² + ... + xⁿ. Make it work under
-# `jax.jit`, with a traced n.
-#
-# One program serves every n, and its length does not depend on n. n may be 0, and a
-# number of x may be 1.
-#
-# **Args:**
-#
-# - `x`: float32[m].
-# - `n`: int32[], or a Python int; 0 or more.
-#
-# **Returns:** float32[m].
-
-# %%
-def sum_of_powers(x, n):
-    """Add up the first n powers of each number: x + x² + ..."""
-    total, power = jnp.zeros_like(x), jnp.ones_like(x)
-    for _ in range(n):
-        power = power * x
-        total = total + power
-    return total
-
-
-check(sum_of_powers)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(sum_of_powers)
-# solution(sum_of_powers)
-
-# %% [markdown]
-# ## Part 4. Static and traced operations
-#
-# Not only values are static or traced: **operations** are. A static operation is done
-# by Python, once, while tracing. A traced one is written into the program and done in
-# each call.
-#
-# The shape of a tracer is static: a plain tuple of ints. But what you do with it may
-# make it traced again.
-
-# %% [markdown]
-# ### Exercise: Three lines (1 point)
-#
-# Jit this function, and let it print what is traced.
-#
-# It prints three lines: `x = ...`, `x.shape = ...` and
-# `jnp.array(x.shape).prod() = ...`, with what `print` shows of each, and returns the
-# last one.
-#
-# **Args:**
-#
-# - `x`: a JAX array with one axis or more.
-#
-# **Returns:** int32[]: `jnp.array(x.shape).prod()`.
-
-# %%
-def three_lines(x):
-    """Jit this function, and let it print what is traced."""
-    ...
-
-
-check(three_lines)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(three_lines)
-# solution(three_lines)
-
-# %% [markdown]
-# So `jnp` on a shape makes a tracer, and the shape of a result must not be one. Here
-# are two ways to multiply the numbers of a shape.
-
-# %%
-def numpys_product(shape):
-    """Multiply with NumPy: a static operation."""
-    return np.prod(shape)
-
-
-def jaxs_product(shape):
-    """Multiply with JAX: a traced operation."""
-    return jnp.array(shape).prod()
-
-# %% [markdown]
-# ### Exercise: Flatten, with two libraries (2 points)
-#
-# Make a jitted function that flattens an array; its new length is computed by
-# `product`, while it is traced.
-#
-# **Args:**
-#
-# - `product`: a function that multiplies the numbers of a shape: `numpys_product` or
-#   `jaxs_product`. Its result goes into `reshape` as it is. One of the two fails; let
-#   it.
-#
-# **Returns:** A jitted function: an array with one axis or more -> the same numbers in
-# a vector.
-
-# %%
-def flatten_with(product):
-    """Make a jitted function that flattens an array; its new length is computed by
-    `product`, while it is traced.
-    """
+def flatten_with(library, x):
+    """Flatten an array to a length that NumPy or JAX computes."""
     ...
 
 
@@ -983,9 +1143,122 @@ check(flatten_with)
 # solution(flatten_with)
 
 # %% [markdown]
-# Here is the failing one, line by line. (The document's message blames the operation
-# `convert_element_type`; since JAX 0.6.1 it is `reduce_prod`: an array made of plain
-# numbers is no operation of its own any more.)
+# <details>
+# <summary>The document's example, today (S1-29)</summary>
+#
+# It still fails. A tracer prints differently, and JAX blames another operation: since
+# 0.6.1, making an array of plain numbers is not an operation any more.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     return x.reshape(jnp.array(x.shape).prod())
+# >
+# >
+# > x = jnp.ones((2, 3))
+# > try:
+# >     f(x)
+# > except TypeError as error:
+# >     print(f"TypeError: {error}")
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > TypeError: Shapes must be 1D sequences of concrete values of integer type, got
+# > [Traced<ShapedArray(int32[])>with<DynamicJaxprTrace(level=1/0)>].
+# > If using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions.
+# > The error occurred while tracing the function f at
+# > /tmp/ipykernel_2935/1983583872.py:4 for jit. This value became a tracer due to JAX
+# > operations on these lines:
+# >
+# >   operation a:i32[2] = convert_element_type[new_dtype=int32 weak_type=False] b
+# >     from line /tmp/ipykernel_2935/1983583872.py:6 (f)
+# > ```
+#
+# Today:
+#
+# > ```text
+# > TypeError: Shapes must be 1D sequences of concrete values of integer type, got
+# > [JitTracer(int32[])].
+# > If using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions.
+# > The error occurred while tracing the function f at ... for jit. This value became a
+# > tracer due to JAX operations on these lines:
+# >
+# >   operation a:i32[] = reduce_prod[axes=(0,)] b
+# >     from line ... (f)
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S1-30)</summary>
+#
+# The lines still show a tracer, a tuple and a tracer. Only the text of a tracer has
+# changed, most recently in JAX 0.8.2.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     print(f"x = {x}")
+# >     print(f"x.shape = {x.shape}")
+# >     print(f"jnp.array(x.shape).prod() = {jnp.array(x.shape).prod()}")
+# >
+# >
+# > f(jnp.ones((2, 3)))
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > x = Traced<ShapedArray(float32[2,3])>with<DynamicJaxprTrace(level=1/0)>
+# > x.shape = (2, 3)
+# > jnp.array(x.shape).prod() =
+# > Traced<ShapedArray(int32[])>with<DynamicJaxprTrace(level=1/0)>
+# > ```
+#
+# Today:
+#
+# > ```text
+# > x = JitTracer(float32[2,3])
+# > x.shape = (2, 3)
+# > jnp.array(x.shape).prod() = JitTracer(int32[])
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S1-31)</summary>
+#
+# This works as it did: NumPy's product is a number, also while JAX traces.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     return x.reshape((np.prod(x.shape),))
+# >
+# >
+# > f(jnp.ones((2, 3)))
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# shows:
+#
+# > ```text
+# > Array([1., 1., 1., 1., 1., 1.], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
+# Here is where it fails with JAX. `show_lines` says of each line what is traced, and
+# what is static.
 
 # %%
 def flatten_by_jax(x):
@@ -997,8 +1270,8 @@ def flatten_by_jax(x):
 show_lines(flatten_by_jax, jnp.ones((2, 3)))
 
 # %% [markdown]
-# That gives the rule: **`np` for what should stay static, `jnp` for what should be
-# traced.** NumPy cannot do more: it does not know tracers.
+# Hence the rule: **`np` for what should stay static, `jnp` for what should be traced.**
+# NumPy cannot do more: it needs numbers, and a tracer has none.
 
 # %%
 def size_by_numpy(x):
@@ -1035,46 +1308,24 @@ def first_number(x):
     """Ask for the first number of x, as a Python float."""
     return float(x.ravel()[0])
 
-
-def half(x):
-    """Divide by two."""
-    return x / 2
-
-
-def unchanged(x):
-    """Return x as it is."""
-    return x
-
-
-def shape_of(x):
-    """Return the shape of x, a tuple."""
-    return x.shape
-
-
-def positive_numbers(x):
-    """Select by a mask."""
-    return x[x > 0]
-
-
-def four_columns(x):
-    """Refuse anything that has not four columns."""
-    if x.shape[-1] != 4:
-        raise ValueError("four columns are needed")
-    return x
-
 # %% [markdown]
-# ### Transfer: static, traced or refused? (3 points)
+# ### Transfer: static, traced or refused? (3 points, beyond the core)
 #
 # Find out how an operation behaves under `jax.jit`, where x is a tracer.
 #
+# ```python
+# >>> static_or_traced(size_by_numpy, jnp.ones((2, 3)))
+# 'static'
+# ```
+#
 # **Args:**
 #
-# - `operation`: a function of one array, such as `size_by_numpy`. It may return what it
-#   gets, or a tuple of ints, and it may raise any exception.
-# - `x`: an array.
+# - `operation`: a function of one array, such as `size_by_numpy`. It may also return x
+#   itself or a tuple of ints, and it may raise any exception.
+# - `x`: a JAX array or a NumPy array.
 #
-# **Returns:** A str: "static" if its result is a plain Python or NumPy value, "traced"
-# if it is a tracer, "refused" if it raises an exception, of whatever class.
+# **Returns:** "static" if the result is a plain Python or NumPy value, "traced" if it
+# is a tracer, "refused" if the operation raises an exception.
 
 # %%
 def static_or_traced(operation, x):
@@ -1090,44 +1341,200 @@ check(static_or_traced)
 # solution(static_or_traced)
 
 # %% [markdown]
-# See it line by line: the size is computed once, by NumPy. Only the sum and the
-# division are in the program.
-
-# %%
-def mean(x):
-    """Compute the mean: a static size, and a traced sum."""
-    size = np.prod(x.shape)
-    total = jnp.sum(x)
-    return total / size
-
-
-show_lines(mean, jnp.ones((2, 3)))
+# <details>
+# <summary>The document's example, today (S1-32)</summary>
+#
+# The rule still holds. In the program, NumPy's product is the number 6.0. JAX's product
+# is an operation, `reduce_prod`, which runs in each call.
+#
+# > ```python
+# > def f(x):
+# >     static = np.prod(x.shape)
+# >     traced = jnp.prod(jnp.array(x.shape))
+# >     return x * static, x * traced
+# >
+# >
+# > jax.make_jaxpr(f)(jnp.ones((2, 3)))
+# > ```
+#
+# [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
+# says:
+#
+# > Import both `numpy` as `np` and `jax.numpy` as `jnp`. Use `np` for operations that
+# > should be static, done once while compiling, and `jnp` for those that should be
+# > traced, compiled and done at run time.
+#
+# Today:
+#
+# > ```text
+# > { lambda a:i32[2]; b:f32[2,3]. let
+# >     c:i32[] = reduce_prod[axes=(0,)] a
+# >     d:f32[2,3] = mul b 6.0:f32[]
+# >     e:f32[] = convert_element_type[new_dtype=float32 weak_type=False] c
+# >     f:f32[2,3] = mul b e
+# >   in (d, f) }
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# ## What to remember
+# ### A new function each time
 #
-# - `jit` runs a function as one program. It pays for what is long or called often; the
-#   first call traces and compiles.
-# - While it traces, your code sees tracers: shapes and dtypes, no numbers. Prints and
-#   appends happen once for each trace.
-# - A new shape, dtype, static value or function object is traced anew; new numbers are
-#   not.
-# - Values from outside are frozen; tracers must not escape. Pass arguments, return
-#   results.
-# - No selecting by mask, no `if` on a tracer: use `jnp.where`, `fori_loop`, or a static
-#   argument, which costs a compile for each value.
-# - `np` for what is static, `jnp` for what is traced.
+# `jax.jit` keeps its programs with the *function*. A `lambda`, a `partial` or an inner
+# `def` that is made in each call is a new function each time, and JAX traces it anew.
+
+# %%
+with watch_traces() as traces:
+    for shift in (1.0, 2.0, 3.0):
+        jax.jit(lambda v, shift=shift: v + shift)(jnp.ones(3))
+traces
+
+# %% [markdown]
+# ### Make it fast: four calls, one trace (2 points, beyond the core)
+#
+# Compute factor * x + 1, all of it jitted. JAX traces this in each call: let all calls
+# share one trace.
+#
+# ```python
+# >>> louder(jnp.array([1.0, 2.0]), 3.0)
+# Array([4., 7.], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `x`: float32[n].
+# - `factor`: a float.
+#
+# **Returns:** float32[n].
+
+# %%
+def louder(x, factor):
+    """Compute factor * x + 1, all of it jitted."""
+    return jax.jit(lambda v: factor * v + 1)(x)
+
+
+check(louder)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(louder)
+# solution(louder)
+
+# %% [markdown]
+# ### Methods
+#
+# `@jax.jit` above a method jits a function whose first argument is `self`. JAX tries to
+# trace it like any other argument, and fails: an object is not an array.
+
+# %% [markdown]
+# ### Repair: a jitted method (3 points, beyond the core)
+#
+# Run one step of a `Simulation` for each feed. Its method `step`, above, fails: mend
+# it.
+#
+# It should stay a method that is called as it is below, and all that it computes should
+# be jitted, with one trace for all feeds.
+#
+# ```python
+# >>> jit_method([1.0, 3.0], jnp.array([2.0, 4.0]))
+# [Array([2., 3.], dtype=float32), Array([4. , 4.5], dtype=float32)]
+# ```
+#
+# **Args:**
+#
+# - `feeds`: a list of floats, the feed of each step.
+# - `u`: float32[n], the water in n ponds.
+#
+# **Returns:** A list of float32[n]: the water after each step.
+
+# %%
+class Simulation:
+    """Ponds that lose half of their water in each step, and are fed."""
+
+    def __init__(self, feed):
+        self.feed = feed
+
+    @jax.jit
+    def step(self, u):
+        """Return the water after one step."""
+        return u / 2 + self.feed
+
+
+def jit_method(feeds, u):
+    """Run one step of a `Simulation` for each feed."""
+    simulation = Simulation(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+check(jit_method)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(jit_method)
+# solution(jit_method)
+
+# %% [markdown]
+# ### What a static argument costs
+#
+# Each new static value is traced **and compiled**. So make an argument static only if
+# it decides about a shape, or about an `if` or a loop of Python's. A static value must
+# be hashable: a tuple, not a list.
+
+# %%
+power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
+with watch_traces() as traces:
+    for n in (2, 3, 2):
+        power(1.5, n)
+traces
+
+# %% [markdown]
+# ### Make it jit-safe: which one is static? (3 points, beyond the core)
+#
+# Add up `width` neighbours at each place, times a scale. Jit this function, all of it:
+# one program for each width.
+#
+# ```python
+# >>> moving_sum(jnp.arange(5.0), 3, 2.0)
+# Array([ 6., 12., 18.], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `x`: float32[n].
+# - `width`: int, from 1 to n.
+# - `scale`: a float, which may be another one in each call.
+#
+# **Returns:** float32[n-width+1]: number i is the scale times the sum of
+# `x[i : i + width]`.
+
+# %%
+def moving_sum(x, width, scale):
+    """Add up `width` neighbours at each place, times a scale."""
+    window = jnp.ones(width)
+    return scale * jnp.convolve(x, window, mode="valid")
+
+
+check(moving_sum)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(moving_sum)
+# solution(moving_sum)
 
 # %% [markdown]
 # ## What to read next
 #
-# - [How to think in
-#   JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind
-#   this lesson
 # - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html):
 #   when not to jit, and caching
 # - [JAX errors](https://docs.jax.dev/en/latest/errors.html): each error with its causes
 #   and repairs
 # - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `cond`, `scan`,
 #   `while_loop`
-# - [The jaxpr language](https://docs.jax.dev/en/latest/jaxpr.html)
+# - [How to think in
+#   JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind
+#   the documented examples

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxguide.clock import simulated_machine
 from jaxguide.course.author import (
     alternative,
-    alternative_value,
     answer,
     expect_close,
     expect_equal,
@@ -16,279 +16,506 @@ from jaxguide.course.author import (
     expect_that,
     given,
     hidden,
+    input,
     wrong,
-    wrong_value,
 )
 
 
-# %% operations_to_run
-@answer
-def operations_to_run(function, x):
-    plain = jax.make_jaxpr(function)(x)
-    jitted = jax.make_jaxpr(jax.jit(function))(x)
-    return len(plain.eqns), len(jitted.eqns)
-
-
-@alternative
-def by_the_inner_jaxpr(function, x):
-    return [len(jax.make_jaxpr(f)(x).jaxpr.eqns) for f in (function, jax.jit(function))]
-
-
-@alternative
-def listed_by_the_traced_program(function, x):
-    traced = jax.jit(function).trace(x)
-    return np.int32(len(traced.jaxpr.eqns)), sum(1 for _ in jax.make_jaxpr(jax.jit(function))(x).eqns)
-
-
-@wrong(
-    rejected_by="three_operations_become_one",
-    says="What is inside the jitted operation is counted.",
-    misses_the_point=True,
+# %% two_ways
+@answer(
+    notice="`jax.jit(function)` is a new function; `function` itself still runs one operation at a time.",
+    another_way="`jax.jit(function)` made anew in each call costs little: JAX finds the compiled program of the same "
+    "function again.",
 )
-def counts_what_is_inside(function, x):
-    from jaxguide.tracing import program
-
-    return program(function, x).equations, program(jax.jit(function), x).equations
-
-
-@wrong(rejected_by="repeated_operations_count_each_time", says="Each kind of operation is counted once.")
-def counts_the_kinds(function, x):
-    kinds = [{str(e.primitive) for e in jax.make_jaxpr(f)(x).eqns} for f in (function, jax.jit(function))]
-    return len(kinds[0]), len(kinds[1])
-
-
-@wrong(rejected_by="three_operations_become_one", says="The jitted function is called instead of listed.")
-def lists_the_result(function, x):
-    return len(jax.make_jaxpr(function)(x).eqns), len(jax.jit(function)(x))
-
-
-@hidden(idea="Another function, of a matrix.", on="a function of a matrix, with many operations")
-def another_function_is_counted(answer, draw, reference):
-    """For a function of many operations, of a matrix, the counts are right."""
-    x = draw.floats(3, 5)
-    got, wanted = answer(given("norm"), x), reference(given("norm"), x)
-    right = [int(one) for one in got] == [int(one) for one in wanted]
-    expect_that(right, "For another function the counts should be its own.", got, wanted)
-
-
-# %% normalise_rows
-@answer
-def normalise_rows(x):
-    x = x - x.mean(axis=1, keepdims=True)
-    return x / x.std(axis=1, keepdims=True)
+def two_ways(function, x):
+    plain = function(x)
+    compiled = jax.jit(function)(x)
+    return plain, compiled, np.allclose(plain, compiled, atol=1e-6)
 
 
 @alternative
-@jax.jit
-def on_its_side(x):
-    sideways = x.T
-    return ((sideways - sideways.mean(0)) / sideways.std(0)).T
+def with_a_decorator(function, x):
+    @jax.jit
+    def compiled(x):
+        return function(x)
 
-
-alternative_value("row_by_row", jax.vmap(lambda row: (row - row.mean()) / row.std()))
-
-
-@alternative
-def by_the_function_for_it(x):
-    return jax.nn.standardize(x, axis=1, epsilon=0.0)
+    results = [function(x), compiled(x)]
+    return *results, bool(jnp.allclose(*results, atol=1e-6))
 
 
 @alternative
-def with_new_axes(x):
+def lowered_and_compiled(function, x):
     x = jnp.asarray(x)
-    return (x - x.mean(1)[:, None]) / jnp.sqrt(x.var(1))[:, None]
+    program = jax.jit(function).lower(x).compile()
+    plain, compiled = function(x), program(x)
+    return plain, compiled, np.allclose(np.asarray(plain), np.asarray(compiled), rtol=1e-5, atol=1e-6)
 
 
-@wrong(rejected_by="each_row_is_normalised", says="Only the means were mended.")
-def forgets_the_second_line(x):
-    x = x - x.mean(axis=1, keepdims=True)
-    return x / x.std(0)
-
-
-@wrong(rejected_by="each_row_is_normalised", says="Axis 0 still runs down the columns.")
-def forgets_one_axis(x):
-    return (x - x.mean(axis=0, keepdims=True)) / x.std(axis=0, keepdims=True)
-
-
-@wrong(rejected_by="the_table_keeps_its_shape", says="The means of the rows are a row themselves and do not broadcast.")
-def forgets_keepdims(x):
-    x = x - x.mean(1)
-    return x / x.std(1)
+@alternative
+def by_comparing_the_gap(function, x):
+    compiled = jax.jit(function)(x)
+    plain = function(x)
+    return [plain, compiled, bool((jnp.abs(plain - compiled) <= 1e-6 + 1e-5 * jnp.abs(compiled)).all())]
 
 
 @wrong(
-    rejected_by="jit_gives_the_same_numbers",
-    says="NumPy needs the numbers, and a tracer has none.",
+    rejected_by="once_on_numbers_and_once_on_tracers",
+    says="The first result comes from the compiled program, too.",
+    misses_the_point=True,
+    lacks="S1-17",
+)
+def jits_both(function, x):
+    compiled = jax.jit(function)
+    first, second = compiled(x), compiled(x)
+    return first, second, np.allclose(first, second, atol=1e-6)
+
+
+@wrong(rejected_by="once_on_numbers_and_once_on_tracers", says="Nothing is compiled.", lacks="S1-17")
+def jits_neither(function, x):
+    first, second = function(x), function(x)
+    return first, second, np.allclose(first, second, atol=1e-6)
+
+
+@wrong(rejected_by="once_on_numbers_and_once_on_tracers", says="Two programs are compiled where one would do.")
+def jits_twice(function, x):
+    first, second = jax.jit(lambda x: function(x))(x), jax.jit(lambda x: function(x))(x)
+    return first, second, np.allclose(function(x), second, atol=1e-6)
+
+
+@wrong(rejected_by="close_means_agreed", says="That they agree is taken for granted.", lacks="S1-18")
+def takes_it_for_granted(function, x):
+    return function(x), jax.jit(function)(x), True
+
+
+@wrong(rejected_by="close_means_agreed", says="Two NaN are taken for equal.", lacks="S1-18")
+def takes_nans_for_equal(function, x):
+    plain, compiled = function(x), jax.jit(function)(x)
+    return plain, compiled, np.allclose(plain, compiled, atol=1e-6, equal_nan=True)
+
+
+@wrong(rejected_by="each_result_stands_in_its_place", says="The results stand in the wrong order.")
+def turns_them_round(function, x):
+    plain, compiled = function(x), jax.jit(function)(x)
+    return compiled, plain, np.allclose(plain, compiled, atol=1e-6)
+
+
+@wrong(rejected_by="each_result_stands_in_its_place", says="With such a tolerance all numbers agree.")
+def tolerates_all(function, x):
+    plain, compiled = function(x), jax.jit(function)(x)
+    return plain, compiled, not np.isnan(plain).any() and np.allclose(plain, compiled, atol=10)
+
+
+@input
+def is_traced(x):
+    return 0 * x + isinstance(x, jax.core.Tracer)
+
+
+@hidden(
+    stage="traces",
+    idea="A function that returns 1 on tracers, and 0 on numbers.",
+    on="a function that tells in its result whether it is traced",
+)
+def each_result_stands_in_its_place(answer, draw):
+    """The first result is the plain one, the second the compiled one; these two do not agree."""
+    x = draw.floats(draw.integer(1, 5))
+    plain, compiled, agree = parts(answer(given(is_traced), x), 3)
+    expect_close([plain, compiled], [0 * x, 0 * x + 1], "The plain result comes first, then the compiled one.")
+    expect_that(not agree, "Results that differ by 1 do not agree.", agree, expected=False)
+
+
+@hidden(idea="A single row, whose deviation is 0.", on="a table of one row, or of other numbers")
+def other_tables_go_both_ways(answer, draw):
+    """For other tables both results are right; for one row they are NaN, and do not agree."""
+    for rows in (1, draw.integer(3, 7)):
+        x = draw.floats(rows, 3)
+        plain, compiled, agree = parts(answer(given("norm"), x), 3)
+        expect_close([plain, compiled], [norm(x)] * 2, rtol=1e-3, atol=1e-4)
+        expect_that(bool(agree) == (rows > 1), "Numbers should agree, and NaN should not.", agree, rows > 1)
+
+
+# %% seconds_per_run
+@answer(
+    notice="Two runs, two waits: the first run compiles and must be done before the clock is read, or its job is still "
+    "in the queue.",
+    another_way="Many runs and their mean even out a real clock; wait for each, or the jobs queue up.",
+)
+def seconds_per_run(start_machine):
+    machine = start_machine()
+    machine.run().block_until_ready()
+    before = machine.clock()
+    machine.run().block_until_ready()
+    return machine.clock() - before
+
+
+@alternative
+def the_mean_of_five(start_machine):
+    machine = start_machine()
+    machine.run().block_until_ready()
+    before = machine.clock()
+    for _ in range(5):
+        machine.run().block_until_ready()
+    return (machine.clock() - before) / 5
+
+
+@alternative
+def the_shortest_of_three(start_machine):
+    machine = start_machine()
+    times = []
+    for _ in range(3):
+        before = machine.clock()
+        jax.block_until_ready(machine.run())
+        times.append(machine.clock() - before)
+    return min(times)
+
+
+@alternative
+def times_one_run_after_three(start_machine):
+    machine = start_machine()
+    for _ in range(3):
+        machine.run().block_until_ready()
+    before = machine.clock()
+    result = machine.run()
+    result.block_until_ready()
+    return np.float32(machine.clock() - before)
+
+
+@wrong(
+    rejected_by="the_times_are_honest",
+    says="The call comes back before the work is done.",
+    misses_the_point=True,
+    lacks="S1-19",
+)
+def does_not_wait(start_machine):
+    machine = start_machine()
+    machine.run().block_until_ready()
+    before = machine.clock()
+    machine.run()
+    return machine.clock() - before
+
+
+@wrong(rejected_by="the_times_are_honest", says="The first call compiles.", lacks="S1-19")
+def measures_the_compiler(start_machine):
+    machine = start_machine()
+    before = machine.clock()
+    machine.run().block_until_ready()
+    return machine.clock() - before
+
+
+@wrong(rejected_by="the_times_are_honest", says="The job of the first run is still in the queue.")
+def does_not_wait_for_the_first_run(start_machine):
+    machine = start_machine()
+    machine.run()
+    before = machine.clock()
+    machine.run().block_until_ready()
+    return machine.clock() - before
+
+
+@wrong(rejected_by="the_times_are_honest", says="The result is waited for after the clock was read.")
+def waits_too_late(start_machine):
+    machine = start_machine()
+    machine.run().block_until_ready()
+    before = machine.clock()
+    result = machine.run()
+    seconds = machine.clock() - before
+    result.block_until_ready()
+    return seconds
+
+
+@wrong(rejected_by="the_times_are_honest", says="The compiler's time is spread over several runs, not left out.")
+def hides_the_compiler_in_a_mean(start_machine):
+    machine = start_machine()
+    before = machine.clock()
+    for _ in range(10):
+        machine.run().block_until_ready()
+    return (machine.clock() - before) / 10
+
+
+@wrong(rejected_by="the_times_are_honest", says="NumPy cannot wait for these results: only `block_until_ready` does.")
+def waits_by_converting(start_machine):
+    machine = start_machine()
+    np.asarray(machine.run())
+    before = machine.clock()
+    np.asarray(machine.run())
+    return machine.clock() - before
+
+
+@wrong(rejected_by="the_times_are_honest", says="The machine tells its time by `run` and `clock`, and nothing else.")
+def reads_the_machines_attributes(start_machine):
+    machine = start_machine()
+    return machine.dispatch_s + machine.work_s
+
+
+@wrong(rejected_by="another_machine_is_measured_as_honestly", says="The clock tells which of the known machines it is.")
+def knows_the_machine_by_its_clock(start_machine):
+    machine = start_machine()
+    machine.run()
+    return 942e-6 if machine.clock() < 1e-3 else 512e-6
+
+
+@wrong(rejected_by="another_machine_is_measured_as_honestly", says="The known machines are told apart by their names.")
+def knows_the_machine_by_its_name(start_machine):
+    return 942e-6 if start_machine.__name__ == "plain_machine" else 512e-6
+
+
+@input
+def slow_machine():
+    return simulated_machine(compile_s=8.0, dispatch_s=0.25, work_s=3.5)
+
+
+@input
+def machine_in_no_hurry():
+    return simulated_machine(dispatch_s=7.0, work_s=0.125)
+
+
+@hidden(idea="A machine with other times.", on="a machine with other times than those in the lesson")
+def another_machine_is_measured_as_honestly(answer):
+    """For other machines the time is honest, too."""
+    for start, wanted in ((slow_machine, 3.75), (machine_in_no_hurry, 7.125)):
+        seconds = answer(given(start))
+        right = abs(number(seconds) - wanted) < 1e-4
+        expect_that(right, "One run should take as long as on this machine.", seconds, f"{wanted:g} s")
+
+
+# %% look_inside_jit
+@answer(
+    notice="The prints are not in the program: they ran with the Python code, while it was traced.",
+    another_way="`jax.debug.print` prints the numbers each time that the program runs (the lesson `debugging`).",
+)
+@jax.jit
+def look_inside_jit(x, y):
+    print("Running f():")
+    print(f"  x = {x}")
+    print(f"  y = {y}")
+    result = jnp.dot(x + 1, y + 1)
+    print(f"  result = {result}")
+    return result
+
+
+@alternative
+def with_a_helper_inside(x, y):
+    return _look(x, y)
+
+
+@jax.jit
+def _look(x, y):
+    result = (x + 1) @ (y + 1)
+    print("Running f():", f"x = {x}", f"y = {y}", f"result = {result}", sep="\n")
+    return result
+
+
+@alternative
+@partial(jax.jit, inline=True)
+def with_a_partial(x, y):
+    print("Running f():")
+    for name, value in {"x": x, "y": y}.items():
+        print(name, "=", value)
+    result = jnp.einsum("nm,m->n", x + 1, y + 1)
+    print("result =", result)
+    return result
+
+
+@wrong(
+    rejected_by="the_first_call_prints_tracers",
+    says="Without `jit` the numbers are printed.",
     misses_the_point=True,
 )
-def asks_numpy(x):
-    x = np.asarray(x)
-    return jnp.asarray((x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True))
+def looks_without_jit(x, y):
+    print("Running f():")
+    print(f"x = {x}")
+    print(f"y = {y}")
+    result = jnp.dot(x + 1, y + 1)
+    print(f"result = {result}")
+    return result
 
 
-@wrong(rejected_by="tiny_numbers_are_normalised", says="A little is added to the deviation, against a division by 0.")
-def adds_to_the_deviation(x):
-    return (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-6)
+@wrong(rejected_by="the_first_call_prints_tracers", says="The result is not printed.", lacks="S1-22")
+@jax.jit
+def keeps_the_result_to_itself(x, y):
+    print("Running f():")
+    print(f"x = {x}")
+    print(f"y = {y}")
+    return jnp.dot(x + 1, y + 1)
 
 
-@wrong(rejected_by="tiny_numbers_are_normalised", says="By default `standardize` adds a little to the variance.")
-def standardize_by_default(x):
-    return jax.nn.standardize(x, axis=1)
+@wrong(
+    rejected_by="the_second_call_prints_nothing",
+    says="It is jitted anew in each call, and so it is traced anew.",
+    lacks="S1-23",
+)
+def jits_in_each_call(x, y):
+    def look(x, y):
+        print("Running f():")
+        print(f"x = {x}")
+        print(f"y = {y}")
+        result = jnp.dot(x + 1, y + 1)
+        print(f"result = {result}")
+        return result
+
+    return jax.jit(look)(x, y)
+
+
+@wrong(rejected_by="the_first_call_prints_tracers", says="The prints stand outside of the jitted function.")
+def prints_outside(x, y):
+    result = jax.jit(lambda x, y: jnp.dot(x + 1, y + 1))(x, y)
+    print(f"Running f():\nx = {x}\ny = {y}\nresult = {result}")
+    return result
+
+
+@wrong(rejected_by="the_dot_product_is_right", says="The 1 is added to the product, not to x and y.")
+@jax.jit
+def adds_one_afterwards(x, y):
+    print(f"Running f():\nx = {x}\ny = {y}")
+    result = jnp.dot(x, y) + 1
+    print(f"result = {result}")
+    return result
+
+
+@wrong(rejected_by="any_shapes_are_seen", says="What was printed once is written down, for all shapes.")
+@jax.jit
+def writes_it_down(x, y):
+    print("Running f():\nx = JitTracer(float32[3,4])\ny = JitTracer(float32[4])\nresult = JitTracer(float32[3])")
+    return jnp.dot(x + 1, y + 1)
 
 
 @hidden(
-    idea="A row of tiny numbers: nothing may be added to their deviation.", on="rows of tiny numbers, or of huge ones"
+    stage="traces",
+    idea="Other shapes are traced anew, and printed anew.",
+    on="three calls, the second with another shape",
 )
-def tiny_numbers_are_normalised(answer, draw, reference):
-    """Rows of tiny numbers, and of huge ones, have the standard deviation 1, too."""
-    for scale in (1e-6, 1e6):
-        x = scale * draw.floats(2, 5)
-        expect_close(answer(x), reference(x), "Each row should have the standard deviation 1.", rtol=1e-3)
+def any_shapes_are_seen(answer, draw):
+    """For another shape it prints again, with tracers of that shape."""
+    n, m = draw.integer(5, 8), draw.integer(2, 4)
+    sizes = [(n, m), (n + 1, m), (n, m)]
+    seen = answer.observe_calls([(draw.floats(a, b), draw.floats(b)) for a, b in sizes])
+    traced = [one.traces > 0 for one in seen]
+    expect_that(traced == [True, True, False], "A new shape should be traced, and an old one should not.", traced)
+    for one, (a, b), again in zip(seen, sizes, (False, False, True), strict=True):
+        named = all(f"float32[{shape}]" in " ".join(one.lines) for shape in (f"{a},{b}", b, a))
+        expect_that(named != again, "Each new shape should be printed, and an old one not again.", one.lines)
 
 
-@hidden(idea="Another table, and a table of one row.", on="a table of one row, or of several")
-def any_table_is_normalised(answer, draw, reference):
-    """Tables of any shape are normalised."""
-    for n in (draw.integer(2, 6), 1):
-        x = draw.integer(2, 9) * draw.floats(n, 7) + draw.integer(-5, 5)
-        expect_close(answer(x), reference(x), rtol=1e-3, atol=1e-4)
-
-
-# %% what_jit_saves
+# %% predict_traces
 @answer
-def what_jit_saves(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s[1:]), np.median(jitted_s[1:])
-    calls = 1
-    while jitted_s[0] + (calls - 1) * jitted > calls * plain:
-        calls += 1
-    return plain / jitted, calls
-
-
-@alternative
-def by_a_formula(plain_s, jitted_s):
-    import math
-    import statistics
-
-    plain, jitted = statistics.median(plain_s[1:]), statistics.median(jitted_s[1:])
-    return plain / jitted, max(1, math.ceil((jitted_s[0] - jitted) / (plain - jitted)))
-
-
-@alternative
-def with_jax(plain_s, jitted_s):
-    plain, jitted = jnp.median(jnp.array(plain_s[1:])), jnp.median(jnp.array(jitted_s[1:]))
-    return [plain / jitted, jnp.maximum(1, jnp.ceil((jitted_s[0] - jitted) / (plain - jitted)).astype(int))]
-
-
-@wrong(rejected_by="the_documents_ratio", says="The first call, which compiles, is counted.", misses_the_point=True)
-def counts_the_first_call(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s), np.median(jitted_s)
-    return plain / jitted, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted)))
-
-
-@wrong(rejected_by="the_documents_ratio", says="One slow call spoils a mean.")
-def takes_the_mean(plain_s, jitted_s):
-    plain, jitted = np.mean(plain_s[1:]), np.mean(jitted_s[1:])
-    return plain / jitted, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted)))
-
-
-@wrong(rejected_by="the_documents_ratio", says="The ratio is upside down.")
-def turns_the_ratio_round(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s[1:]), np.median(jitted_s[1:])
-    return jitted / plain, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted)))
-
-
-@wrong(rejected_by="the_price_is_earned_back", says="The compile time alone is divided by a jitted call's time.")
-def divides_by_the_wrong_time(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s[1:]), np.median(jitted_s[1:])
-    return plain / jitted, int(np.ceil(jitted_s[0] / jitted))
-
-
-@wrong(rejected_by="the_price_is_earned_back", says="The calls until then are counted, and not the one that is even.")
-def stops_one_call_early(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s[1:]), np.median(jitted_s[1:])
-    return plain / jitted, int((jitted_s[0] - jitted) / (plain - jitted))
-
-
-@wrong(rejected_by="the_price_is_earned_back", says="At a tie, one call more is asked for.")
-def waits_until_it_is_shorter(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s[1:]), np.median(jitted_s[1:])
-    return plain / jitted, int((jitted_s[0] - jitted) / (plain - jitted)) + 1
-
-
-@wrong(rejected_by="even_numbers_of_times", says="Of an even number of times, one of the two in the middle is taken.")
-def one_of_the_two_in_the_middle(plain_s, jitted_s):
-    plain, jitted = (sorted(times[1:])[len(times[1:]) // 2] for times in (plain_s, jitted_s))
-    return plain / jitted, max(1, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted))))
-
-
-@wrong(rejected_by="it_pays_from_the_first_call", says="The formula gives 0 or less where the first call costs little.")
-def no_call_at_all(plain_s, jitted_s):
-    plain, jitted = np.median(plain_s[1:]), np.median(jitted_s[1:])
-    return plain / jitted, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted)))
-
-
-@hidden(
-    idea="A first jitted call that takes no longer than a plain one.",
-    on="a first jitted call no slower than a plain one",
-)
-def it_pays_from_the_first_call(answer):
-    """If the first jitted call is quick, it is 1 call; one call is the least."""
-    for first in (1.0, 0.5, 0.25):
-        _, calls = answer([5.0, 1.0, 1.0], [first, 0.5, 0.5])
-        expect_that(int(calls) == 1, "Where the first call takes no longer, it should be 1 call.", calls, "1")
-
-
-@hidden(idea="Lists in which an even number of times is left.", on="an even number of times after the first one")
-def even_numbers_of_times(answer, draw, reference):
-    """Of an even number of times, the median is in the middle of two."""
-    plain = [9.0, *(3.0 + draw.generator.random(4))]
-    jitted = [8.5 + 4 * draw.integer(2, 9), *(1.0 + draw.generator.random(4))]
-    (ratio, _), (wanted, _) = answer(plain, jitted), reference(plain, jitted)
-    right = abs(float(np.asarray(ratio)) - float(np.asarray(wanted))) < 1e-4
-    expect_that(right, "The ratio should be that of the medians.", ratio, wanted)
-
-
-@hidden(idea="Other times.", on="two lists of other times")
-def any_times(answer, draw, reference):
-    """For other times the ratio and the number of calls are right."""
-    for _ in range(3):
-        plain = [9.0, *(3.0 + draw.generator.random(5))]
-        jitted = [20.5 + 4 * draw.integer(2, 9), *(1.0 + draw.generator.random(5))]
-        (ratio, calls), (wanted, wanted_calls) = answer(plain, jitted), reference(plain, jitted)
-        message = "For other times the ratio and the number of calls should be theirs."
-        right = abs(float(np.asarray(ratio)) - float(np.asarray(wanted))) < 1e-4 and int(calls) == int(wanted_calls)
-        expect_that(right, message, (ratio, calls), (wanted, wanted_calls))
+def predict_traces():
+    return 4
 
 
 # %% negatives
-@answer
-def negatives(x):
+@answer(
+    notice="`size` is a Python int, so that the shape of the result is known before any number of x is.",
+    another_way="`x[jnp.nonzero(x < 0, size=size)[0]]` is shorter, but fills what is missing with copies of `x[0]`.",
+)
+def negatives(x, size=None):
+    if size is None:
+        return x[x < 0]
+    return jnp.extract(x < 0, x, size=size, fill_value=0)
+
+
+@alternative
+def by_places(x, size=None):
+    mask = x < 0
+    if size is None:
+        return x[jnp.nonzero(mask)[0]] if not isinstance(x, jax.core.Tracer) else x[mask]
+    places = jnp.nonzero(mask, size=size, fill_value=len(x))[0]
+    return x.at[places].get(mode="fill", fill_value=0.0)
+
+
+@alternative
+def compressed(x, size=None):
+    mask = jnp.less(x, 0.0)
+    return x[mask] if size is None else jnp.compress(mask, x, size=size, fill_value=0)
+
+
+@alternative
+def with_a_zero_at_the_end(x, size=None):
+    mask = x < 0
+    if size is None:
+        return x[mask]
+    (places,) = jnp.where(mask, size=size, fill_value=-1)
+    return jnp.append(x, jnp.float32(0))[places]
+
+
+@alternative
+def sorted_by_the_mask(x, size=None):
+    mask = x < 0
+    if size is None:
+        return x[mask]
+    order = jnp.argsort(~mask, stable=True)
+    kept = jnp.where(mask[order], x[order], 0.0)
+    return jnp.pad(kept, (0, size))[:size]
+
+
+@wrong(
+    rejected_by="the_negative_numbers_are_selected",
+    says="The positive numbers are selected.",
+    lacks="S1-20",
+)
+def selects_the_positive_ones(x, size=None):
+    return x[x > 0] if size is None else jnp.extract(x > 0, x, size=size, fill_value=0)
+
+
+@wrong(
+    rejected_by="jit_refuses_the_mask",
+    says="Under `jit` the error is caught.",
+    misses_the_point=True,
+    lacks="S1-21",
+)
+def catches_the_error(x, size=None):
+    if size is not None:
+        return jnp.extract(x < 0, x, size=size, fill_value=0)
+    try:
+        return x[x < 0]
+    except jax.errors.NonConcreteBooleanIndexError:
+        return jnp.where(x < 0, x, 0)
+
+
+@wrong(rejected_by="jit_refuses_the_mask", says="The error is not JAX's own.", lacks="S1-21")
+def raises_an_error_of_its_own(x, size=None):
+    if size is not None:
+        return jnp.extract(x < 0, x, size=size, fill_value=0)
+    if isinstance(x, jax.core.Tracer):
+        raise TypeError("Array boolean indices must be concrete; got bool[10]")
     return x[x < 0]
 
 
-@alternative
-def with_the_functions_name(x):
-    return x[jnp.less(x, 0.0)]
+@wrong(rejected_by="the_negative_numbers_are_selected", says="The others become zeros, and stay.")
+def puts_zeros(x, size=None):
+    kept = jnp.where(x < 0, x, 0.0)
+    return kept if size is None else kept[:size]
 
 
-@alternative
-def mask_first(x):
-    chosen = jnp.isfinite(x) & ~(x >= 0) | (x == -jnp.inf)
-    return x[chosen]
+@wrong(rejected_by="a_size_cuts_and_fills", says="Without `fill_value`, the place 0 is taken for what is missing.")
+def fills_with_the_first(x, size=None):
+    return x[x < 0] if size is None else x[jnp.nonzero(x < 0, size=size)[0]]
+
+
+@wrong(rejected_by="a_size_cuts_and_fills", says="The place -1 is the last of x, and not a place outside.")
+def fills_with_the_last(x, size=None):
+    return x[x < 0] if size is None else x[jnp.nonzero(x < 0, size=size, fill_value=-1)[0]]
+
+
+@wrong(rejected_by="a_size_needs_no_numbers", says="It selects first, and that needs the numbers of the mask.")
+def selects_before_it_fills(x, size=None):
+    chosen = x[x < 0]
+    return chosen if size is None else jnp.pad(chosen[:size], (0, max(0, size - len(chosen))))
 
 
 @wrong(rejected_by="zeros_and_nan_are_left_out", says="-0.0 has the sign of a negative number, and is none.")
-def looks_at_the_sign(x):
-    return x[jnp.signbit(x)]
+def looks_at_the_sign(x, size=None):
+    mask = jnp.signbit(x)
+    return x[mask] if size is None else jnp.extract(mask, x, size=size, fill_value=0)
 
 
 @wrong(rejected_by="zeros_and_nan_are_left_out", says="What is not 0 or more is taken for negative, also a NaN.")
-def whatever_is_not_positive(x):
-    return x[~(x >= 0)]
+def whatever_is_not_positive(x, size=None):
+    mask = ~(x >= 0)
+    return x[mask] if size is None else jnp.extract(mask, x, size=size, fill_value=0)
 
 
 @wrong(rejected_by="a_jax_array_comes_back", says="NumPy selects, and a NumPy array comes back.")
-def numpy_selects(x):
+def numpy_selects(x, size=None):
+    if size is not None:
+        return jnp.extract(x < 0, x, size=size, fill_value=0)
     if isinstance(x, jax.core.Tracer):
         return x[x < 0]
     x = np.asarray(x)
@@ -308,303 +535,500 @@ def a_jax_array_comes_back(answer, draw):
 )
 def zeros_and_nan_are_left_out(answer):
     """0.0, -0.0 and NaN are left out, and minus infinity is selected."""
-    x = jnp.array([0.0, -0.0, jnp.nan, -jnp.inf, jnp.inf, -1e-30, -2.0])
+    x = jnp.array([jnp.nan, 0.0, -0.0, -jnp.inf, jnp.inf, -1e-30, -2.0])
     expect_equal(answer(x), jnp.array([-jnp.inf, -1e-30, -2.0]), "Only what is less than 0 should be selected.")
+    wanted = jnp.array([-jnp.inf, -1e-30, -2.0, 0.0, 0.0])
+    expect_equal(answer(x, 5), wanted, "Only what is less than 0 should be selected.")
 
 
 @hidden(idea="No negative number, or nothing but negative numbers.", on="only positive numbers, or only negative ones")
 def none_or_all_are_selected(answer):
-    """If no number is negative the result is empty, and if all are it is x."""
-    for x, wanted in ((jnp.array([1.0, 2.0]), jnp.zeros(0)), (jnp.array([-3.0]), jnp.array([-3.0]))):
-        expect_equal(answer(x), wanted)
-
-
-@wrong(rejected_by="the_negative_numbers_are_selected", says="The others become zeros, and stay.")
-def puts_zeros(x):
-    return jnp.where(x < 0, x, 0.0)
-
-
-@wrong(rejected_by="the_negative_numbers_are_selected", says="The numbers lose their order.")
-def sorts_them(x):
-    return jnp.sort(x)[: int((x < 0).sum())]
-
-
-@wrong(rejected_by="jit_refuses_the_mask", says="Under `jit` the error is caught.", misses_the_point=True)
-def catches_the_error(x):
-    try:
-        return x[x < 0]
-    except jax.errors.NonConcreteBooleanIndexError:
-        return x
-
-
-@wrong(
-    rejected_by="zeros_and_nan_are_left_out",
-    says="The size is fixed to 4, which happens to be right for these numbers.",
-)
-def fixes_the_size(x):
-    return x[jnp.nonzero(x < 0, size=4)[0]]
+    """If no number is negative only zeros come, and if all are, the first ones."""
+    for x, wanted in (
+        (jnp.array([1.0, 2.0]), []),
+        (jnp.array([-3.0, -4.0]), [-3.0, -4.0]),
+        (jnp.array([-5.0]), [-5.0]),
+    ):
+        expect_equal(answer(x), jnp.array(wanted, dtype="float32"))
+        for size in range(1, len(x) + 1):
+            expect_equal(answer(x, size), jnp.array([*wanted, 0.0, 0.0][:size], dtype="float32"))
 
 
 @hidden(stage="jit", idea="Other numbers: under `jit` their count is not known.")
 def any_number_of_negatives(answer, draw, reference):
     """For other numbers the negative ones are selected, and under `jit` JAX refuses."""
     x = jnp.concatenate([jnp.array([-1.0, 0.0]), draw.floats(draw.integer(4, 9))])
-    expect_close(answer(x), reference(x), on="other numbers, with a zero among them")
+    for size in (None, draw.integer(1, len(x))):
+        expect_close(answer(x, size), reference(x, size), on="other numbers, with a zero among them")
     expect_raises(answer.jit.observe_error(x), "NonConcreteBooleanIndexError", on="other numbers, under `jax.jit`")
 
 
-# %% mean_of_negatives
-@answer
-def mean_of_negatives(x):
-    mask = x < 0
-    total = jnp.sum(jnp.where(mask, x, 0.0))
-    return total / jnp.maximum(jnp.sum(mask), 1)
-
-
-@alternative
-@jax.jit
-def chooses_at_the_end(x):
-    count = (x < 0).sum()
-    return jnp.where(count > 0, jnp.where(x < 0, x, 0.0).sum() / count, 0.0)
-
-
-@alternative
-def means_with_where(x):
-    return jax.lax.cond(jnp.any(x < 0), lambda v: jnp.mean(v, where=v < 0), lambda v: jnp.float32(0.0), x)
-
-
-@alternative
-def zero_in_place_of_nan(x):
-    mean = jnp.nanmean(jnp.where(x < 0, x, jnp.nan))
-    return jnp.where(jnp.isnan(mean), 0.0, mean)
-
-
-@wrong(rejected_by="minus_infinity_stays", says="`nan_to_num` also turns an infinity into a number.")
-def nan_to_zero(x):
-    return jnp.nan_to_num(jnp.nanmean(jnp.where(x < 0, x, jnp.nan)))
-
-
-@wrong(rejected_by="zeros_do_not_count", says="0 is counted among the negative numbers.")
-def counts_zeros(x):
-    mask = x <= 0
-    return jnp.where(mask, x, 0.0).sum() / jnp.maximum(mask.sum(), 1)
-
-
-@wrong(rejected_by="infinity_and_nan_do_not_count", says="The others are multiplied by 0, and 0 * inf is NaN.")
-def multiplies_by_the_mask(x):
-    mask = (x < 0).astype(x.dtype)
-    return (mask * x).sum() / jnp.maximum(mask.sum(), 1)
-
-
-@wrong(rejected_by="infinity_and_nan_do_not_count", says="`minimum` hands a NaN on.")
-def takes_the_minimum(x):
-    return jnp.minimum(x, 0.0).sum() / jnp.maximum((x < 0).sum(), 1)
-
-
-@wrong(rejected_by="tiny_numbers_count", says="Numbers near 0 are taken for 0.")
-def leaves_out_tiny_numbers(x):
-    mask = x < -1e-6
-    return jnp.where(mask, x, 0.0).sum() / jnp.maximum(mask.sum(), 1)
-
-
-@hidden(idea="Zeros among the numbers: they are not negative.", on="zeros of either sign, or a single number")
-def zeros_do_not_count(answer, reference):
-    """Zeros of either sign do not count."""
-    for x in (jnp.array([0.0, -2.0, -0.0, -4.0]), jnp.array([-3.0]), jnp.array([-0.0])):
-        expect_close(answer(x), reference(x), "Zeros should not count.")
-
-
-@hidden(idea="Infinity or NaN among the numbers: they are not negative.")
-def infinity_and_nan_do_not_count(answer, reference):
-    """Infinity and NaN do not count."""
-    for other in (jnp.inf, jnp.nan):
-        x = jnp.array([other, -2.0, 1.0, -4.0])
-        expect_close(
-            answer(x),
-            jnp.float32(-3.0),
-            "For -2 and -4 and what is not negative the mean should be -3.",
-            on="a vector with infinity or NaN in it",
-        )
-        expect_close(
-            answer(x[:1]), jnp.float32(0.0), "Without any negative number it should be 0.", on="infinity or NaN alone"
-        )
-
-
-@hidden(idea="Minus infinity among the numbers: it is negative.", on="a vector with minus infinity in it")
-def minus_infinity_stays(answer):
-    """With minus infinity the mean is minus infinity."""
-    expect_close(answer(jnp.array([-jnp.inf, 1.0, -2.0])), jnp.float32(-jnp.inf), "The mean should be -inf.")
-
-
-@hidden(idea="Tiny numbers: the error is measured against them.", on="tiny numbers with a negative one among them")
-def tiny_numbers_count(answer, draw, reference):
-    """Tiny negative numbers count."""
-    x = 1e-9 * draw.floats(6).at[0].set(-1.0)
-    expect_close(answer(x), reference(x), rtol=1e-4, atol=0.0)
-
-
-@wrong(rejected_by="only_negatives_count", says="The zeros are counted, too.")
-def divides_by_all(x):
-    return jnp.where(x < 0, x, 0.0).mean()
-
-
-@wrong(rejected_by="without_negatives_it_is_zero", says="Without negatives it divides 0 by 0.")
-def divides_by_nothing(x):
-    mask = x < 0
-    return jnp.sum(jnp.where(mask, x, 0.0)) / jnp.sum(mask)
-
-
-@wrong(rejected_by="the_mean_under_jit", says="A mask as an index needs the numbers.", misses_the_point=True)
-def still_selects(x):
-    chosen = x[x < 0]
-    return chosen.sum() / max(len(chosen), 1)
-
-
-@wrong(rejected_by="the_mean_under_jit", says="A Python `if` needs to know the count.")
-def branches_on_the_count(x):
-    mask = x < 0
-    if mask.sum() == 0:
-        return jnp.float32(0.0)
-    return jnp.sum(jnp.where(mask, x, 0.0)) / mask.sum()
-
-
-@hidden(
-    stage="jit",
-    idea="Other numbers: some negative, all negative, none.",
-    on="some, only, or no negative numbers, under `jax.jit`",
+# %% jit_negate_if
+@answer(
+    notice="`lax.cond` takes two functions and what they get; each becomes a branch of the one program.",
+    another_way="`jnp.where(neg, -x, x)` computes both, which costs nothing for so little work.",
 )
-def any_numbers_under_jit(answer, draw, reference):
-    """For other numbers, jitted, it is the mean of the negatives."""
-    x = draw.floats(draw.integer(5, 9)) - 0.5
-    for one in (x, -jnp.abs(x), jnp.abs(x)):
-        expect_close(answer.jit(one), reference(one))
-
-
-# %% look_inside_jit
-@answer
-@jax.jit
-def look_inside_jit(x, y):
-    print("Running f():")
-    print(f"x = {x}")
-    print(f"y = {y}")
-    result = jnp.dot(x + 1, y + 1)
-    print(f"result = {result}")
-    return result
+def jit_negate_if(how):
+    if how == "traced":
+        return jax.jit(negate_if)
+    if how == "static":
+        return jax.jit(negate_if, static_argnums=(1,))
+    return jax.jit(lambda x, neg: jax.lax.cond(neg, lambda x: -x, lambda x: x, x))
 
 
 @alternative
-@jax.jit
-def prints_with_commas(x, y):
-    result = (x + 1) @ (y + 1)
-    print("Running f():")
-    for name, value in (("x", x), ("y", y), ("result", result)):
-        print(" ", name, "=", value)
-    return result
+def by_name_and_where(how):
+    names = {"traced": None, "static": "neg"}
+    if how in names:
+        return jax.jit(negate_if, static_argnames=names[how])
+    return jax.jit(lambda x, neg: jnp.where(neg, -x, x))
 
 
 @alternative
-def jits_a_helper(x, y):
-    return _printing(x, y)
+def with_decorators(how):
+    @jax.jit
+    def traced(x, neg):
+        return -x if neg else x
+
+    @partial(jax.jit, static_argnums=1)
+    def static(x, neg):
+        if neg:
+            return -x
+        return x
+
+    @jax.jit
+    def chosen(x, neg):
+        return x * (1 - 2 * neg)
+
+    return {"traced": traced, "static": static}.get(how, chosen)
 
 
-@jax.jit
-def _printing(x, y):
-    result = jnp.sum((x + 1) * (y + 1), axis=1)
-    print(f"Running f():\nx = {x}\ny = {y}\nresult = {result}")
-    return result
+@alternative
+def with_select(how):
+    options = {"static_argnames": ("neg",)} if how == "static" else {}
+    if how != "at run time":
+        return partial(jax.jit, **options)(negate_if)
+    return jax.jit(lambda x, neg: jax.lax.select(neg, -jnp.asarray(x), jnp.asarray(x)))
+
+
+def _chosen(x, neg):
+    return jnp.where(neg, -x, x)
 
 
 @wrong(
-    rejected_by="the_first_call_prints_tracers",
-    says="Without `jit` there are numbers, and each call prints.",
+    rejected_by="the_traced_flag_is_refused",
+    says="The flag is static in two of the three ways.",
     misses_the_point=True,
+    lacks="S1-26",
 )
-def forgets_to_jit(x, y):
-    x, y = jnp.asarray(x), jnp.asarray(y)
-    print("Running f():")
-    print(f"x = {x}")
-    print(f"y = {y}")
-    result = jnp.dot(x + 1, y + 1)
-    print(f"result = {result}")
-    return result
+def static_for_the_traced_one(how):
+    return jax.jit(_chosen) if how == "at run time" else jax.jit(negate_if, static_argnums=1)
 
 
-@wrong(rejected_by="the_first_call_prints_tracers", says="`jax.debug.print` prints the numbers of each call.")
-@jax.jit
-def prints_the_numbers(x, y):
-    jax.debug.print("Running f():")
-    jax.debug.print("x = {}", x)
-    jax.debug.print("y = {}", y)
-    result = jnp.dot(x + 1, y + 1)
-    jax.debug.print("result = {}", result)
-    return result
+@wrong(
+    rejected_by="the_traced_flag_is_refused",
+    says="The traced flag is chosen at run time, and not refused.",
+    lacks="S1-26",
+)
+def refuses_nothing(how):
+    return jax.jit(negate_if, static_argnums=1) if how == "static" else jax.jit(_chosen)
 
 
-@wrong(rejected_by="the_second_call_prints_nothing", says="The function is jitted anew in each call.")
-def jits_in_each_call(x, y):
-    @jax.jit
-    def f(x, y):
-        print("Running f():")
-        print(f"x = {x}")
-        print(f"y = {y}")
-        result = jnp.dot(x + 1, y + 1)
-        print(f"result = {result}")
-        return result
-
-    return f(x, y)
+@wrong(rejected_by="the_static_flag_negates", says="The result is a strong int32, as of an array.", lacks="S1-27")
+def makes_it_strong(how):
+    if how == "static":
+        return jax.jit(
+            lambda x, neg: jnp.asarray(x, jnp.asarray(x).dtype) * jnp.int32(-1) if neg else x, static_argnums=1
+        )
+    return jax.jit(negate_if) if how == "traced" else jax.jit(_chosen)
 
 
-@wrong(rejected_by="the_dot_product_is_right", says="The ones are forgotten.")
-@jax.jit
-def forgets_the_ones(x, y):
-    print("Running f():")
-    print(f"x = {x}")
-    print(f"y = {y}")
-    result = jnp.dot(x, y)
-    print(f"result = {result}")
-    return result
+@wrong(
+    rejected_by="another_flag_another_program",
+    says="It is jitted anew in each call, so that each call is traced.",
+    lacks="S1-28",
+)
+def jits_the_flag_anew(how):
+    if how == "static":
+        return lambda x, neg: jax.jit(lambda x: -x if neg else x)(x)
+    return jax.jit(negate_if) if how == "traced" else jax.jit(_chosen)
+
+
+@wrong(rejected_by="another_flag_another_program", says="Without `jit` Python decides, and nothing is traced.")
+def leaves_jit_out(how):
+    if how == "static":
+        return lambda x, neg: jnp.asarray(negate_if(x, neg))
+    return jax.jit(negate_if) if how == "traced" else jax.jit(_chosen)
+
+
+@wrong(rejected_by="computed_flags_choose", says="x is static as well, and an array cannot be.")
+def makes_all_static(how):
+    if how == "static":
+        return jax.jit(lambda x, neg: int(negate_if(x, neg)), static_argnums=(0, 1))
+    return jax.jit(negate_if) if how == "traced" else jax.jit(_chosen)
+
+
+@wrong(rejected_by="one_program_for_both_flags", says="A static flag makes a program for each of its values.")
+def static_at_run_time(how):
+    return jax.jit(negate_if) if how == "traced" else jax.jit(negate_if, static_argnums=1)
 
 
 @hidden(
-    stage="traces", idea="A call of the jitted function that is traced.", on="three calls, the third with another shape"
+    stage="traces", idea="Arrays and flags that a program has computed.", on="arrays, with flags that are JAX arrays"
 )
-def tracing_prints_them(answer, draw):
-    """In a call that prints, the function is traced by `jax.jit`; in one that prints nothing, it is not."""
-    calls = [(draw.floats(n, 3), draw.floats(3)) for n in (6, 6, 7)]
-    seen = [(one.traces > 0, bool(one.lines)) for one in answer.observe_calls(calls)]
-    message = "A call should print exactly if the function is traced in it."
-    expect_that(seen == [(True, True), (False, False), (True, True)], message, seen, "traced and printed: 1st and 3rd")
+def computed_flags_choose(answer, draw):
+    """At run time the flag may be an array; if it is static, x may be one."""
+    x = draw.floats(2, 3)
+    for neg in (True, False):
+        wanted = -x if neg else x
+        expect_close(answer.then("at run time")(x, jnp.array(neg)), wanted)
+        expect_close(answer.then("static")(x, neg), wanted)
 
 
-@hidden(stage="traces", idea="Other shapes.", on="arrays of other shapes")
-def any_shapes_are_told(answer, draw, reference):
-    """For other shapes the tracers have these shapes, and the result is right."""
-    x, y = draw.floats(2, 5), draw.floats(5)
-    seen, wanted = answer.observe(x, y), reference.observe(x, y)
-    expect_close(seen.value, wanted.value, rtol=1e-4, atol=1e-5)
-    message = "The lines should show tracers of these shapes."
-    expect_that(told(seen) == told(wanted), message, told(seen), told(wanted))
+# %% film
+@answer(
+    notice="All that `body` needs comes in by the dish or is an argument of `film`; all that is kept goes out.",
+    another_way="A Python loop over a jitted `step` gives the same frames, but starts a program for each step.",
+)
+@partial(jax.jit, static_argnames="steps")
+def film(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish[1]
+
+    return jax.lax.scan(body, dish, length=steps)
 
 
-# %% predict_traces
-@answer
-def predict_traces():
-    return 4
+@alternative
+def with_a_jitted_helper(dish, feed, steps):
+    return _filmed(dish, feed, jnp.zeros(steps))
+
+
+@jax.jit
+def _filmed(dish, feed, blanks):
+    def body(dish, _blank):
+        after = step(dish, feed)
+        return after, after[1]
+
+    return jax.lax.scan(body, dish, blanks)
+
+
+@alternative
+@partial(jax.jit, static_argnums=2)
+def writes_frames_in_place(dish, feed, steps):
+    if steps == 0:
+        return dish, jnp.zeros((0, *dish.shape[1:]))
+
+    def body(k, state):
+        dish, frames = state
+        dish = step(dish, feed)
+        return dish, frames.at[k].set(dish[1])
+
+    return jax.lax.fori_loop(0, steps, body, (dish, jnp.zeros((steps, *dish.shape[1:]))))
+
+
+@alternative
+@partial(jax.jit, static_argnames="steps")
+def keeps_whole_dishes(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish
+
+    last, dishes = jax.lax.scan(body, jnp.asarray(dish), None, steps)
+    return [last, dishes[:, 1]]
+
+
+@wrong(rejected_by="each_film_has_its_own_feed", says="The feed is still read from outside, and frozen.")
+def keeps_the_global_feed(dish, feed, steps):
+    global feed_outside
+    feed_outside = feed
+    return _with_the_global_feed(dish, steps)
+
+
+@partial(jax.jit, static_argnames="steps")
+def _with_the_global_feed(dish, steps):
+    def body(dish, _):
+        dish = step(dish, feed_outside)
+        return dish, dish[1]
+
+    return jax.lax.scan(body, dish, length=steps)
+
+
+@wrong(
+    rejected_by="the_loop_is_in_the_program",
+    says="A Python loop over jitted steps is pure, and starts a program for each step.",
+    misses_the_point=True,
+)
+def loops_in_python(dish, feed, steps):
+    frames = []
+    for _ in range(steps):
+        dish = _one_step(dish, feed)
+        frames.append(dish[1])
+    return dish, jnp.stack(frames) if frames else jnp.zeros((0, *dish.shape[1:]))
+
+
+_one_step = jax.jit(step)
+
+
+@wrong(rejected_by="the_loop_is_in_the_program", says="Under `jit` a Python loop is unrolled.")
+@partial(jax.jit, static_argnames="steps")
+def unrolls_the_loop(dish, feed, steps):
+    frames = []
+    for _ in range(steps):
+        dish = step(dish, feed)
+        frames.append(dish[1])
+    return dish, jnp.stack(frames) if frames else jnp.zeros((0, *dish.shape[1:]))
+
+
+@wrong(rejected_by="each_film_has_its_own_feed", says="A frame shows V before its step.")
+@partial(jax.jit, static_argnames="steps")
+def films_before_the_step(dish, feed, steps):
+    return jax.lax.scan(lambda dish, _: (step(dish, feed), dish[1]), dish, length=steps)
+
+
+@wrong(rejected_by="each_film_has_its_own_feed", says="The frames show U.")
+@partial(jax.jit, static_argnames="steps")
+def films_the_other_chemical(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish[0]
+
+    return jax.lax.scan(body, dish, length=steps)
+
+
+@wrong(rejected_by="one_trace_for_all_feeds", says="A static feed is compiled for each of its values.")
+@partial(jax.jit, static_argnames=("feed", "steps"))
+def makes_the_feed_static(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish[1]
+
+    return jax.lax.scan(body, dish, length=steps)
+
+
+@wrong(rejected_by="one_frame_for_each_step", says="The frames are appended to a list, and only one trace does that.")
+@partial(jax.jit, static_argnames="steps")
+def still_appends_to_a_list(dish, feed, steps):
+    frames = []
+
+    def body(dish, _):
+        dish = step(dish, feed)
+        frames.append(1.0)
+        return dish, None
+
+    last, _ = jax.lax.scan(body, dish, length=steps)
+    return last, jnp.array(frames)
+
+
+@wrong(
+    rejected_by="short_films_and_other_dishes", says="The first step is made outside of the loop, whatever the number."
+)
+@partial(jax.jit, static_argnames="steps")
+def always_makes_one_step(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish[1]
+
+    first, frame = body(dish, None)
+    last, frames = jax.lax.scan(body, first, length=max(steps - 1, 0))
+    return last, jnp.concatenate([frame[None], frames])
+
+
+@hidden(
+    idea="No step at all, and one; a dish with sides of different lengths.",
+    on="a film of no step, of one, or of several, in a dish that is no square",
+)
+def short_films_and_other_dishes(answer, draw):
+    """For no step and for one the film is right, and so it is in other dishes."""
+    dish = random_dish(draw, 3, draw.integer(4, 7))
+    for steps in (0, 1, draw.integer(5, 9)):
+        last, frames = parts(answer(dish, 0.04, steps), 2)
+        wanted = [np.asarray(dish), *steps_by_numpy(dish, 0.04, steps)]
+        expect_shape(frames, (steps, *dish.shape[1:]))
+        if steps:
+            expect_close(frames, np.stack([one[1] for one in wanted[1:]]).astype("float32"), rtol=1e-4, atol=1e-5)
+        expect_close(last, wanted[-1].astype("float32"), rtol=1e-4, atol=1e-5)
+
+
+# %% settle
+@answer(
+    notice="The change of the last step is part of the state; it starts with infinity, so that the first step is made.",
+    another_way="`fori_loop` up to `most` with `jnp.where` gives the same dish, but goes on computing to the end.",
+)
+@jax.jit
+def settle(dish, feed, tolerance, most):
+    def goes_on(state):
+        _, change, steps = state
+        return (change > tolerance) & (steps < most)
+
+    def body(state):
+        dish, _, steps = state
+        after = step(dish, feed)
+        return after, jnp.abs(after - dish).max(), steps + 1
+
+    dish, _, steps = jax.lax.while_loop(goes_on, body, (dish, jnp.inf, 0))
+    return dish, steps
+
+
+@alternative
+@jax.jit
+def carries_the_dish_before(dish, feed, tolerance, most):
+    def goes_on(state):
+        before, after, steps = state
+        moves = jnp.any(jnp.abs(after - before) > tolerance)
+        return jnp.logical_and(jnp.logical_or(steps == 0, moves), steps < most)
+
+    def body(state):
+        _, dish, steps = state
+        return dish, step(dish, feed), steps + 1
+
+    _, dish, steps = jax.lax.while_loop(goes_on, body, (dish, dish, jnp.int32(0)))
+    return dish, steps
+
+
+@alternative
+def with_a_flag(dish, feed, tolerance, most):
+    return _settled(jnp.asarray(dish), feed, tolerance, most)
+
+
+@jax.jit
+def _settled(dish, feed, tolerance, most):
+    def body(state):
+        after = step(state["dish"], feed)
+        still = jnp.all(jnp.abs(after - state["dish"]) <= tolerance)
+        return {"dish": after, "goes": ~still & (state["steps"] + 1 < most), "steps": state["steps"] + 1}
+
+    start = {"dish": dish, "goes": jnp.asarray(most > 0), "steps": jnp.int32(0)}
+    end = jax.lax.while_loop(lambda state: state["goes"], body, start)
+    return end["dish"], end["steps"]
+
+
+@wrong(
+    rejected_by="a_while_loop_is_in_the_program",
+    says="Python asks for the change after each step.",
+    misses_the_point=True,
+)
+def loops_until_python_knows(dish, feed, tolerance, most):
+    steps, change = 0, np.inf
+    while change > tolerance and steps < most:
+        after = _next_dish(dish, feed)
+        dish, change, steps = after, float(jnp.abs(after - dish).max()), steps + 1
+    return dish, jnp.int32(steps)
+
+
+_next_dish = jax.jit(step)
+
+
+@wrong(rejected_by="it_stops_when_nothing_changes", says="It goes on to the end, whatever changes.")
+@jax.jit
+def goes_on_to_the_end(dish, feed, tolerance, most):
+    return jax.lax.fori_loop(0, most, lambda _, dish: step(dish, feed), dish), jnp.asarray(most)
+
+
+def _until(dish, feed, tolerance, most, size=lambda gap: jnp.abs(gap).max(), start=jnp.inf):
+    def body(state):
+        dish, _, steps = state
+        after = step(dish, feed)
+        return after, size(after - dish), steps + 1
+
+    dish, _, steps = jax.lax.while_loop(lambda s: (s[1] > tolerance) & (s[2] < most), body, (dish, start, 0))
+    return dish, steps
+
+
+@wrong(rejected_by="it_stops_when_nothing_changes", says="The step that changes nothing more is not counted.")
+@jax.jit
+def does_not_count_the_last(dish, feed, tolerance, most):
+    dish, steps = _until(dish, feed, tolerance, most)
+    return dish, jnp.where(steps < most, steps - 1, steps)
+
+
+@wrong(rejected_by="it_stops_when_nothing_changes", says="One step more is made than needed.")
+@jax.jit
+def makes_one_more(dish, feed, tolerance, most):
+    dish, steps = _until(dish, feed, tolerance, most)
+    return jnp.where(steps < most, step(dish, feed), dish), jnp.where(steps < most, steps + 1, steps)
+
+
+@wrong(rejected_by="it_stops_when_nothing_changes", says="The mean change is small long before the largest is.")
+@jax.jit
+def takes_the_mean_change(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, most, lambda gap: jnp.abs(gap).mean())
+
+
+@wrong(rejected_by="it_stops_when_nothing_changes", says="Only V is watched.")
+@jax.jit
+def watches_one_chemical(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, most, lambda gap: jnp.abs(gap[1]).max())
+
+
+@wrong(rejected_by="it_stops_when_nothing_changes", says="The loop starts with a change of 0, so that it never runs.")
+@jax.jit
+def starts_with_no_change(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, most, start=0.0)
+
+
+@wrong(rejected_by="a_dish_that_only_decays", says="Where a number falls, the change is taken for none.")
+@jax.jit
+def forgets_what_falls(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, most, jnp.max)
+
+
+@wrong(rejected_by="it_stops_after_most_steps", says="It makes one step more than `most`.")
+@jax.jit
+def makes_most_and_one(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, most + 1)
+
+
+@wrong(rejected_by="no_step_is_made_if_none_is_allowed", says="The first step is made before anything is asked.")
+@jax.jit
+def always_makes_a_step(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, jnp.maximum(most, 1))
+
+
+@wrong(rejected_by="one_trace_for_all_limits", says="A static limit is compiled for each of its values.")
+@partial(jax.jit, static_argnames="most")
+def makes_most_static(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, most)
+
+
+@hidden(idea="A limit of 0.", on="a limit of no step")
+def no_step_is_made_if_none_is_allowed(answer, draw):
+    """With most = 0 the dish comes back as it was."""
+    dish = random_dish(draw, 3, 5)
+    got, steps = parts(answer(dish, 0.05, 0.1, 0), 2)
+    expect_close([got, jnp.int32(number(steps))], [dish, jnp.int32(0)], "With `most` 0, no step should be made.")
+
+
+@hidden(idea="A dish in which V only decays.", on="a dish without U and a feed of 0, or any other dish")
+def a_dish_that_only_decays(answer, draw):
+    """As long as V falls, it goes on; and other dishes settle, too."""
+    only_v = jnp.stack([jnp.zeros((3, 4)), jnp.full((3, 4), 0.8)])
+    for dish, feed, place in ((only_v, 0.0, 5), (random_dish(draw, 4, 6), 0.4, draw.integer(3, 12))):
+        tolerance, count, wanted = settled(dish, feed, place)
+        got, steps = parts(answer(dish, feed, tolerance, 500), 2)
+        message = "It should stop where nothing changes by more than the tolerance."
+        expect_that(number(steps) == count, message, steps, count)
+        expect_close(got, wanted, rtol=1e-4, atol=1e-5)
 
 
 # %% traces_so_far
-@answer
+@answer(
+    notice="`append` runs once per trace, not once per call. The function is defined inside, so each call of "
+    "`traces_so_far` counts from 0.",
+    another_way="`watch_traces` needs no line in the function, but counts the traces of every jitted function in "
+    "its block.",
+)
 def traces_so_far(arguments):
     ran = []
 
     @jax.jit
-    def double(x):
-        ran.append(x)
-        return 2 * x
+    def same(x):
+        ran.append("traced")
+        return x
 
     so_far = []
     for x in arguments:
-        double(x)
+        same(x)
         so_far.append(len(ran))
     return so_far
 
@@ -613,19 +1037,13 @@ def traces_so_far(arguments):
 def counts_up(arguments):
     count = 0
 
-    def identity(x):
+    def leaves(x):
         nonlocal count
         count += 1
-        return x
+        return jax.tree.map(lambda leaf: 2 * leaf, x)
 
-    jitted = jax.jit(identity)
+    jitted = jax.jit(leaves)
     return tuple(jitted(x) is not None and count for x in arguments)
-
-
-@wrong(rejected_by="a_function_is_traced", says="The traces are computed from the types, and nothing is traced.")
-def by_their_types(arguments):
-    types = [str(jax.typeof(jnp.asarray(x))) + str(jnp.asarray(x).weak_type) for x in arguments]
-    return [len(set(types[: i + 1])) for i in range(len(types))]
 
 
 @alternative
@@ -634,7 +1052,7 @@ def watched(arguments):
 
     @jax.jit
     def f(x):
-        return x + 1
+        return x
 
     so_far = []
     with watch_traces() as traces:
@@ -644,12 +1062,22 @@ def watched(arguments):
     return so_far
 
 
+@wrong(
+    rejected_by="shapes_and_dtypes_are_traced_anew",
+    says="The traces are computed from the types, and nothing is traced.",
+    lacks="S1-24",
+)
+def by_their_types(arguments):
+    types = [str(jax.tree.map(lambda leaf: jax.typeof(jnp.asarray(leaf)), x)) for x in arguments]
+    return [len(set(types[: i + 1])) for i in range(len(types))]
+
+
 @wrong(rejected_by="shapes_and_dtypes_are_traced_anew", says="A jitted function is made for each argument.")
 def a_new_function_for_each(arguments):
     ran = []
     so_far = []
     for x in arguments:
-        jax.jit(lambda v: (ran.append(1), 2 * v)[1])(x)
+        jax.jit(lambda v: (ran.append(1), v)[1])(x)
         so_far.append(len(ran))
     return so_far
 
@@ -663,7 +1091,7 @@ def counts_the_calls(arguments):
     ran = []
     so_far = []
     for x in arguments:
-        ran.append(2 * x)
+        ran.append(x)
         so_far.append(len(ran))
     return so_far
 
@@ -674,16 +1102,29 @@ def counts_the_shapes(arguments):
     return [len(set(shapes[: i + 1])) for i in range(len(shapes))]
 
 
-@wrong(rejected_by="python_numbers_have_types_of_their_own", says="Weak types are forgotten.")
-def forgets_weak_types(arguments):
-    types = [(jnp.shape(x), jnp.asarray(x).dtype) for x in arguments]
-    return [len(set(types[: i + 1])) for i in range(len(types))]
+@wrong(
+    rejected_by="python_numbers_have_types_of_their_own",
+    says="Python numbers become NumPy arrays, whose types are strong.",
+)
+def makes_arrays_first(arguments):
+    ran = []
+    f = jax.jit(lambda x: (ran.append(1), x)[1])
+    so_far = []
+    for x in arguments:
+        f(jax.tree.map(np.asarray, x))
+        so_far.append(len(ran))
+    return so_far
 
 
-@wrong(rejected_by="python_numbers_have_types_of_their_own", says="Each Python number is believed to be static.")
+@wrong(rejected_by="python_numbers_have_types_of_their_own", says="Python numbers are made static.")
 def python_numbers_are_static(arguments):
-    kinds = [x if isinstance(x, float | int) else str(jax.typeof(x)) for x in arguments]
-    return [len(set(map(repr, kinds[: i + 1]))) for i in range(len(kinds))]
+    ran = []
+    f = jax.jit(lambda x, n: (ran.append(1), x)[1], static_argnums=1)
+    so_far = []
+    for x in arguments:
+        f(*((0.0, x) if isinstance(x, float | int) else (x, None)))
+        so_far.append(len(ran))
+    return so_far
 
 
 @wrong(
@@ -699,11 +1140,40 @@ def one_function_for_all_calls(arguments):
 
 
 _runs = []
-_counted = jax.jit(lambda x: (_runs.append(1), 2 * x)[1])
+_counted = jax.jit(lambda x: (_runs.append(1), x)[1])
+
+
+@wrong(
+    rejected_by="dicts_and_tuples_are_counted", says="A dict or tuple is taken apart, and its structure is forgotten."
+)
+def takes_dicts_apart(arguments):
+    ran = []
+    f = jax.jit(lambda *leaves: (ran.append(1), leaves)[1])
+    so_far = []
+    for x in arguments:
+        f(*jax.tree.leaves(x))
+        so_far.append(len(ran))
+    return so_far
+
+
+@wrong(rejected_by="other_types_are_counted", says="NumPy's float64 is taken for a type of its own.")
+def knows_float64(arguments):
+    ran = []
+
+    @partial(jax.jit, static_argnums=1)
+    def f(x, dtype):
+        ran.append(dtype)
+        return x
+
+    so_far = []
+    for x in arguments:
+        f(x, getattr(x, "dtype", None))
+        so_far.append(len(ran))
+    return so_far
 
 
 @hidden(idea="A second call: its function is a new one.", on="two calls with the same arguments")
-def a_second_call_starts_anew(answer, draw, reference):
+def a_second_call_starts_anew(answer, draw):
     """Called again with the same arguments, it gives the same counts."""
     arguments = [draw.floats(2), draw.floats(3), draw.floats(2)]
     for _ in range(2):
@@ -716,7 +1186,7 @@ def a_second_call_starts_anew(answer, draw, reference):
     on="an empty list, truth values, complex numbers, or scalars",
 )
 def other_types_are_counted(answer, reference):
-    """Truth values, complex numbers and scalars of NumPy are counted right, and no argument gives no count."""
+    """Truth values, complex numbers and scalars are counted right, and no argument gives no count."""
     for arguments in ([], [True, False, 1, 2], [1j, 2.0, np.float64(3.0), jnp.float32(1)]):
         got, wanted = ([int(one) for one in subject(arguments)] for subject in (answer, reference))
         expect_that(got == wanted, "The counts should be those of these types.", got, wanted)
@@ -724,39 +1194,45 @@ def other_types_are_counted(answer, reference):
 
 @hidden(
     stage="traces",
-    idea="Counting the types is not enough: a function is traced for each.",
-    on="two arrays of different length, and a Python number",
+    idea="Two dicts with other keys, or a tuple and a dict with the same parts, have other structures.",
+    on="dicts and tuples of vectors and Python numbers",
 )
-def a_function_is_traced(answer, draw):
-    """As many traces are made as are told."""
-    seen = answer.observe([draw.floats(2), draw.floats(3), 1.0])
-    message = "As many functions should be traced by `jax.jit` as the last count tells."
-    expect_that(seen.traces == int(seen.value[-1]), message, f"{seen.traces} traces", seen.value[-1])
+def dicts_and_tuples_are_counted(answer, draw):
+    """Dicts and tuples of the same structure and types share a trace, and the last count is the number of traces."""
+    pair = (draw.floats(2), 1.0)
+    named = {"a": draw.floats(2), "b": 3.0}
+    arguments = [
+        pair,
+        (pair[1], pair[0]),
+        (draw.floats(2), 2.0),
+        named,
+        {"a": pair[0], "c": 3.0},
+        {**named, "b": 4.0},
+        (),
+    ]
+    seen = answer.observe(arguments)
+    got, wanted = [int(one) for one in seen.value], [1, 2, 2, 3, 4, 4, 5]
+    expect_that(got == wanted, "The counts should be those of these structures.", got, wanted)
+    message = "`jax.jit` should trace as often as the last count says."
+    expect_that(seen.traces == wanted[-1], message, f"{seen.traces} traces", f"{wanted[-1]} traces")
 
 
 @hidden(idea="NumPy's float64, which is traced as float32.", on="a NumPy array of float64, among other arguments")
 def numpy_arrays_are_traced_as_float32(answer, draw, reference):
     """NumPy arrays of float64, and new shapes in any order, are counted right."""
     n = draw.integer(2, 6)
-    arguments = [
-        draw.floats(n),
-        draw.numpy(n, dtype="float64"),
-        draw.floats(1, n),
-        3.0,
-        draw.numpy(n),
-        draw.floats(n) > 0,
-    ]
-    got, wanted = answer(arguments), reference(arguments)
-    expect_that(
-        [int(one) for one in got] == [int(one) for one in wanted],
-        "The counts should be those of these types.",
-        got,
-        wanted,
-    )
+    strong, wide = draw.floats(n), draw.numpy(n, dtype="float64")
+    arguments = [strong, wide, draw.floats(1, n), 3.0, draw.numpy(n), strong > 0, draw.floats(0), draw.floats(1)]
+    got, wanted = ([int(one) for one in subject(arguments)] for subject in (answer, reference))
+    expect_that(got == wanted, "The counts should be those of these types.", got, wanted)
 
 
 # %% recorded_program
-@answer
+@answer(
+    notice="`jnp.dot`, `jnp.matmul` and `@` all become `dot_general`. The types in the text are all that a tracer "
+    "knows.",
+    another_way="`jax.jit(function).trace(*args).jaxpr` is the same, and the traced function can be compiled next.",
+)
 def recorded_program(function, *args):
     jaxpr = jax.make_jaxpr(function)(*args)
     return str(jaxpr), [equation.primitive.name for equation in jaxpr.eqns]
@@ -781,16 +1257,17 @@ def of_the_inner_jaxpr(function, *args):
 
 
 @wrong(
-    rejected_by="the_text_is_the_documents",
+    rejected_by="the_text_is_the_jaxpr",
     says="The jitted function is listed: its program is one line.",
     misses_the_point=True,
+    lacks="S1-25",
 )
 def lists_the_jitted_function(function, *args):
     jaxpr = jax.make_jaxpr(jax.jit(function))(*args)
     return str(jaxpr), [equation.primitive.name for equation in jaxpr.eqns]
 
 
-@wrong(rejected_by="the_text_is_the_documents", says="`make_jaxpr` returns a function, which was not called.")
+@wrong(rejected_by="the_text_is_the_jaxpr", says="`make_jaxpr` returns a function, which was not called.")
 def forgets_to_call(function, *args):
     jaxpr = jax.make_jaxpr(function)(*args)
     return str(jax.make_jaxpr(function)), [equation.primitive.name for equation in jaxpr.eqns]
@@ -802,269 +1279,495 @@ def each_name_once(function, *args):
     return str(jaxpr), sorted({equation.primitive.name for equation in jaxpr.eqns})
 
 
+@wrong(rejected_by="another_program_is_listed", says="The function's name decides, and nothing is traced.")
+def knows_the_two_by_name(function, *args):
+    if function.__name__ == "bell":
+        return str(jax.make_jaxpr(function)(*args)), [e.primitive.name for e in jax.make_jaxpr(function)(*args).eqns]
+    return str(jax.make_jaxpr(function)(*args)), ["add", "add", "dot_general"]
+
+
+@input
+def two_results(x, n):
+    return jnp.tanh(x).sum() * n, x - n
+
+
+@input
+def nothing_to_do(x):
+    return x
+
+
 @hidden(
-    idea="Functions that the visible checks do not use, and a matrix.", on="another function, of a vector or a matrix"
+    idea="A function of two arguments with two results, and one that does nothing.",
+    on="a function with two results, or without an operation",
 )
 def another_program_is_listed(answer, draw, reference):
-    """For another function the text and the names are right."""
-    for name, x in (("wave", draw.floats(draw.integer(2, 9))), ("norm", draw.floats(3, 4))):
-        (text, names), (wanted, wanted_names) = answer(given(name), x), reference(given(name), x)
+    """For other functions the text and the names are right."""
+    for function, *args in ((two_results, draw.floats(draw.integer(2, 9), 1), 2.0), (nothing_to_do, draw.floats(0))):
+        (text, names), (wanted, wanted_names) = answer(given(function), *args), reference(given(function), *args)
         text, wanted = (re.sub(r"\x1b\[[0-9;]*m", "", one) for one in (text, wanted))
         expect_that(text.split() == wanted.split(), "The text should be that of the jaxpr.", text, wanted)
-        expect_that(
-            list(names) == list(wanted_names),
-            "The names should be those of the operations, in their order.",
-            names,
-            wanted_names,
-        )
+        message = "The names should be those of the operations, in their order."
+        expect_that(list(names) == list(wanted_names), message, names, wanted_names)
 
 
-# %% steps_with_rates
-@answer
-def steps_with_rates(x, rates):
-    @jax.jit
-    def step(x, rate):
-        return x - rate * x
-
-    for rate in rates:
-        x = step(x, rate)
-    return x
-
-
-@alternative
-@jax.jit
-def all_steps_in_one_program(x, rates):
-    for rate in rates:
-        x = x - rate * x
-    return x
+# %% flatten_with
+@answer(
+    notice="The shape is static in both cases; `jnp` turns it into a tracer, and `np` does not. `library` is "
+    "static, so a Python `if` may look at it.",
+    another_way="`x.size` and `math.prod(x.shape)` are static, too, and `x.reshape(-1)` needs no product at all.",
+)
+@partial(jax.jit, static_argnames="library")
+def flatten_with(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    if library == "np":
+        size = np.prod(x.shape)
+        print(f"np.prod(x.shape) = {size}")
+    else:
+        size = jnp.array(x.shape).prod()
+        print(f"jnp.array(x.shape).prod() = {size}")
+    return x.reshape(size)
 
 
 @alternative
-def one_scan(x, rates):
-    run = jax.jit(lambda x, rates: jax.lax.scan(lambda x, rate: (x - rate * x, None), x, rates)[0])
-    return run(x, jnp.array(rates))
-
-
-@alternative
-def a_jitted_helper(x, rates):
-    for rate in rates:
-        x = _one_step(x, jnp.float32(rate))
-    return x
+def jits_one_for_each_library(library, x):
+    return _by_numpy(x) if library == "np" else _by_jax(x)
 
 
 @jax.jit
-def _one_step(x, rate):
-    return (1 - rate) * x
+def _by_numpy(x):
+    size = np.array(x.shape).prod()
+    print("x =", x)
+    print("x.shape =", x.shape)
+    print("np.prod(x.shape) =", size)
+    return jnp.reshape(x, (size,))
 
 
-@wrong(rejected_by="each_step_has_its_own_rate", says="A default value is frozen like any value from outside.")
-def one_rate_as_an_argument(x, rates):
-    rate = rates[0]
-
-    @jax.jit
-    def step(x, rate=rate):
-        return x - rate * x
-
-    for _ in rates:
-        x = step(x)
-    return x
+@jax.jit
+def _by_jax(x):
+    size = jnp.prod(jnp.asarray(x.shape))
+    print(f"x = {x}\nx.shape = {x.shape}\njnp.array(x.shape).prod() = {size}")
+    return jnp.reshape(x, (size,))
 
 
-@wrong(rejected_by="one_trace_for_all_rates", says="A step is made and traced anew for each rate.")
-def a_new_step_for_each_rate(x, rates):
-    for rate in rates:
-        x = jax.jit(lambda x, rate=rate: x - rate * x)(x)
-    return x
+@alternative
+@partial(jax.jit, static_argnums=0)
+def looks_the_product_up(library, x):
+    import math
 
-
-@wrong(rejected_by="one_trace_for_all_rates", says="A static rate is traced anew for each value.")
-def makes_the_rate_static(x, rates):
-    step = jax.jit(lambda x, rate: x - rate * x, static_argnums=1)
-    for rate in rates:
-        x = step(x, rate)
-    return x
+    label, product = {
+        "np": ("np.prod(x.shape)", math.prod),
+        "jnp": ("jnp.array(x.shape).prod()", lambda shape: jnp.array(shape).prod()),
+    }[library]
+    size = product(x.shape)
+    for name, value in (("x", x), ("x.shape", x.shape), (label, size)):
+        print(f"{name} = {value}")
+    return jax.lax.reshape(x, (size,))
 
 
 @wrong(
-    rejected_by="one_trace_for_all_rates",
-    says="Without `jit` nothing is frozen, and nothing is fast.",
+    rejected_by="numpys_product_flattens",
+    says="Without `jit` all three lines show numbers, and nothing fails.",
     misses_the_point=True,
 )
-def gives_up_jit(x, rates):
-    for rate in rates:
-        x = x - rate * x
-    return x
-
-
-@wrong(rejected_by="the_steps_are_jitted", says="Something else is jitted, and the steps run one operation at a time.")
-def jits_something_else(x, rates):
-    x = jax.jit(lambda v: v)(x)
-    for rate in rates:
-        x = x - rate * x
-    return x
-
-
-@wrong(rejected_by="the_steps_are_jitted", says="Only the product is jitted, and the difference is not.")
-def jits_the_product(x, rates):
-    for rate in rates:
-        x = x - _times(rate, x)
-    return x
-
-
-_times = jax.jit(lambda rate, x: rate * x)
-
-
-@hidden(stage="cost", idea="Every step, all of it, is in a jitted program.", on="a vector, and two rates")
-def the_steps_are_jitted(answer, draw):
-    """Nothing is computed outside of the jitted programs."""
-    expect_nothing_outside(answer, draw.floats(3), [0.5, 0.25])
+def flattens_without_jit(library, x):
+    x = jnp.asarray(x)
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    return x.reshape(size)
 
 
 @wrong(
-    rejected_by="rates_of_0_and_1", says="The steps are undone by a division, and a rate of 1 leaves nothing to divide."
+    rejected_by="jaxs_product_is_no_shape", says="The product is shown, but -1 lets JAX find the length.", lacks="S1-29"
 )
-@jax.jit
-def by_a_ratio(x, rates):
-    first = rates[0]
-    return x * (1 - first) * jnp.prod((1 - jnp.array(rates)) / (1 - first)) * (1 - first) ** (len(rates) - 1)
-
-
-@hidden(idea="Rates of 0, 1 and 2, and x that holds 0.", on="rates with 0, 1 or 2 among them")
-def rates_of_0_and_1(answer, reference):
-    """A rate of 0 changes nothing, a rate of 1 leaves 0, and a rate of 2 turns the sign."""
-    x = jnp.array([1.5, 0.0, -2.0])
-    for rates in ([0.0], [1.0, 0.5], [2.0, 0.0, 2.0]):
-        expect_close(answer(x, rates), reference(x, rates), "Each step should use its own rate.")
-
-
-@hidden(idea="Other rates.", on="five rates between 0 and 1")
-def any_rates(answer, draw, reference):
-    """For other rates the result is right."""
-    x, rates = draw.floats(4), [float(rate) for rate in draw.generator.random(5)]
-    expect_close(answer(x, rates), reference(x, rates), rtol=1e-4, atol=1e-6)
-
-
-# %% sum_and_layers
-@answer
-def sum_and_layers(x, weights):
-    @jax.jit
-    def model(x):
-        saved = []
-        for weight in weights:
-            x = jnp.tanh(weight * x)
-            saved.append(x)
-        return x.sum(), saved
-
-    return model(x)
-
-
-@alternative
-@jax.jit
-def jits_the_whole(x, weights):
-    saved = []
-    for weight in weights:
-        x = jnp.tanh(weight * x)
-        saved.append(x)
-    return x.sum(), saved
-
-
-@alternative
-def sums_outside(x, weights):
-    @jax.jit
-    def model(x, weights):
-        _, layers = jax.lax.scan(lambda x, w: (jnp.tanh(w * x),) * 2, x, weights)
-        return layers
-
-    layers = model(x, jnp.array(weights))
-    return jnp.sum(layers[-1]), list(layers)
-
-
-@wrong(rejected_by="layers_come_out_as_numbers", says="The list is copied, and still holds tracers.")
-def copies_the_list(x, weights):
-    saved = []
-
-    @jax.jit
-    def model(x):
-        for weight in weights:
-            x = jnp.tanh(weight * x)
-            saved.append(jnp.copy(x))
-        return x.sum()
-
-    total = model(x)
-    return total, list(saved)
-
-
-@wrong(rejected_by="layers_come_out_as_numbers", says="NumPy cannot turn a tracer into numbers.")
-def converts_by_numpy(x, weights):
-    saved = []
-
-    @jax.jit
-    def model(x):
-        for weight in weights:
-            x = jnp.tanh(weight * x)
-            saved.append(np.asarray(x))
-        return x.sum()
-
-    total = model(x)
-    return total, saved
+@partial(jax.jit, static_argnames="library")
+def shows_the_product_alone(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    return x.reshape(-1)
 
 
 @wrong(
-    rejected_by="the_model_is_still_jitted",
-    says="Without `jit` nothing leaks, and nothing is fast.",
+    rejected_by="jaxs_product_is_no_shape",
+    says="The error is raised by hand, and the shape is never asked for.",
+    lacks="S1-29",
+)
+@partial(jax.jit, static_argnames="library")
+def raises_by_hand(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    if library == "np":
+        print(f"np.prod(x.shape) = {np.prod(x.shape)}")
+        return x.reshape(np.prod(x.shape))
+    size = jnp.array(x.shape).prod()
+    print(f"jnp.array(x.shape).prod() = {size}")
+    raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got [{size}].")
+
+
+@wrong(rejected_by="jaxs_product_is_no_shape", says="The error is caught.")
+@partial(jax.jit, static_argnames="library")
+def catches_the_type_error(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    try:
+        return x.reshape(size)
+    except TypeError:
+        return x.ravel()
+
+
+@wrong(
+    rejected_by="three_lines_tell_what_is_traced",
+    says="NumPy's product is printed for both, and it is static.",
+    lacks="S1-30",
+)
+@partial(jax.jit, static_argnames="library")
+def prints_numpys_product(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = np.prod(x.shape)
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    return x.reshape(size if library == "np" else jnp.array(x.shape).prod())
+
+
+@wrong(
+    rejected_by="three_lines_tell_what_is_traced", says="`jax.debug.print` prints when the program runs, and none does."
+)
+@partial(jax.jit, static_argnames="library")
+def debug_prints(library, x):
+    size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+    jax.debug.print("x = {}", x)
+    jax.debug.print("x.shape = {}", x.shape)
+    jax.debug.print("np.prod(x.shape) = {}" if library == "np" else "jnp.array(x.shape).prod() = {}", size)
+    return x.reshape(size)
+
+
+@wrong(rejected_by="numpys_product_flattens", says="JAX multiplies for both libraries.", lacks="S1-31")
+@partial(jax.jit, static_argnames="library")
+def jax_for_both(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = jnp.array(x.shape).prod()
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    return x.reshape(size)
+
+
+@wrong(rejected_by="numpys_product_flattens", says="A traced `library` is refused: a str is not an array.")
+@jax.jit
+def library_is_not_static(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    return x.reshape(size)
+
+
+@wrong(rejected_by="the_elements_keep_their_order", says="The elements come column by column.")
+@partial(jax.jit, static_argnames="library")
+def column_by_column(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+    print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+    return x.T.reshape(size)
+
+
+@wrong(rejected_by="numpy_shows_what_is_traced", says="A jitted function is made, and traced, in every call.")
+def jits_in_every_call(library, x):
+    @jax.jit
+    def flatten(x):
+        print(f"x = {x}")
+        print(f"x.shape = {x.shape}")
+        size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
+        print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
+        return x.reshape(size)
+
+    return flatten(x)
+
+
+@wrong(rejected_by="numpy_shows_what_is_traced", says="With NumPy the product is not shown.")
+@partial(jax.jit, static_argnames="library")
+def shows_one_product(library, x):
+    print(f"x = {x}")
+    print(f"x.shape = {x.shape}")
+    if library == "np":
+        return x.reshape(np.prod(x.shape))
+    print(f"jnp.array(x.shape).prod() = {jnp.array(x.shape).prod()}")
+    return x.reshape(jnp.array(x.shape).prod())
+
+
+@hidden(
+    stage="traces",
+    idea="With NumPy, too, three lines are printed in the first call, and none in a second one.",
+    on="two calls with matrices of one shape, with NumPy",
+)
+def numpy_shows_what_is_traced(answer, draw, reference):
+    """With NumPy the first call prints a tracer, the shape and a number, and a second call prints nothing."""
+    n = draw.integer(2, 6)
+    calls = [("np", draw.floats(n, 3)), ("np", draw.floats(n, 3))]
+    first, second = answer.observe_calls(calls)
+    got, wanted = ([" ".join(line.split()) for line in one.lines] for one in (first, reference.observe(*calls[0])))
+    expect_that(got == wanted, 'With "np" the three lines should be those of this shape.', got, wanted)
+    expect_that(not second.lines, "A second call should print nothing.", second.lines, "no lines")
+
+
+@hidden(
+    idea="Other shapes and dtypes: one axis, an axis of one, an empty axis, integers.",
+    on="arrays with one to three axes, without elements, or of integers",
+)
+def any_shape_is_flattened(answer, draw, reference):
+    """Arrays of any shape are flattened."""
+    for shape in ((draw.integer(1, 4), 2, 3), (4,), (1,), (1, 1), (0, 3)):
+        x = draw.floats(*shape)
+        expect_close(answer("np", x), reference("np", x))
+    x = jnp.arange(6).reshape(2, 3)
+    expect_close(answer("np", x), reference("np", x))
+
+
+# %% static_or_traced
+@answer(
+    notice="You must look inside: whatever leaves a jitted function is an array. And any exception is a refusal, "
+    "not only one of JAX's.",
+    another_way="`jax.make_jaxpr` traces as `jit` does but compiles nothing, so it finds out faster.",
+)
+def static_or_traced(operation, x):
+    found = []
+
+    @jax.jit
+    def look(x):
+        try:
+            value = operation(x)
+        except Exception:
+            found.append("refused")
+        else:
+            found.append("traced" if isinstance(value, jax.Array) else "static")
+        return x
+
+    look(x)
+    return found[0]
+
+
+@alternative
+def asks_for_a_tracer(operation, x):
+    def look(x):
+        nonlocal kind
+        kind = "traced" if isinstance(operation(x), jax.core.Tracer) else "static"
+
+    kind = ""
+    try:
+        jax.jit(lambda x: look(x))(x)
+    except Exception:
+        return "refused"
+    return kind
+
+
+@alternative
+def by_make_jaxpr(operation, x):
+    kinds = {}
+
+    def look(x):
+        kinds["kind"] = type(operation(x)).__name__
+        return ()
+
+    try:
+        jax.make_jaxpr(look)(x)
+    except Exception:
+        return "refused"
+    return "traced" if "Tracer" in kinds["kind"] else "static"
+
+
+@wrong(
+    rejected_by="every_class_of_exception_counts",
+    says="Only a TypeError is caught; other exceptions have other classes.",
+)
+def catches_a_type_error(operation, x):
+    found = []
+
+    @jax.jit
+    def look(x):
+        try:
+            found.append("traced" if isinstance(operation(x), jax.Array) else "static")
+        except TypeError:
+            found.append("refused")
+
+    look(x)
+    return found[0]
+
+
+@wrong(rejected_by="every_class_of_exception_counts", says="Only JAX's errors are caught.")
+def catches_jaxs_errors(operation, x):
+    found = []
+
+    @jax.jit
+    def look(x):
+        try:
+            found.append("traced" if isinstance(operation(x), jax.Array) else "static")
+        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+            found.append("refused")
+
+    look(x)
+    return found[0]
+
+
+@wrong(
+    rejected_by="what_computes_nothing_is_told_apart",
+    says="What leaves no operation in the program is taken for static.",
+)
+def counts_the_operations(operation, x):
+    try:
+        jaxpr = jax.make_jaxpr(operation)(x)
+    except Exception:
+        return "refused"
+    return "traced" if jaxpr.eqns else "static"
+
+
+@wrong(
+    rejected_by="what_computes_nothing_is_told_apart",
+    says="What has no dtype, such as a tuple, is not expected, and counts as refused.",
+)
+def asks_for_a_dtype(operation, x):
+    found = []
+
+    @jax.jit
+    def look(x):
+        try:
+            value = operation(x)
+            value.dtype  # noqa: B018
+            found.append("traced" if isinstance(value, jax.Array) else "static")
+        except Exception:
+            found.append("refused")
+
+    look(x)
+    return found[0]
+
+
+@wrong(
+    rejected_by="four_operations_are_told_apart",
+    says="Outside of `jit` there is no tracer to refuse.",
     misses_the_point=True,
+    lacks="S1-32",
 )
-def takes_away_jit(x, weights):
-    saved = []
-    for weight in weights:
-        x = jnp.tanh(weight * x)
-        saved.append(x)
-    return x.sum(), saved
+def looks_outside_of_jit(operation, x):
+    try:
+        value = operation(x)
+    except Exception:
+        return "refused"
+    return "traced" if isinstance(value, jax.Array) else "static"
 
 
-@wrong(rejected_by="layers_come_out_as_numbers", says="Only the last layer is returned.")
-def returns_the_last_layer(x, weights):
+@wrong(rejected_by="four_operations_are_told_apart", says="What comes out of a jitted function is always an array.")
+def looks_at_the_output(operation, x):
+    try:
+        value = jax.jit(operation)(x)
+    except Exception:
+        return "refused"
+    return "traced" if isinstance(value, jax.Array) else "static"
+
+
+@wrong(rejected_by="arrays_are_told_apart", says="What has a shape of its own is taken for traced.")
+def everything_with_a_shape(operation, x):
+    found = []
+
     @jax.jit
-    def model(x):
-        for weight in weights:
-            x = jnp.tanh(weight * x)
-        return x.sum(), [x]
+    def look(x):
+        try:
+            found.append("traced" if not isinstance(operation(x), np.generic) else "static")
+        except TypeError:
+            found.append("refused")
 
-    return model(x)
+    look(x)
+    return found[0]
+
+
+@wrong(rejected_by="every_refusal_counts", says="Only NumPy's error is caught; `float` raises another one.")
+def knows_one_error(operation, x):
+    found = []
+
+    @jax.jit
+    def look(x):
+        try:
+            found.append("traced" if isinstance(operation(x), jax.Array) else "static")
+        except jax.errors.TracerArrayConversionError:
+            found.append("refused")
+
+    look(x)
+    return found[0]
 
 
 @wrong(
-    rejected_by="the_whole_model_is_jitted",
-    says="Something else is jitted, and the layers run one operation at a time.",
+    rejected_by="what_computes_nothing_is_told_apart", says="The name of the operation is read, and nothing is tried."
 )
-def jits_only_the_sum(x, weights):
-    saved = []
-    for weight in weights:
-        x = jnp.tanh(weight * x)
-        saved.append(x)
-    return jax.jit(lambda v: v.sum())(x), saved
+def reads_the_name(operation, x):
+    name = operation.__name__
+    if name in ("sine_by_numpy", "first_number"):
+        return "refused"
+    return "static" if "numpy" in name else "traced"
 
 
-@hidden(stage="cost", idea="All layers are in a jitted program.", on="a vector, and two weights")
-def the_whole_model_is_jitted(answer, draw):
-    """No layer is computed outside of the jitted programs."""
-    outside = outside_of_jit(answer, draw.floats(4), [0.5, 2.0])
-    message = "The layers should be computed in the jitted model; yours computes some outside of it."
-    expect_that(not {"tanh", "mul"} & {*outside}, message, sorted(outside), "no layer outside")
+@input
+def unchanged(x):
+    return x
 
 
-@hidden(idea="Other weights, and a vector of one number.", on="four weights, for one number or for several")
-def any_layers(answer, draw, reference):
-    """For other weights the total and the layers are right."""
-    for n in (3, 1):
-        x, weights = draw.floats(n), [float(weight) for weight in draw.generator.random(4) + 0.5]
-        (total, layers), (wanted, wanted_layers) = answer(x, weights), reference(x, weights)
-        expect_close(total, wanted, rtol=1e-4, atol=1e-5)
-        expect_close(list(layers), list(wanted_layers), rtol=1e-4, atol=1e-5)
+@input
+def shape_of(x):
+    return x.shape
+
+
+@input
+def half(x):
+    return x / 2
+
+
+@input
+def positive_numbers(x):
+    return x[x > 0]
+
+
+@input
+def four_columns(x):
+    if x.shape[-1] != 4:
+        raise ValueError("four columns are needed")
+    return x
+
+
+@hidden(
+    idea="An operation that returns x as it is, and one that returns a shape.", on="an operation that computes nothing"
+)
+def what_computes_nothing_is_told_apart(answer, draw):
+    """x as it is is traced, and its shape is static."""
+    for x in (draw.floats(2, 3), draw.numpy(3, dtype="float64"), jnp.float32(2)):
+        got = [answer(given(one), x) for one in (unchanged, shape_of, half)]
+        message = "x itself should be traced, its shape static, and half of x traced."
+        expect_that(got == ["traced", "static", "traced"], message, got, ["traced", "static", "traced"])
+
+
+@hidden(
+    idea="Operations that raise other exceptions than TypeError.",
+    on="operations that can raise an IndexError or a ValueError",
+)
+def every_class_of_exception_counts(answer, draw):
+    """An operation that raises an IndexError or a ValueError is refused, and x may suit it after all."""
+    for operation, x, kind in (
+        (positive_numbers, draw.floats(3), "refused"),
+        (four_columns, draw.floats(2, 3), "refused"),
+        (four_columns, draw.floats(2, 4), "traced"),
+    ):
+        got = answer(given(operation), x)
+        expect_that(got == kind, f"The operation should be {kind} for this x.", got, kind)
 
 
 # %% louder
-@answer
+@answer(
+    notice="The function is made and jitted once, and what changes is an argument. A call makes nothing new.",
+    another_way="`jax.jit(helper)(x, factor)` in each call is fine, too, if `helper` is defined only once: JAX "
+    "finds its programs by the function that you jit.",
+)
 @jax.jit
 def louder(x, factor):
     return factor * x + 1
@@ -1184,95 +1887,292 @@ def any_factor(answer, draw, reference):
     expect_close(answer(x, factor), reference(x, factor))
 
 
-# %% jit_negate_if
-@answer
-def jit_negate_if(static):
-    if static:
-        return jax.jit(negate_if, static_argnums=(1,))
-    return jax.jit(negate_if)
+# %% jit_method
+@answer(
+    notice="The object stays outside of `jit`; the numbers that a step needs go in as arguments. So a new feed is "
+    "just a new number.",
+    another_way="If the class is registered as a pytree, `@jax.jit` works on the method itself, and `feed` is "
+    "traced as a part of `self`. That pays for objects with many arrays.",
+)
+def jit_method(feeds, u):
+    simulation = Simulation(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class Simulation:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def step(self, u):
+        return _after_step(u, self.feed)
+
+
+@jax.jit
+def _after_step(u, feed):
+    return u / 2 + feed
 
 
 @alternative
-def by_name(static):
-    return jax.jit(negate_if, static_argnames="neg" if static else None)
+def with_a_static_method(feeds, u):
+    simulation = WithAStaticMethod(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class WithAStaticMethod:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def step(self, u):
+        return self._step(u, feed=self.feed)
+
+    @staticmethod
+    @jax.jit
+    def _step(u, feed):
+        return 0.5 * u + feed
 
 
 @alternative
-def decorates_a_function_of_its_own(static):
-    from functools import partial
-
-    @partial(jax.jit, static_argnums=[1] if static else [])
-    def f(x, neg):
-        return -x if neg else x
-
-    return f
-
-
-@wrong(rejected_by="the_traced_flag_is_refused", says="The flag is always static.")
-def always_static(static):
-    return jax.jit(negate_if, static_argnums=(1,))
+def self_is_a_pytree(feeds, u):
+    simulation = AsPytree(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
 
 
-@wrong(rejected_by="the_static_flag_negates", says="Counting begins at 0: argument 0 is x.")
-def counts_from_one(static):
-    return jax.jit(negate_if, static_argnums=(0,)) if static else jax.jit(negate_if)
+@jax.tree_util.register_pytree_node_class
+class AsPytree:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def tree_flatten(self):
+        return (self.feed,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+    @jax.jit
+    def step(self, u):
+        return u / 2 + self.feed
 
 
-@wrong(rejected_by="arrays_are_negated_too", says="All arguments are made static, and arrays are not hashable.")
-def everything_static(static):
-    return jax.jit(negate_if, static_argnums=(0, 1)) if static else jax.jit(negate_if)
+@alternative
+def self_is_a_dataclass(feeds, u):
+    simulation = AsDataclass(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
 
 
-@wrong(rejected_by="the_static_flag_negates", says="Without `jit` it is Python that negates.", misses_the_point=True)
-def leaves_out_jit(static):
-    return negate_if if static else jax.jit(negate_if)
+class AsDataclass:
+    def __init__(self, feed):
+        self.feed = feed
+
+    @jax.jit
+    def step(self, u):
+        return u / 2 + self.feed
 
 
-@wrong(rejected_by="another_flag_another_program", says="The flag is fixed once for all calls.")
-def fixes_the_flag(static):
-    if static:
-        return jax.jit(lambda x, neg: negate_if(x, True))
-    return jax.jit(negate_if)
+jax.tree_util.register_dataclass(AsDataclass, data_fields=["feed"], meta_fields=[])
 
 
-@wrong(rejected_by="the_traced_flag_is_refused", says="The function is repaired by `where`, so that nothing fails.")
-def repairs_it(static):
-    return jax.jit(lambda x, neg: jnp.where(neg, -x, x))
+@alternative
+def jitted_for_each_object(feeds, u):
+    simulation = JittedForEachObject(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
 
 
-@wrong(rejected_by="each_flag_has_a_program", says="With `static=True` the flag stays traced, and `where` chooses.")
-def where_for_the_static_flag(static):
-    return jax.jit(lambda x, neg: jnp.where(neg, -x, x)) if static else jax.jit(negate_if)
+class JittedForEachObject:
+    def __init__(self, feed):
+        self.feed = feed
+        self._step = jax.jit(lambda u, feed: u / 2 + feed)
+
+    def step(self, u):
+        return self._step(u, self.feed)
 
 
-@wrong(rejected_by="each_flag_has_a_program", says="Python negates, and the result is put into a JAX array.")
-def python_negates(static):
-    return (lambda x, neg: jnp.asarray(negate_if(x, neg))) if static else jax.jit(negate_if)
+@wrong(
+    rejected_by="each_step_has_its_feed",
+    says="A static `self` is compared by identity: the same object means the old program, with its old feed.",
+)
+def a_static_self(feeds, u):
+    simulation = WithStaticSelf(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
 
 
-@hidden(stage="traces", idea="Both flags: another static flag is traced anew.")
-def each_flag_has_a_program(answer):
-    """With a static flag each flag has a trace of its own, and an array, which cannot be hashed, is refused."""
-    counts = [seen.traces for seen in answer.then(True).observe_calls([(1.5, True), (2.5, False)])]
-    message = "With a static flag the first call with each flag should be traced."
-    expect_that(
-        all(counts), message, f"traces: {counts}", "traces: [1, 1]", on="two calls with a number, one for each flag"
-    )
-    refused = answer.then(True).observe_error(1.5, jnp.array(True))
-    message = "A static flag should be hashed, so an array as the flag should be refused; yours is taken."
-    expect_that(refused.error is not None, message, refused.value, "an error", on="an array as the flag")
+class WithStaticSelf:
+    def __init__(self, feed):
+        self.feed = feed
+
+    @partial(jax.jit, static_argnums=0)
+    def step(self, u):
+        return u / 2 + self.feed
 
 
-@hidden(idea="Other numbers and a matrix, with both flags.", on="an integer or a matrix, with either flag")
-def any_numbers_and_flags(answer, draw, reference):
-    """For other numbers and both flags the result is right."""
-    for x in (draw.integer(2, 99), draw.floats(2, 3)):
-        for flag in (False, True):
-            expect_close(answer.then(True)(x, flag), reference.then(True)(x, flag))
+@wrong(
+    rejected_by="each_step_has_its_feed",
+    says="The bound method is jitted once for each object, and its feed is frozen with the first step.",
+)
+def jits_the_bound_method(feeds, u):
+    simulation = WithABoundMethod(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class WithABoundMethod:
+    def __init__(self, feed):
+        self.feed = feed
+        self.step = jax.jit(self._step)
+
+    def _step(self, u):
+        return u / 2 + self.feed
+
+
+@wrong(rejected_by="one_trace_for_all_feeds", says="A static feed is right, but each feed is traced and compiled.")
+def a_static_feed(feeds, u):
+    simulation = WithStaticFeed(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class WithStaticFeed:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def step(self, u):
+        return self._step(u, self.feed)
+
+    @partial(jax.jit, static_argnums=(0, 2))
+    def _step(self, u, feed):
+        return u / 2 + feed
+
+
+@wrong(
+    rejected_by="one_trace_for_all_feeds",
+    says="Without `jit` the method works, one operation at a time.",
+    misses_the_point=True,
+)
+def drops_jit(feeds, u):
+    simulation = WithoutJit(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class WithoutJit:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def step(self, u):
+        return u / 2 + self.feed
+
+
+@wrong(
+    rejected_by="one_trace_for_all_feeds",
+    says="A function is made and jitted in each step, so each step is traced.",
+    misses_the_point=True,
+)
+def jits_in_the_method(feeds, u):
+    simulation = JittedInTheMethod(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class JittedInTheMethod:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def step(self, u):
+        return jax.jit(lambda u: u / 2 + self.feed)(u)
+
+
+@wrong(rejected_by="the_step_is_one_program", says="Only the halving is jitted, and the feed is added outside.")
+def jits_the_halving_alone(feeds, u):
+    simulation = HalfJitted(feed=0.0)
+    waters = []
+    for feed in feeds:
+        simulation.feed = feed
+        u = simulation.step(u)
+        waters.append(u)
+    return waters
+
+
+class HalfJitted:
+    def __init__(self, feed):
+        self.feed = feed
+
+    def step(self, u):
+        return _half(u) + self.feed
+
+
+_half = jax.jit(lambda u: u / 2)
+
+
+@hidden(stage="cost", idea="The halving and the feeding are both in the jitted program.", on="two feeds and a vector")
+def the_step_is_one_program(answer, draw):
+    """Nothing is computed outside of the jitted function."""
+    expect_nothing_outside(answer, [0.5, 2.0], draw.floats(3))
+
+
+@hidden(
+    idea="A feed of 0, the same feed again, no feed at all, and one place.",
+    on="no feed, equal feeds or a feed of 0, in two calls",
+)
+def any_feeds(answer, draw):
+    """For no feed, equal feeds and a feed of 0, and in a second call, each step adds its own feed."""
+    u = draw.floats(draw.integer(1, 5))
+    for feeds in ([], [1.5, 1.5, 0.0], [float(draw.integer(2, 99)) / 8, 0.0, -2.0]):
+        expect_close(answer(feeds, u), waters_expected(feeds, u), "Each step should add its own feed.")
 
 
 # %% moving_sum
-@answer
+@answer(
+    notice="`width` makes the shape of `window`, so it must be known while JAX traces. `scale` only multiplies, so "
+    "any number will do, in the same program.",
+    another_way="`width` could be traced if the result had a fixed shape: take the widest window, and mask what is "
+    "too far.",
+)
 @partial(jax.jit, static_argnames="width")
 def moving_sum(x, width, scale):
     window = jnp.ones(width)
@@ -1335,7 +2235,11 @@ def takes_means(x, width, scale):
     return scale * jnp.convolve(x, jnp.ones(width) / width, mode="valid")
 
 
-@wrong(rejected_by="the_moving_sum_is_one_program", says="Only the product is jitted, and the sums are not.")
+@wrong(
+    rejected_by="the_moving_sum_is_one_program",
+    says="Only the product is jitted, and the sums are not.",
+    misses_the_point=True,
+)
 def jits_only_the_product(x, width, scale):
     return _scaled(jnp.convolve(x, jnp.ones(width), mode="valid"), scale)
 
@@ -1351,17 +2255,7 @@ def scales_outside(x, width, scale):
 _sums = jax.jit(lambda x, width: jnp.convolve(x, jnp.ones(width), mode="valid"), static_argnums=1)
 
 
-@hidden(
-    stage="cost",
-    idea="The sums and the product are both in the jitted program.",
-    on="a vector, with one width and one scale",
-)
-def the_moving_sum_is_one_program(answer, draw):
-    """Nothing is computed outside of the jitted function."""
-    expect_nothing_outside(answer, draw.floats(6), 2, 1.5)
-
-
-@hidden(idea="A width of 1, of n, and others.")
+@hidden(idea="A width of 1, of n, and others; a scale of 0, of 1, or below 0.")
 def any_width(answer, draw, reference):
     """For other lengths, widths and scales the result is right."""
     x, scale = draw.floats(7), float(draw.integer(2, 99)) / 8
@@ -1377,508 +2271,3 @@ def any_width(answer, draw, reference):
         expect_close(
             answer(x, 2, scale), reference(x, 2, scale), rtol=1e-4, atol=1e-5, on="a scale of 0, of 1, or below 0"
         )
-
-
-# %% sum_of_powers
-@answer
-def sum_of_powers(x, n):
-    def body(i, carry):
-        total, power = carry
-        power = power * x
-        return total + power, power
-
-    total, _ = jax.lax.fori_loop(0, n, body, (jnp.zeros_like(x), jnp.ones_like(x)))
-    return total
-
-
-@alternative
-@jax.jit
-def by_a_while_loop(x, n):
-    def body(carry):
-        k, total = carry
-        return k + 1, x * (1 + total)
-
-    return jax.lax.while_loop(lambda carry: carry[0] < n, body, (0, jnp.zeros_like(x)))[1]
-
-
-@alternative
-@jax.jit
-def carries_the_next_power(x, n):
-    return jax.lax.fori_loop(0, n, lambda i, carry: (carry[0] + carry[1], carry[1] * x), (0.0 * x, x))[0]
-
-
-@alternative
-def horners_rule(x, n):
-    return jax.lax.fori_loop(0, n, lambda i, total: (total + 1) * x, jnp.zeros_like(x))
-
-
-@alternative
-def adds_power_by_power(x, n):
-    return jax.lax.fori_loop(1, n + 1, lambda k, total: total + x**k, 0 * x)
-
-
-@alternative
-def by_a_formula_with_care_at_one(x, n):
-    is_one = x == 1
-    safe = jnp.where(is_one, 0.0, x)
-    return jnp.where(is_one, n, safe * (1 - safe**n) / (1 - safe)).astype(x.dtype)
-
-
-@wrong(
-    rejected_by="powers_with_a_traced_n",
-    says="With a static n it compiles for each n, and a traced n is refused.",
-    misses_the_point=True,
-)
-@partial(jax.jit, static_argnums=1)
-def makes_n_static(x, n):
-    total, power = jnp.zeros_like(x), jnp.ones_like(x)
-    for _ in range(n):
-        power = power * x
-        total = total + power
-    return total
-
-
-@wrong(rejected_by="powers_with_a_traced_n", says="`int` needs a number, and a tracer has none.")
-def converts_n(x, n):
-    total, power = jnp.zeros_like(x), jnp.ones_like(x)
-    for _ in range(int(n)):
-        power = power * x
-        total = total + power
-    return total
-
-
-@wrong(rejected_by="powers_with_a_traced_n", says="A traced n cannot be the length of an array.")
-def all_powers_at_once(x, n):
-    return jnp.sum(x[:, None] ** jnp.arange(1, n + 1), axis=1)
-
-
-@wrong(rejected_by="powers_with_a_traced_n", says="The loop goes to a fixed number, and larger n are cut off.")
-def stops_at_ten(x, n):
-    powers = jnp.cumprod(jnp.broadcast_to(x, (10, len(x))), axis=0)
-    return jnp.sum(jnp.where(jnp.arange(10)[:, None] < n, powers, 0.0), axis=0)
-
-
-@wrong(rejected_by="any_n", says="A larger fixed number is still a fixed number.")
-def stops_at_a_hundred(x, n):
-    powers = jnp.cumprod(jnp.broadcast_to(x, (100, len(x))), axis=0)
-    return jnp.sum(jnp.where(jnp.arange(100)[:, None] < n, powers, 0.0), axis=0)
-
-
-@wrong(rejected_by="the_powers_are_added", says="The power is updated after it was added: the sum begins with 1.")
-def begins_with_one(x, n):
-    def body(i, carry):
-        total, power = carry
-        return total + power, power * x
-
-    return jax.lax.fori_loop(0, n, body, (jnp.zeros_like(x), jnp.ones_like(x)))[0]
-
-
-@wrong(rejected_by="the_powers_are_added", says="For x = 1 the formula is 0 / 0.")
-def by_a_formula_without_care(x, n):
-    return x * (1 - x**n) / (1 - x)
-
-
-@wrong(rejected_by="zero_and_tiny_numbers", says="A little is added to x, against a division by 0.")
-def by_a_formula_with_a_little_added(x, n):
-    y = x + 1e-6
-    return jnp.where(n > 0, y * (1 - y**n) / (1 - y), 0.0)
-
-
-@hidden(idea="Numbers 0, -1 and 1, and tiny numbers.")
-def zero_and_tiny_numbers(answer):
-    """For 0, -1, 1 and tiny numbers the sums are right."""
-    x = jnp.array([0.0, -1.0, 1.0])
-    for n, wanted in ((1, [0, -1, 1]), (2, [0, 0, 2]), (7, [0, -1, 7])):
-        expect_close(
-            answer(x, n), jnp.array(wanted, dtype=jnp.float32), rtol=1e-4, atol=1e-5, on="the numbers 0, -1 and 1"
-        )
-    tiny = jnp.array([1e-10, -3e-10])
-    expect_close(
-        answer(tiny, 3),
-        tiny,
-        "Of a tiny number the sum should be nearly the number.",
-        rtol=1e-4,
-        atol=0.0,
-        on="a vector of tiny numbers",
-    )
-
-
-@hidden(stage="jit", idea="n = 1, and n above 200.", on="n = 1 or a large n, under `jax.jit`")
-def any_n(answer, draw, reference):
-    """For other numbers and any n the result is right."""
-    x = jnp.append(jnp.tanh(draw.floats(4)) / 2, 1.0)
-    for n in (1, draw.integer(200, 300)):
-        expect_close(answer.jit(x, n), reference(x, n), rtol=1e-4, atol=1e-4)
-
-
-# %% three_lines
-@answer
-@jax.jit
-def three_lines(x):
-    product = jnp.array(x.shape).prod()
-    print(f"x = {x}")
-    print(f"x.shape = {x.shape}")
-    print(f"jnp.array(x.shape).prod() = {product}")
-    return product
-
-
-@alternative
-@jax.jit
-def computes_as_it_prints(x):
-    print("x =", x)
-    print("x.shape =", jnp.shape(x))
-    print("jnp.array(x.shape).prod() =", jnp.array(x.shape).prod())
-    return jnp.prod(jnp.array(x.shape))
-
-
-@alternative
-def with_a_jitted_helper(x):
-    return _three(x)
-
-
-@jax.jit
-def _three(x):
-    size = jnp.prod(jnp.asarray(x.shape))
-    print(f"x = {x}\nx.shape = {x.shape}\njnp.array(x.shape).prod() = {size}")
-    return size
-
-
-@wrong(
-    rejected_by="three_lines_tell_what_is_traced",
-    says="Without `jit` all three lines show numbers.",
-    misses_the_point=True,
-)
-def shows_numbers(x):
-    product = jnp.array(x.shape).prod()
-    print(f"x = {x}")
-    print(f"x.shape = {x.shape}")
-    print(f"jnp.array(x.shape).prod() = {product}")
-    return product
-
-
-@wrong(rejected_by="three_lines_tell_what_is_traced", says="NumPy's product is static.")
-@jax.jit
-def numpy_for_the_product(x):
-    print(f"x = {x}")
-    print(f"x.shape = {x.shape}")
-    print(f"jnp.array(x.shape).prod() = {np.prod(x.shape)}")
-    return jnp.array(x.shape).prod()
-
-
-@wrong(
-    rejected_by="three_lines_tell_what_is_traced", says="`jax.debug.print` prints the numbers, when the program runs."
-)
-@jax.jit
-def debug_prints(x):
-    product = jnp.array(x.shape).prod()
-    jax.debug.print("x = {}", x)
-    jax.debug.print("x.shape = {}", x.shape)
-    jax.debug.print("jnp.array(x.shape).prod() = {}", product)
-    return product
-
-
-@hidden(stage="traces", idea="Another shape.", on="a matrix with any number of rows")
-def any_shape_is_told(answer, draw, reference):
-    """For another shape the lines and the value are right."""
-    x = draw.floats(draw.integer(2, 6), 3)
-    seen, wanted = answer.observe(x), reference.observe(x)
-    expect_close(seen.value, wanted.value)
-    message = "The lines should be those of this shape."
-    expect_that(told(seen) == told(wanted), message, told(seen), told(wanted))
-
-
-@wrong(rejected_by="three_lines_are_traced", says="Nothing is jitted: what should be printed is written down.")
-def writes_three_lines_down(x):
-    shape = ",".join(map(str, x.shape))
-    print(f"x = JitTracer(float32[{shape}])\nx.shape = {x.shape}\njnp.array(x.shape).prod() = JitTracer(int32[])")
-    return jnp.array(x.shape).prod()
-
-
-@hidden(stage="traces", idea="A second call with the same shape.", on="two calls with matrices of one shape")
-def three_lines_are_traced(answer):
-    """A second call with the same shape prints nothing: the function is jitted."""
-    seen = answer.observe_calls([(jnp.ones((4, 2)),), (jnp.zeros((4, 2)),)])
-    message = "The function should be jitted: a second call should print nothing."
-    expect_that(seen[0].traces > 0 and not seen[1].lines, message, seen[1].lines, "no lines")
-
-
-# %% flatten_with
-@answer
-def flatten_with(product):
-    @jax.jit
-    def flatten(x):
-        return x.reshape(product(x.shape))
-
-    return flatten
-
-
-@alternative
-def with_a_tuple(product):
-    return jax.jit(lambda x: jnp.reshape(x, (product(x.shape),)))
-
-
-@alternative
-def with_a_partial(product):
-    from functools import partial
-
-    def flatten(length, x):
-        return jax.lax.reshape(x, (length(x.shape),))
-
-    return jax.jit(partial(flatten, product))
-
-
-@wrong(rejected_by="jaxs_product_is_no_shape", says="-1 asks nobody for the length.")
-def asks_nobody(product):
-    return jax.jit(lambda x: x.reshape(-1))
-
-
-@wrong(rejected_by="jaxs_product_is_no_shape", says="Without `jit` the product is a number.", misses_the_point=True)
-def flattens_without_jit(product):
-    return lambda x: x.reshape(product(x.shape))
-
-
-@wrong(rejected_by="jaxs_product_is_no_shape", says="The error is caught.")
-def catches_the_type_error(product):
-    def flatten(x):
-        try:
-            return x.reshape(product(x.shape))
-        except TypeError:
-            return x.ravel()
-
-    return jax.jit(flatten)
-
-
-@wrong(rejected_by="numpys_product_flattens", says="The numbers of x are multiplied, not those of its shape.")
-def multiplies_the_numbers(product):
-    return jax.jit(lambda x: x.reshape(product(x)))
-
-
-@wrong(rejected_by="the_numbers_keep_their_order", says="The numbers come column by column.")
-def column_by_column(product):
-    return jax.jit(lambda x: x.T.reshape(product(x.shape)))
-
-
-@wrong(rejected_by="the_flattening_is_jitted", says="Only the failing one is jitted.")
-def jits_the_failing_one(product):
-    if product is numpys_product:
-        return lambda x: x.reshape(product(x.shape))
-    return jax.jit(lambda x: x.reshape(product(x.shape)))
-
-
-@hidden(
-    stage="traces", idea="With `numpys_product` the function is jitted as well.", on="a matrix, with NumPy's product"
-)
-def the_flattening_is_jitted(answer, draw):
-    """With `numpys_product` the returned function is traced by `jax.jit`."""
-    seen = answer.then(given("numpys_product")).observe(draw.floats(2, 3))
-    message = "The returned function should be jitted; in yours nothing is traced by `jax.jit`."
-    expect_that(seen.traces > 0, message, seen.traces, "1 trace")
-
-
-@hidden(
-    idea="Other shapes: one axis, an axis of one, an empty axis.",
-    on="arrays with one to three axes, or without elements",
-)
-def any_shape_is_flattened(answer, draw, reference):
-    """Arrays of any shape are flattened."""
-    for shape in ((draw.integer(1, 4), 2, 3), (4,), (1, 1), (0, 3)):
-        x = draw.floats(*shape)
-        expect_close(answer.then(given("numpys_product"))(x), reference.then(given("numpys_product"))(x))
-
-
-# %% static_or_traced
-@answer
-def static_or_traced(operation, x):
-    found = []
-
-    @jax.jit
-    def look(x):
-        try:
-            value = operation(x)
-        except Exception:
-            found.append("refused")
-        else:
-            found.append("traced" if isinstance(value, jax.Array) else "static")
-        return x
-
-    look(x)
-    return found[0]
-
-
-@alternative
-def asks_for_a_tracer(operation, x):
-    def look(x):
-        nonlocal kind
-        kind = "traced" if isinstance(operation(x), jax.core.Tracer) else "static"
-
-    kind = ""
-    try:
-        jax.jit(lambda x: look(x))(x)
-    except Exception:
-        return "refused"
-    return kind
-
-
-@alternative
-def by_make_jaxpr(operation, x):
-    kinds = {}
-
-    def look(x):
-        kinds["kind"] = type(operation(x)).__name__
-        return ()
-
-    try:
-        jax.make_jaxpr(look)(x)
-    except Exception:
-        return "refused"
-    return "traced" if "Tracer" in kinds["kind"] else "static"
-
-
-@wrong(
-    rejected_by="every_class_of_exception_counts",
-    says="Only a TypeError is caught; other exceptions have other classes.",
-)
-def catches_a_type_error(operation, x):
-    found = []
-
-    @jax.jit
-    def look(x):
-        try:
-            found.append("traced" if isinstance(operation(x), jax.Array) else "static")
-        except TypeError:
-            found.append("refused")
-
-    look(x)
-    return found[0]
-
-
-@wrong(rejected_by="every_class_of_exception_counts", says="Only JAX's errors are caught.")
-def catches_jaxs_errors(operation, x):
-    found = []
-
-    @jax.jit
-    def look(x):
-        try:
-            found.append("traced" if isinstance(operation(x), jax.Array) else "static")
-        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
-            found.append("refused")
-
-    look(x)
-    return found[0]
-
-
-@wrong(
-    rejected_by="what_computes_nothing_is_told_apart",
-    says="What leaves no operation in the program is taken for static.",
-)
-def counts_the_operations(operation, x):
-    try:
-        jaxpr = jax.make_jaxpr(operation)(x)
-    except Exception:
-        return "refused"
-    return "traced" if jaxpr.eqns else "static"
-
-
-@wrong(
-    rejected_by="four_operations_are_told_apart",
-    says="Outside of `jit` there is no tracer to refuse.",
-    misses_the_point=True,
-)
-def looks_outside_of_jit(operation, x):
-    try:
-        value = operation(x)
-    except Exception:
-        return "refused"
-    return "traced" if isinstance(value, jax.Array) else "static"
-
-
-@wrong(rejected_by="four_operations_are_told_apart", says="What comes out of a jitted function is always an array.")
-def looks_at_the_output(operation, x):
-    try:
-        value = jax.jit(operation)(x)
-    except Exception:
-        return "refused"
-    return "traced" if isinstance(value, jax.Array) else "static"
-
-
-@wrong(rejected_by="arrays_are_told_apart", says="What has a shape of its own is taken for traced.")
-def everything_with_a_shape(operation, x):
-    found = []
-
-    @jax.jit
-    def look(x):
-        try:
-            found.append("traced" if not isinstance(operation(x), np.generic) else "static")
-        except TypeError:
-            found.append("refused")
-
-    look(x)
-    return found[0]
-
-
-@wrong(rejected_by="every_refusal_counts", says="Only NumPy's error is caught; `float` raises another one.")
-def knows_one_error(operation, x):
-    found = []
-
-    @jax.jit
-    def look(x):
-        try:
-            found.append("traced" if isinstance(operation(x), jax.Array) else "static")
-        except jax.errors.TracerArrayConversionError:
-            found.append("refused")
-
-    look(x)
-    return found[0]
-
-
-@wrong(
-    rejected_by="what_computes_nothing_is_told_apart", says="The name of the operation is read, and nothing is tried."
-)
-def reads_the_name(operation, x):
-    name = operation.__name__
-    if name in ("sine_by_numpy", "first_number"):
-        return "refused"
-    return "static" if "numpy" in name else "traced"
-
-
-@hidden(
-    idea="An operation that returns x as it is, and one that returns a shape.", on="an operation that computes nothing"
-)
-def what_computes_nothing_is_told_apart(answer, draw):
-    """x as it is is traced, and its shape is static."""
-    x = draw.floats(2, 3)
-    for name, kind in (("unchanged", "traced"), ("shape_of", "static")):
-        got = answer(given(name), x)
-        expect_that(got == kind, f"`{name}` should be {kind}.", got, kind)
-
-
-@hidden(
-    idea="Operations that raise other exceptions than TypeError.",
-    on="operations that can raise an IndexError or a ValueError",
-)
-def every_class_of_exception_counts(answer, draw):
-    """An operation that raises an IndexError or a ValueError is refused, and x may suit it after all."""
-    for name, x, kind in (
-        ("positive_numbers", draw.floats(3), "refused"),
-        ("four_columns", draw.floats(2, 3), "refused"),
-        ("four_columns", draw.floats(2, 4), "traced"),
-    ):
-        got = answer(given(name), x)
-        expect_that(got == kind, f"`{name}` should be {kind} for an x of shape {x.shape}.", got, kind)
-
-
-@hidden(
-    idea="Operations that the visible checks do not use, and another x.", on="other operations, for a matrix of floats"
-)
-def other_operations_are_told_apart(answer, draw):
-    """Other operations are told apart as well."""
-    x = draw.floats(2, draw.integer(2, 5))
-    for name, kind in (
-        ("wave", "traced"),
-        ("norm", "traced"),
-        ("first_number", "refused"),
-        ("size_by_numpy", "static"),
-        ("flatten_by_jax", "refused"),
-    ):
-        got = answer(given(name), x)
-        expect_that(got == kind, f"`{name}` should be {kind}.", got, kind)

@@ -1,9 +1,10 @@
 """Count how often a function's jitted parts are traced and compiled, regardless of earlier calls."""
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import jax
 
@@ -92,7 +93,7 @@ def clear_caches(fn: Callable[..., Any]) -> None:
             found.clear_cache()
         elif isinstance(found, functools._lru_cache_wrapper):
             found.cache_clear()
-        elif isinstance(found, FunctionType) and not is_library(found.__code__.co_filename):
+        elif _is_written_by_user(found):
             # JAX caches by function: a `jax.jit(f)` made in each call finds what an earlier one left.
             again: Any = jax.jit(found)
             again.clear_cache()
@@ -101,8 +102,8 @@ def clear_caches(fn: Callable[..., Any]) -> None:
 def jitted_functions(fn: Callable[..., Any]) -> Iterator[Any]:
     """Yield the jitted functions that `fn` is or reaches.
 
-    Searches the user's code: closures, globals that the code names, `__wrapped__`, partials, defaults, the objects of
-    methods, and containers.
+    Searches the user's code: closures, globals that the code names, `__wrapped__`, partials, defaults, classes, the
+    objects of methods, and containers.
 
     >>> square = jax.jit(lambda x: x * x)
     >>> [f is square for f in jitted_functions(jax.vmap(square))]
@@ -117,7 +118,7 @@ def _reach(start: Any) -> Iterator[Any]:
     kept = []  # an id is unique only while its object is alive
     while waiting:
         value = waiting.pop()
-        if id(value) in seen or value is None or isinstance(value, str | bytes | int | float | complex | type):
+        if id(value) in seen or value is None or isinstance(value, str | bytes | int | float | complex):
             continue
         seen.add(id(value))
         kept.append(value)
@@ -127,7 +128,9 @@ def _reach(start: Any) -> Iterator[Any]:
 
 
 def referred(value: Any) -> list[Any]:
-    """Return the objects that a callable or a container holds."""
+    """Return the objects that a callable or a container holds, and the user's methods of a class."""
+    if isinstance(value, type):
+        return [member for member in vars(value).values() if _is_written_by_user(inspect.unwrap(member))]
     if isinstance(value, Mapping):
         return list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
@@ -142,8 +145,12 @@ def referred(value: Any) -> list[Any]:
     elif callable(value) and not is_jitted(value):
         found += [vars(type(value)).get("__call__"), dict(vars(value)) if hasattr(value, "__dict__") else None]
     elif hasattr(value, "__dict__") and not isinstance(value, ModuleType | jax.Array):
-        found.append(dict(vars(value)))  # the object of a method
+        found += [dict(vars(value)), type(value)]  # the object of a method
     return found
+
+
+def _is_written_by_user(value: Any) -> TypeGuard[FunctionType]:
+    return isinstance(value, FunctionType) and not is_library(value.__code__.co_filename)
 
 
 def _of_function(function: FunctionType) -> list[Any]:
@@ -153,7 +160,7 @@ def _of_function(function: FunctionType) -> list[Any]:
             found.append(cell.cell_contents)
         except ValueError:  # a variable that is not bound yet
             continue
-    if is_library(function.__code__.co_filename):
+    if not _is_written_by_user(function):
         return found
     names = set(_names(function.__code__))
     for name in names & function.__globals__.keys():

@@ -29,11 +29,11 @@ def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
 
 
 def test_a_starter_to_repair_shows_how_it_fails_if_it_is_asked_for(tmp_path: Path) -> None:
-    starters = [students_course().exercise(name).cell_source for name in ("mean_of_negatives", "look_inside_jit")]
+    starters = [students_course().exercise(name).cell_source for name in ("cap_peaks", "look_inside_jit")]
     source = "import jax\nimport jax.numpy as jnp\n\n" + "\n\n".join(starters)
-    said = " ".join(check(tmp_path, source, "mean_of_negatives", "look_inside_jit").stdout.split())
+    said = " ".join(check(tmp_path, source, "cap_peaks", "look_inside_jit").stdout.split())
     assert "As given, it fails:" in said
-    assert f"line {source.splitlines().index('    chosen = x[x < 0]') + 1}: `chosen = x[x < 0]`" in said
+    assert f"line {source.splitlines().index('    x[x > limit] = limit') + 1}: `x[x > limit] = limit`" in said
     assert said.count("As given") == 1, "`look_inside_jit` is to be written"
     assert "2 not started." in said
     assert "As given" not in check(tmp_path, source).stdout

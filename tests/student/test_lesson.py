@@ -192,13 +192,13 @@ def test_a_key_used_twice_leads_over_the_wrong_values(
 def test_a_starter_to_repair_shows_how_it_fails_and_counts_as_not_started(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exercise = students_course().exercise("normalise_rows")
-    lesson._check("normalise_rows", run("import jax.numpy as jnp\n" + exercise.cell_source))
+    exercise = students_course().exercise("moving_sum")
+    lesson._check("moving_sum", run("import jax.numpy as jnp\n" + exercise.cell_source))
     said = " ".join(capsys.readouterr().out.split())
     assert "Not started yet" in said
     assert "As given, it fails:" in said
-    assert "Call normalise_rows(" in said
-    assert Progress(workspace).of("normalise_rows").attempts == []
+    assert "Call moving_sum(" in said
+    assert Progress(workspace).of("moving_sum").attempts == []
 
 
 def test_a_given_function_sent_by_name_is_the_books_own(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,16 @@ class Model:
         return self.step(x)
 
 
+class Pond:
+    def step(self, x):
+        return outer(x)
+
+    @staticmethod
+    @jax.jit
+    def halve(x):
+        return x / 2
+
+
 def make():
     scale = jax.jit(lambda x: 2 * x)
     return lambda x: scale(x)
@@ -76,6 +86,9 @@ CASES = {
     "by default": (with_default, [(2, 1), (0, 0), (2, 1)]),
     "by memo": (lambda x: multiplier(3)(x), [(1, 1), (0, 0), (1, 1)]),
     "by object": (Model(), [(2, 1), (0, 0), (2, 1)]),
+    "by class": (lambda x: Pond().step(x), [(2, 1), (0, 0), (2, 1)]),
+    "by class, a jitted method": (lambda x: Pond.halve(x), [(1, 1), (0, 0), (1, 1)]),
+    "by the class of an object": (functools.partial(lambda pond, x: pond.step(x), Pond()), [(2, 1), (0, 0), (2, 1)]),
     "by method": (Model().__call__, [(2, 1), (0, 0), (2, 1)]),
     "vmap of jitted": (jax.vmap(inner), [(1, 1), (0, 0), (0, 1)]),
     "jit of vmap": (jax.jit(jax.vmap(inner)), [(2, 1), (0, 0), (1, 1)]),

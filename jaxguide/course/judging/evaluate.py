@@ -106,15 +106,21 @@ def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dic
     for step in steps:
         options = dict(step.options)
         if step.name == "then":
-            # The arguments of the outer call are kept as plain data until the call is made.
-            function = functools.partial(_call_then, function, options["args"], names)
+            function = _made_by(function, options["args"], names)
         else:
             function = _STEPS[step.name](function, **options)
     return function
 
 
-def _call_then(function: Callable[..., Any], outer: tuple[Data, ...], names: dict[str, Any], *args: Any) -> Any:
-    return function(*from_data(outer, names))(*args)
+def _made_by(function: Callable[..., Any], outer: tuple[Data, ...], names: dict[str, Any]) -> Callable[..., Any]:
+    """Return what a function returns; it is made in the first call, and called again in the others."""
+
+    @functools.cache
+    def made() -> Callable[..., Any]:
+        made_once: Callable[..., Any] = function(*from_data(outer, names))
+        return made_once
+
+    return lambda *args: made()(*args)
 
 
 def _with_documented_draws(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -99,3 +99,11 @@ def test_an_argument_that_a_call_donates_is_gone_and_no_error() -> None:
     seen = LocalAnswer("step", jax.jit(lambda x: x + 1, donate_argnums=0), {}).observe(X)
     assert np.array_equal(np.asarray(seen.value), [2, 2, 2])
     assert seen.arguments == (Unsupported("deleted array"),)
+
+
+def test_a_function_that_an_answer_returns_is_made_once_for_calls_in_a_row() -> None:
+    def times(factor: float) -> object:
+        return jax.jit(lambda x: factor * x)
+
+    seen = LocalAnswer("times", times, {}).then(3.0).observe_calls([(X,), (X,), (jnp.ones(4),)])
+    assert [one.traces for one in seen] == [1, 0, 1]
