@@ -129,9 +129,9 @@ from jaxguide.tracing import draw_program, program
 # >
 # > **Returns:** float32[m].
 #
-# In words: `w` has as many numbers as `xs` has rows, and the result has as many as `xs`
-# has columns, whatever n and m are. In the example, n is 2 and m is 3, and the result
-# is 1 · (1, 1, 1) + 2 · (1, 1, 1).
+# In words: `w` has as many numbers as `xs` has rows, and the result has as many as
+# `xs` has columns, whatever n and m are. In the example, n is 2 and m is 3, and the
+# result is 1 · (1, 1, 1) + 2 · (1, 1, 1).
 
 # %% [markdown]
 # ## Part 1. JAX beside NumPy
@@ -401,8 +401,8 @@ print(type(np.sin(jnp.ones(3))))
 print(isinstance(jnp.sin(np.ones(3)), jax.Array))
 
 # documented
-# Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably in
-# many places.
+# Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably
+# in many places.
 
 # today
 # <class 'numpy.ndarray'>

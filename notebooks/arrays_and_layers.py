@@ -61,10 +61,10 @@ from jaxguide.tracing import draw_program, program
 # %% [markdown]
 # ## How to read a contract
 #
-# The text of each exercise is a contract: what your function does, what it may be called
-# with (**Args**), and what it must return (**Returns**) for *all* such arguments, not
-# only for those of an example. Types are written as JAX prints them, a dtype with the
-# shape in brackets:
+# The text of each exercise is a contract: what your function does, what it may be
+# called with (**Args**), and what it must return (**Returns**) for *all* such
+# arguments, not only for those of an example. Types are written as JAX prints them, a
+# dtype with the shape in brackets:
 #
 # | type | meaning |
 # | --- | --- |
@@ -92,9 +92,9 @@ from jaxguide.tracing import draw_program, program
 # >
 # > **Returns:** float32[m].
 #
-# In words: `w` has as many numbers as `xs` has rows, and the result has as many as `xs`
-# has columns, whatever n and m are. In the example, n is 2 and m is 3, and the result is
-# 1 · (1, 1, 1) + 2 · (1, 1, 1).
+# In words: `w` has as many numbers as `xs` has rows, and the result has as many as
+# `xs` has columns, whatever n and m are. In the example, n is 2 and m is 3, and the
+# result is 1 · (1, 1, 1) + 2 · (1, 1, 1).
 
 # %% [markdown]
 # ## Part 1. JAX beside NumPy
@@ -240,8 +240,8 @@ check(duck_typing)
 # [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html)
 # says:
 #
-# > Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably in
-# > many places.
+# > Python's duck typing allows JAX arrays and NumPy arrays to be used interchangeably
+# > in many places.
 #
 # Today:
 #

@@ -267,14 +267,19 @@ def need_names(
 def need(find: "Callable[[str], _Found]", name: str) -> _Found:
     """Return the exercise or lesson of this name, or exit with a usage error that suggests the closest name.
 
+    If the course has dropped the exercise, say so and exit with status 0: the student has done nothing wrong.
+
     Args:
         find: a course's method `exercise` or `lesson`.
         name: the name to look up.
     """
-    from jaxguide.course.books.outline import UnknownName
+    from jaxguide.course.books.outline import DroppedExercise, UnknownName
 
     try:
         return find(name)
+    except DroppedExercise as error:
+        click.echo(str(error))
+        sys.exit(0)
     except UnknownName as error:
         raise click.UsageError(str(error)) from None
 

@@ -98,11 +98,12 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
         workspace: the workspace, None for the usual one.
         given: what the user gave as the course, for messages.
     """
-    from jaxguide.cli.common import course_meant, read_course_settings
+    from jaxguide.cli.common import course_meant, read_course_outline, read_course_settings
     from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in
     from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
+    from jaxguide.student.new_editions import lay_new_editions
     from jaxguide.student.which_course import other_course_in
-    from jaxguide.student.workspace import DEFAULT_FOLDER, lay_workspace
+    from jaxguide.student.workspace import DEFAULT_FOLDER, KEPT, lay_workspace
 
     if workspace is None:
         workspace = Path() if folder is None and laid_out_in(Path()) else Path(DEFAULT_FOLDER)
@@ -117,6 +118,8 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
         raise click.UsageError(words.format(folder=workspace.resolve()))
     try:
         laid = lay_workspace(workspace, where.notebooks, settings.file_paths(where.exercises), identity)
+        if any(file.state == KEPT for file in laid):
+            laid = lay_new_editions(laid, read_course_outline(folder))
     except OSError as error:
         click.echo(f"The workspace could not be created: {error}.", err=True)
         sys.exit(1)
@@ -128,7 +131,14 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
 def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
     width = max((len(file.path.name) for file in laid), default=0)
     lines = [f"Your workspace is {workspace.resolve()}"]
-    return [*lines, *(f"  {file.path.name:<{width}}  {file.state}" for file in laid)]
+    lines += [f"  {file.path.name:<{width}}  {file.state}" for file in laid]
+    if any(file.state.startswith("new edition") for file in laid):
+        lines += [
+            "Lessons have changed since you began, so new editions lie beside your files, which stay as they are. Your "
+            "answers stay there, too: `check`, `watch` and `grade` still read them, and what you have done stays done "
+            "unless the lesson no longer asks for it."
+        ]
+    return lines
 
 
 class _Server:

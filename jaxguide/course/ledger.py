@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
-
 LEDGER_PATH = Path(__file__).parent / "ledger.json"
 
 PAGES = {
@@ -60,6 +58,8 @@ def parts(example: str) -> tuple[str, ...]:
 
 def current(record: dict[str, Any]) -> dict[str, Any]:
     """Return what a record says of the installed JAX: its `today` and `since`, or the last of those `later`."""
+    import jax  # students' commands print lessons without it
+
     at = jax.__version_info__
     later = [one for one in record.get("later", ()) if tuple(map(int, one["since"].split("."))) <= at]
     return later[-1] if later else record

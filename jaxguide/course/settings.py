@@ -5,12 +5,13 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NoReturn
 
 from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
+from jaxguide.base.text import plural
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits, LimitsError, limits_of, write_limits
 
@@ -28,6 +29,7 @@ _OWN_BEGINNINGS = (
     *("PYTHON", "LD_", "DYLD_", "JAXGUIDE_", "OPENBLAS_", "MALLOC_"),
     *("JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE"),
 )
+_TABLES = ("environment", "dropped", "limits")
 _PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 
 
@@ -47,6 +49,8 @@ class CourseSettings:
         without_texts: the lessons of which `verify --strict` does not ask what students read beyond tasks: an example
             call of each exercise, what to notice in each solution, why JAX gives the answer to a prediction, and a cell
             for each documented example.
+        dropped: the exercises of earlier editions that the course no longer has, each with the name of the one that
+            has replaced it, or ''.
         limits: the limits for submitted code.
     """
 
@@ -59,6 +63,7 @@ class CourseSettings:
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     requirements: tuple[str, ...] = ()
     without_texts: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
     limits: Limits = dataclasses.field(default_factory=Limits)
 
     def x64_of(self, lesson: str) -> bool | None:
@@ -117,13 +122,29 @@ def write_settings(settings: CourseSettings) -> str:
     lines: list[str] = []
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        if value != getattr(CourseSettings(), field.name) and field.name not in ("environment", "limits"):
+        if value != getattr(CourseSettings(), field.name) and field.name not in _TABLES:
             lines.append(f"{field.name} = {_toml(value)}")
-    if settings.environment:
-        lines += ["", "[environment]", *(f"{name} = {_toml(text)}" for name, text in settings.environment.items())]
+    for name, table in (("environment", settings.environment), ("dropped", settings.dropped)):
+        if table:
+            lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(text)}" for key, text in table.items())]
     if limits := write_limits(settings.limits):
         lines += ["", "[limits]", *(limit.replace("=", " = ") for limit in limits.split(","))]
     return "".join(f"{line}\n" for line in lines).lstrip("\n")
+
+
+def said_of_dropped(names: Iterable[str], dropped: Mapping[str, str]) -> str:
+    """Return a sentence about some of the exercises that a course has dropped.
+
+    >>> said_of_dropped(["slow_sum"], {"slow_sum": "fast_sum"})
+    '`slow_sum` (replaced by `fast_sum`) is no longer part of the course. What you wrote stays in your file.'
+    """
+    said = [f"`{name}`" + (f" (replaced by `{dropped[name]}`)" if dropped[name] else "") for name in names]
+    one, more = "{names} is no longer part of the course.", "No longer part of the course: {names}."
+    return plural(one, more, len(said), names=", ".join(said)) + " What you wrote stays in your file."
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() else _toml(name)
 
 
 def _toml(value: Any) -> str:
@@ -163,6 +184,10 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "environment": (_is_table, 'a table with lines such as JAX_DEBUG_NANS = "true"'),
     "requirements": (_is_texts, 'a list of texts such as ["optax>=0.2"]'),
     "without_texts": _LESSONS,
+    "dropped": (
+        lambda value: _is_table(value) and all(k.isidentifier() and isinstance(v, str) for k, v in value.items()),
+        'a table with lines such as old_name = "new_name", or old_name = ""',
+    ),
     "limits": (_is_table, 'a table with lines such as cpu = "10s"'),
 }
 

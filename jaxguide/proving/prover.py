@@ -19,10 +19,11 @@ from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Check, Exercise, Planted
-from jaxguide.course.judging.answer import Answer, LocalAnswer
+from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
 from jaxguide.course.judging.run_check import raised_at, says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
+from jaxguide.grading.batch.references import Reference, References
 from jaxguide.proving.example_calls import examples, failing, has_example, prints_otherwise
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
@@ -96,6 +97,7 @@ class _Prover:
         self.book, self.exercise, self.key = book, exercise, exercise.key
         self.settings, self.proof, self.stuck = settings, proof, stuck
         self.tapes = Tape(), Tape()
+        self.references = References()
         self.at = self.key.answer
         self.watch = TimeLimit(settings.limits, self._tell_stuck if stuck else None)
 
@@ -274,10 +276,11 @@ class _Prover:
         namespace = self._run(planted.source)
         return self._limited(namespace[self.exercise.name], namespace)
 
-    def _reference(self, planted: Planted) -> LocalAnswer:
-        """Run the key's answer, limited only until it is proven."""
-        answer = self._answer(self.key.answer)
-        return answer.apart() if planted is self.key.answer else LocalAnswer(answer.name, answer.function, answer.names)
+    def _reference(self, planted: Planted) -> Answer:
+        """Return the key's answer: run and limited until it is proven, then as the grader keeps it."""
+        if planted is self.key.answer:
+            return self._answer(planted).apart()
+        return Reference(self.references, self.exercise, self.book)
 
     def _run(self, source: str) -> dict[str, Any]:
         self.watch.begin()

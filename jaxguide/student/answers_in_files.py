@@ -47,6 +47,7 @@ class FileAnswers:
         places: exercise -> the line or cell that defines it, for every exercise in the file.
         prints: exercise -> a digest of the code that decides about it, for those that are no longer the starter.
         broken: a sentence for each cell that Python cannot read and that contains no exercise, perhaps a helper.
+        dropped: the same digests for exercises that the course no longer has.
         changed_s: when the file was last changed, in seconds since 1970.
     """
 
@@ -54,6 +55,7 @@ class FileAnswers:
     places: Mapping[str, str]
     prints: Mapping[str, str]
     broken: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
     changed_s: float = 0.0
 
 
@@ -96,8 +98,9 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     found: list[FileAnswers] = []
     exercises = course.exercises
     stubs = [f"{name}\n{exercise.cell_source}".encode() for name, exercise in exercises.items()]
+    dropped = sorted(map(str.encode, course.settings.dropped))
     makers = ["code", "course", "course/books", "grading/intake", "student"]
-    place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), *stubs])
+    place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), *dropped, *stubs])
     before, now = find_kept(place) or {}, {}
     for path in find_files(folder, course):
         try:
@@ -138,7 +141,7 @@ class _File:
         places: dict[str, str] = {}
         answered: set[str] = set()
         if is_of_another_course(self.submission, course):
-            return {"places": places, "answered": [], "broken": []}
+            return {"places": places, "answered": [], "broken": [], "dropped": []}
         exercises, cells = course.exercises, self.submission.cells
         starters_by_cell, _elsewhere = starters_in_cells([cell.tree for cell in cells], exercises)
         for cell, starters in zip(cells, starters_by_cell, strict=True):
@@ -148,12 +151,13 @@ class _File:
                 if name not in starters:
                     answered.add(name)
         broken = [_no_python(c) for c in cells if c.error is not None and not c.defines & exercises.keys()]
-        return {"places": places, "answered": sorted(answered), "broken": broken}
+        dropped = sorted(frozenset[str]().union(*(cell.defines for cell in cells)) & course.settings.dropped.keys())
+        return {"places": places, "answered": sorted(answered), "broken": broken, "dropped": dropped}
 
     def answers(self, plain: dict[str, Any], course: Outline) -> FileAnswers:
         """Return the answers that were found in the file, now or earlier."""
-        prints = _Prints(self, plain["answered"], course.exercises)
-        return FileAnswers(self.path, plain["places"], prints, tuple(plain["broken"]), self.changed_s)
+        prints, dropped = (_Prints(self, plain[part], course.exercises) for part in ("answered", "dropped"))
+        return FileAnswers(self.path, plain["places"], prints, tuple(plain["broken"]), dropped, self.changed_s)
 
 
 def _may_have(content: bytes, names: Collection[str]) -> bool:
@@ -177,7 +181,8 @@ def where_to_answer(exercise: Task, homes: list[FileAnswers], folder: Path) -> s
     if not homes:
         words = "None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save."
         return words.format(name=exercise.name, folder=folder.name)
-    places = [f"{home.path.relative_to(folder)} ({home.places[exercise.name]})" for home in homes]
+    # Of a lesson with a new edition, not the older files too.
+    places = [f"{home.path.relative_to(folder)} ({home.places[exercise.name]})" for home in homes[:2]]
     if exercise.name in homes[0].prints:
         return f"Your answer is in {places[0]}."
     return "Write your answer in {places} and save the file.".format(places=" or ".join(places))
@@ -206,7 +211,8 @@ class _Prints(UserDict[str, str]):
 
     def __getitem__(self, name: str) -> str:
         if not self.data[name]:
-            self.data[name] = self._file.pool.state(name, given_in(self._exercises[name]).names)
+            given = given_in(self._exercises[name]).names if name in self._exercises else ()
+            self.data[name] = self._file.pool.state(name, given)
         return self.data[name]
 
 

@@ -28,9 +28,11 @@ _MARK = "a-check-runs"
 
 
 def lessons_in(path: Path, course: Outline) -> list[str] | None:
-    """Return the lessons that a file answers, all that is needed to check it, or None if it answers none."""
+    """Return the lessons that a file answers or starts, all that is needed to check it, or None if it answers none."""
     try:
-        return lessons_of(read_submission(path), course.names) or None
+        submission = read_submission(path)
+        found = lessons_of(submission, course.names)
+        return [*found, *submission.topics()] if found else None
     except (OSError, UnreadableSubmission):  # reported when the file is checked
         return None
 

@@ -10,6 +10,7 @@ from jaxguide.base.render.card import STATELESS, CardFace
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline, UnknownName
 from jaxguide.course.exercise import Exercise, Task
+from jaxguide.course.settings import said_of_dropped
 
 _TAKE_A_NAME = ("check", "hint", "solution")
 
@@ -85,5 +86,7 @@ def _not_an_exercise(target: Any, course: Course) -> str:
         )
         return text.format(kind=type(target).__name__)
     name = getattr(target, "__name__", type(target).__name__)
+    if name in course.settings.dropped:
+        return said_of_dropped([name], course.settings.dropped)
     text = "This function (`{name}`) does not belong to an exercise. Give it the exercise's name, then check again."
     return text.format(name=name) + did_you_mean(name, list(course.exercises))

@@ -22,6 +22,7 @@ from jaxguide.course.cards import Card, summary_card
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import Progress
 from jaxguide.course.set_up import beside_files
+from jaxguide.course.settings import said_of_dropped
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
@@ -146,6 +147,9 @@ class Watching:
             if before.broken != now.broken:
                 for sentence in now.broken:
                     self.say(f"{self._name(path)}, {sentence}")
+            dropped = [name for name in now.dropped if before.dropped.get(name) != now.dropped[name]]
+            if dropped:
+                self.say(said_of_dropped(dropped, self.course.settings.dropped))
             if changed:
                 self._check(path, changed)
 
@@ -211,7 +215,9 @@ class Watching:
             if shown.first_failure is not None:
                 where: FrontEnd = "watch" if self.has_keys else "terminal"
                 shown.hint = stuck(self.course.exercise(shown.name), self.course, self.progress, where)
-            self.say(Card(shown), *_news(found.repairs, submission, shown.name))
+            known = said_of_dropped(self.files[found.path].dropped, self.course.settings.dropped)  # said at its save
+            news = _news((repair for repair in found.repairs if repair != known), submission, shown.name)
+            self.say(Card(shown), *news)
             if len(failed) > 1:
                 self.say(summary_card(results))
             self._go_near(shown.name)

@@ -12,6 +12,7 @@ from jaxguide.course.progress import progress_file_name
 from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
 
 DEFAULT_FOLDER = "workspace"
+KEPT = "yours, kept as it is"
 _LESSON_SUFFIXES = (".ipynb", ".py")
 
 
@@ -108,4 +109,4 @@ def _lay(source: Path, target: Path) -> LaidFile:
         write_whole(target, content)
         return LaidFile(target, "new")
     same = target.is_file() and target.read_bytes() == content
-    return LaidFile(target, "already there, unchanged" if same else "yours, kept as it is")
+    return LaidFile(target, "already there, unchanged" if same else KEPT)

@@ -88,6 +88,8 @@ MISTAKES = {
     "an unknown limit": ("[limits]\ncpus = 3\n", 2, "There is no limit `cpus`. Did you mean `cpu`?"),
     "a limit of another kind": ("[limits]\ncpu = true\n", 2, "`cpu` must be a number, or a text such as"),
     "a limit out of its range": ('[limits]\nidle = "1s"\ncpu = "0.01s"\n', 3, "The limit `cpu` must be from 0.1 s to"),
+    "dropped without a table": ('dropped = ["old"]\n', 1, "`dropped` must be a table with lines such as old_name ="),
+    "dropped for no name": ("[dropped]\nold = 1\n", 1, "`dropped` must be a table"),
     "limits that contradict": ("[limits]\ncpu = 700\n", 1, "is above `total-cpu`"),
 }
 
@@ -109,7 +111,15 @@ def test_it_is_read_as_written(tiny: Path) -> None:
     assert read_outline(tiny).settings == read_settings(tiny)
 
 
-@pytest.mark.parametrize("text", [WHOLE, "", 'identity = "a-1"\n[environment]\nA = "\\"\\\\\\u007F\\tü\\U0001F600"\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE,
+        "",
+        '[dropped]\nold = "new"\n"größe" = ""\n',
+        'identity = "a-1"\n[environment]\nA = "\\"\\\\\\u007F\\tü\\U0001F600"\n',
+    ],
+)
 def test_what_is_written_is_read_as_the_same(tiny: Path, text: str) -> None:
     (tiny / "exercises" / "data").mkdir()
     (tiny / "exercises" / "data" / "a.txt").touch()
@@ -117,6 +127,20 @@ def test_what_is_written_is_read_as_the_same(tiny: Path, text: str) -> None:
     settings = read_settings(tiny)
     (tiny / "course.toml").write_text(write_settings(settings), "utf-8")
     assert read_settings(tiny) == settings
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [('old = "new"', "`old` is replaced by `new`, but there"), ('NAME = ""', "`NAME` is dropped, but is still")],
+)
+def test_what_is_dropped_is_no_exercise_and_what_has_replaced_it_is_one(tiny: Path, line: str, said: str) -> None:
+    name = next(iter(read_outline(tiny).exercises))
+    (tiny / "course.toml").write_text(f'[dropped]\nold = "{name}"\nolder = ""\n')
+    assert load_course(tiny).settings.dropped == {"old": name, "older": ""}
+    (tiny / "course.toml").write_text(f"[dropped]\n{line.replace('NAME', name)}\n")
+    for load in (read_outline, load_course):
+        with pytest.raises(AuthorError, match=said.replace("NAME", name)):
+            load(tiny)
 
 
 def test_without_it_all_settings_are_defaults(tiny: Path) -> None:

@@ -88,11 +88,15 @@ def write_course(folder: Path) -> Course:
     for name, text in books.items():
         (folder / "exercises" / f"{name}.py").write_text(text, encoding="utf-8")
     (folder / "course.toml").write_text('lessons = ["multiply", "more"]\n')
-    key = [_KEY.format(name=name, factor=factor) for name, factor in (("double", 2.0), ("triple", 3.0))]
-    (folder / "solutions" / "multiply.py").write_text("".join([_KEY_HEAD, *key, _KEY_PREDICTION]))
+    (folder / "solutions" / "multiply.py").write_text(key_cells(double=2.0, triple=3.0) + _KEY_PREDICTION)
     course = load_course(folder, keys=False)
     print_files(for_students(course), folder / "notebooks")
     return course
+
+
+def key_cells(**factors: float) -> str:
+    """Return a key's text with an answer for each of these exercises."""
+    return "".join([_KEY_HEAD, *(_KEY.format(name=name, factor=factor) for name, factor in factors.items())])
 
 
 def answer(path: Path, name: str, body: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jaxguide.course.books.book_text import read_lesson
 from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
-from jaxguide.course.books.outline import Outline, check_unique
+from jaxguide.course.books.outline import Outline, check_dropped, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes, Task
 from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.set_up import beside_files, set_up
@@ -76,7 +76,10 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
             with mistakes.noted(), unlisted_files_told(where, settings):
                 load_key(where.solutions / f"{topic}.py", book)
     mistakes.tell()
-    return Course(where, books, settings)
+    course = Course(where, books, settings)
+    if lessons is None:
+        check_dropped(course)
+    return course
 
 
 @contextlib.contextmanager
@@ -104,7 +107,9 @@ def read_outline(folder: Path | None = None) -> Outline:
     where, settings, paths = _opened(folder)
     books = {path.stem: read_lesson(path) for path in paths}
     check_unique(books)
-    return Outline(where, books, settings)
+    outline = Outline(where, books, settings)
+    check_dropped(outline)
+    return outline
 
 
 def _opened(folder: Path | None) -> tuple[CourseFolders, CourseSettings, list[Path]]:

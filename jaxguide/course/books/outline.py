@@ -9,11 +9,15 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.books.folders import CourseFolders
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.identity import identity_of_folder
-from jaxguide.course.settings import BUNDLED, CourseSettings
+from jaxguide.course.settings import BUNDLED, CourseSettings, said_of_dropped
 
 
 class UnknownName(LookupError):
     """There is no exercise or lesson with this name."""
+
+
+class DroppedExercise(UnknownName):
+    """An earlier edition of the course had this exercise."""
 
 
 @dataclasses.dataclass
@@ -86,9 +90,12 @@ class Outline:
         """Return the exercise with this name.
 
         Raises:
+            DroppedExercise: the course no longer has it.
             UnknownName: there is no such exercise; the message suggests a similar name.
         """
         found = self.exercises.get(name)
+        if found is None and name in self.settings.dropped:
+            raise DroppedExercise(said_of_dropped([name], self.settings.dropped))
         if found is None:
             raise UnknownName(f"There is no exercise `{name}`.{did_you_mean(name, self.exercises)}")
         return found
@@ -106,6 +113,20 @@ class Outline:
     def book_of(self, exercise: Task) -> Lesson:
         """Return the lesson that an exercise belongs to."""
         return self.books[exercise.lesson]
+
+
+def check_dropped(course: Outline) -> None:
+    """Check that exercises which a course has dropped are none of its own, unlike those that have replaced them.
+
+    Raises:
+        AuthorError: the settings say something else.
+    """
+    for old, new in course.settings.dropped.items():
+        message = f"`{old}` is dropped, but is still an exercise"
+        if old not in course.exercises:
+            message = f"`{old}` is replaced by `{new}`, but there is no such exercise"
+        if old in course.exercises or (new and new not in course.exercises):
+            raise AuthorError(course.folders.settings_file, 1, message)
 
 
 def check_unique(books: Mapping[str, Lesson]) -> None:

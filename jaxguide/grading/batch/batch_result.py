@@ -199,7 +199,23 @@ def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[
         one = _row(store, row, plain, student)
         if student in row.get("replaced", ()):
             one = SubmissionResult(one.path, student, State.SUPERSEDED, one.digest, course_digest=one.course_digest)
+        elif student in row.get("counts", ()):  # not recorded by earlier versions
+            one = _with_only(one, row["counts"][student])
         yield dataclasses.replace(one, student=student, members=students if len(students) > 1 else [])
+
+
+def _with_only(one: SubmissionResult, exercises: list[str]) -> SubmissionResult:
+    """Return the result of a file of which only these exercises count, since others count in another file."""
+    results = [result for result in one.results if result.name in exercises]
+    not_graded = {name: why for name, why in one.not_graded.items() if not name or name in exercises}
+    return dataclasses.replace(
+        one,
+        state=State.GRADED if one.state is State.NOT_GRADED and not not_graded else one.state,
+        results=results,
+        score=round(sum(result.score for result in results), 2),
+        points=sum(result.points for result in results),
+        not_graded=not_graded,
+    )
 
 
 def _row(store: Store, row: dict[str, Any], plain: dict[str, Any], student: str) -> SubmissionResult:
@@ -236,7 +252,7 @@ def apply_overrides(
         lesson, title, points = exercises[given.exercise]
         student = students.find(given.student)
         override = dataclasses.replace(given, student=student.name if student is not None else given.student)
-        target = _overridden(submissions, override.student, lesson)
+        target = _overridden(submissions, override.student, lesson, override.exercise)
         if target is None:
             continue
         was = next((one for one in target.results if one.name == override.exercise), None)
@@ -256,8 +272,11 @@ def apply_overrides(
     return applied
 
 
-def _overridden(submissions: Sequence[SubmissionResult], student: str, lesson: str) -> SubmissionResult | None:
-    """Return the row in which an override of this student's points in this lesson takes effect."""
+def _overridden(
+    submissions: Sequence[SubmissionResult], student: str, lesson: str, exercise: str
+) -> SubmissionResult | None:
+    """Return the row in which an override of this student's points in an exercise of this lesson takes effect."""
     own = [one for one in submissions if name_key(one.student) == name_key(student)]
     own = [one for one in own if one.state is not State.SUPERSEDED]
-    return next((one for one in own if lesson in one.lessons), own[0] if own else None)
+    own.sort(key=lambda one: (all(result.name != exercise for result in one.results), lesson not in one.lessons))
+    return own[0] if own else None

@@ -223,7 +223,12 @@ class _Records:
         self._run, self._line, self._course, self._settings = run, run.line, run.order.course, run.order.settings
         self._store, self._course_digest, self._watch = store, course_digest, watch
         self._rows: list[dict[str, Any]] = [
-            {"students": f.students, "replaced": sorted(f.replaced), "path": str(f.entry.path)}
+            {
+                "students": f.students,
+                "replaced": sorted(f.replaced),
+                "counts": {student: sorted(exercises) for student, exercises in f.counts.items()},
+                "path": str(f.entry.path),
+            }
             for f in self._line.files
         ]
         self._unconfirmed: list[tuple[int, str, int]] = []

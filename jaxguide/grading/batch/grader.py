@@ -19,6 +19,7 @@ from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.judging.run_check import said_of_course
 from jaxguide.course.limits import Limits
+from jaxguide.course.settings import said_of_dropped
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_states import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
@@ -392,8 +393,10 @@ class Grader:
         content = entry.read()
         result.digest = hashlib.sha256(content).hexdigest()
         submission = self.read(entry.path, content)
+        if submission.dropped:
+            result.repairs.append(said_of_dropped(submission.dropped, self.course.settings.dropped))
         if not submission.lessons:
-            raise UnreadableSubmission(_no_exercise(submission))
+            raise UnreadableSubmission(" ".join([_no_exercise(submission), *result.repairs]))
         books = [self.course.books[topic] for topic in submission.lessons]
         books = [book for book in books if any(map(self._is_asked, book.exercises))]
         result.lessons = [book.topic for book in books]
@@ -405,7 +408,9 @@ class Grader:
             for book in books:
                 plan = make_plan(submission, book)
                 around = dataclasses.replace(self._around(book.topic), is_rerun=attempt.is_rerun)
-                asked = [exercise for exercise in book.exercises if self._is_asked(exercise)]
+                # An exercise that moved to a lesson which the file does not start brings none of the lesson's others.
+                is_all = not submission.topics or book.topic in submission.topics
+                asked = [e for e in book.exercises if self._is_asked(e) and (is_all or e.name in submission.defined)]
                 sessions.append(stack.enter_context(Session(plan, [one.name for one in asked], around, sessions)))
                 lessons.append(_Lesson(sessions[-1], [self._judging(exercise) for exercise in asked]))
                 self._begin(submission, book, lessons[-1], result)

@@ -9,7 +9,7 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits
 from jaxguide.course.set_up import beside_files
-from jaxguide.course.verdict import ExerciseResult
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, GradingProgress, gradescope_results
@@ -19,6 +19,8 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.worker_process import GraderError
 
 AUTOGRADER_SETTINGS_NAME = "settings.json"
+
+_UNANSWERED = (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,10 +154,7 @@ class _Run:
         self.progress.unreadable = " ".join(unreadable)
 
     def _take(self, result: SubmissionResult) -> None:
-        """Add the result of a file; if two files answer the same exercise, the later file counts."""
-        done = {one.name: one for one in (*self.progress.results, *result.results)}
-        self.progress.results = list(done.values())
-        self.progress.not_graded -= {one.name for one in result.results}
+        self.progress.not_graded -= self._add(result.results)
         self.progress.not_graded |= set(result.not_graded)
         self.progress.notes += result.repairs
         self.progress.facts = {
@@ -168,9 +167,15 @@ class _Run:
 
     def _tell(self, path: Path, result: ExerciseResult) -> None:
         if path == self.grades:
-            others = [one for one in self.progress.results if one.name != result.name]
-            self.progress.results = [*others, result]
+            self._add([result])
             self._write()
+
+    def _add(self, results: list[ExerciseResult]) -> set[str]:
+        """Add results, and return which count: if several files answer an exercise, the last does."""
+        done = {one.name: one for one in self.progress.results}
+        new = {one.name: one for one in results if one.name not in done or one.verdict not in _UNANSWERED}
+        self.progress.results = list({**done, **new}.values())
+        return set(new)
 
     def _write(self) -> None:
         plain = gradescope_results(self.progress, self.settings.visibility)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.student_names import ClassList, name_key
 
+_EDITION = re.compile(r"_\d+$")  # see `jaxguide.student.new_editions`
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -125,7 +126,8 @@ def students_of(
             if (person := roster.find(name)) is not None:
                 above = len(place.parts) - number
                 return person.name, named.parents[above - 1] if above else named
-        if path.stem in course.books or stems[path.stem] > 1:
+        is_lesson = path.stem in course.books or _EDITION.sub("", path.stem) in course.books
+        if is_lesson or stems[path.stem] > 1:
             return _shortest(named.parent, folders), named.parent
         return unicodedata.normalize("NFC", path.stem), named
 

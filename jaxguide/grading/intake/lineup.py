@@ -51,13 +51,13 @@ class Submitted:
     Args:
         people: its students, more than one if a group handed it in.
         entry: the file.
-        replaced: the names of those for whom a later file of theirs counts instead.
+        counts: student -> the exercises that count in this file, for students who sent several files.
         lessons: the lessons that it answers, as far as it can be read.
     """
 
     people: tuple[Person, ...]
     entry: Entry
-    replaced: frozenset[str] = frozenset()
+    counts: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     lessons: frozenset[str] = frozenset()
 
     @property
@@ -69,6 +69,11 @@ class Submitted:
     def student(self) -> str:
         """The names as one, which tells the file's row in the store from others."""
         return joined(self.students)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """The names of those for whom other files of theirs count instead."""
+        return frozenset(name for name, exercises in self.counts.items() if not exercises)
 
     @property
     def superseded(self) -> bool:
@@ -186,7 +191,7 @@ def line_up(
     lessons: Collection[str] | None = None,
     known: Mapping[Path, Sequence[str]] | None = None,
 ) -> LineUp:
-    """Find the students of each file; if a student sent several files for one lesson, the last counts.
+    """Find the students of each file; if a student sent several, an exercise counts in the last that answers it.
 
     The last file is the one changed last; a file as handed out comes before all others. Files changed in the same
     second are ordered by name, numbers by value. A file that answers nothing is passed over if its student has one that
@@ -224,15 +229,15 @@ def line_up(
     for owner, entry in zip(owners, entries, strict=True):
         for person in owner.people:
             by_student.setdefault(person.name, []).append(entry)
-    replaced: dict[int, set[str]] = {}
+    counts: dict[int, dict[str, frozenset[str]]] = {}
     passed_over: set[int] = set()
     for name, sent in by_student.items():
         helpers = [one for one in sent if _HELPER.search(below(one.path, roots).as_posix())]
         passed_over |= {id(one) for one in helpers if contents.only_imports(one)}
         own = [one for one in sent if id(one) not in passed_over]
         if len(own) > 1:
-            for entry in contents.superseded(own):
-                replaced.setdefault(id(entry), set()).add(name)
+            for entry, exercises in contents.counting(own, course.names):
+                counts.setdefault(id(entry), {})[name] = exercises
             if any(contents.lessons(entry) for entry in own):
                 passed_over |= {id(entry) for entry in own if contents.answers_nothing(entry)}
     if len(passed_over) == len(entries):
@@ -241,7 +246,7 @@ def line_up(
         Submitted(
             owner.people,
             entry,
-            frozenset(replaced.get(id(entry), ())),
+            counts.get(id(entry), {}),
             frozenset(contents.lessons(entry) if len(course.books) > 1 else course.books),
         )
         for owner, entry in zip(owners, entries, strict=True)
@@ -317,19 +322,31 @@ class _Contents:
         is_whole = found is not None and found.is_python and not found.close
         return is_whole and (not names or re.search(defines, entry.read(), re.MULTILINE) is None)
 
-    def _is_touched(self, entry: Entry) -> bool:
+    def _answers(self, entry: Entry) -> set[str]:
         found = self._of(entry)
         cells = found.cells if found is not None else []
-        return any(set(cell.defines) - set(cell.starters) for cell in cells if not cell.is_printed)
+        return {name for cell in cells if not cell.is_printed for name in set(cell.defines) - set(cell.starters)}
 
-    def superseded(self, entries: Iterable[Entry]) -> Iterable[Entry]:
-        """Yield each of a student's files whose lessons are all answered by later files, or are as handed out."""
-        answered: set[str] = set()
-        for entry in sorted(entries, key=lambda entry: (self._is_touched(entry), _age(entry)), reverse=True):
-            lessons = self.lessons(entry)
-            if lessons and lessons <= answered:
-                yield entry
-            answered |= lessons
+    def counting(
+        self, entries: Iterable[Entry], names: Mapping[str, frozenset[str]]
+    ) -> Iterator[tuple[Entry, frozenset[str]]]:
+        """Yield each of a student's files that answers a lesson, with the exercises that count in it.
+
+        An exercise counts in the last file that answers it, or else in the last that has it, or its lesson.
+        """
+        having = [entry for entry in entries if self.lessons(entry)]
+        having.sort(key=lambda entry: (bool(self._answers(entry)), _age(entry)), reverse=True)
+        place: dict[str, int] = {}
+        for said in (
+            self._answers,
+            lambda entry: found.defined if (found := self._of(entry)) else frozenset(),
+            lambda entry: frozenset().union(*(names[lesson] for lesson in self.lessons(entry))),
+        ):
+            for number, entry in enumerate(having):
+                for name in said(entry):
+                    place.setdefault(name, number)
+        for number, entry in enumerate(having):
+            yield entry, frozenset(name for name, where in place.items() if where == number)
 
 
 def _age(entry: Entry) -> tuple[int, list[tuple[int, str]]]:

@@ -73,10 +73,10 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
 def _missing(submission: ReadSubmission, book: "Book") -> dict[str, str]:
     """Return a sentence for each exercise whose function is missing because it is elsewhere, renamed or deleted.
 
-    In a file that is not the lesson's own, the other exercises were not attempted.
+    In a file that is not the lesson's own, or is of an earlier edition, the other exercises were not attempted.
     """
     missing: dict[str, str] = {}
-    is_lesson = book.topic in submission.topics
+    is_lesson = book.topic in submission.topics and not submission.dropped
     for name in sorted(book.exercise_names - submission.defined):
         other = submission.misspelled.get(name)
         if name in submission.elsewhere:
@@ -88,6 +88,8 @@ def _missing(submission: ReadSubmission, book: "Book") -> dict[str, str]:
             message = "Your file has no function `{name}`, but `{other}` has its parameters. Was it renamed?"
             missing[name] = message.format(name=name, other=submission.alike[name])
         elif is_lesson:
-            message = "Your file has no function `{name}`. Was its cell deleted, or the function renamed?"
+            message = (
+                "Your file has no function `{name}`. Was its cell deleted, the function renamed, or is the file old?"
+            )
             missing[name] = message.format(name=name)
     return missing

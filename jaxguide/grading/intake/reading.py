@@ -55,12 +55,14 @@ class CourseText:
         given: lesson -> the names that its book defines for answers.
         printed: a digest of each code cell of the printed lessons.
         identity: the course's identity, by which its notebooks start it.
+        dropped: the exercises that it no longer has, see `CourseSettings`.
     """
 
     stubs: Mapping[str, tuple[Stub, ...]]
     given: Mapping[str, frozenset[str]]
     printed: frozenset[str]
     identity: str = ""
+    dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, course: "Course") -> "CourseText":
@@ -74,6 +76,7 @@ class CourseText:
             {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
             frozenset(map(printed_digest, printed)),
             course.identity,
+            course.settings.dropped,
         )
 
     @property
@@ -88,6 +91,7 @@ class CourseText:
             "given": {topic: sorted(names) for topic, names in self.given.items()},
             "printed": sorted(self.printed),
             "identity": self.identity,
+            "dropped": dict(self.dropped),
         }
 
     @classmethod
@@ -98,6 +102,7 @@ class CourseText:
             {topic: frozenset(names) for topic, names in plain["given"].items()},
             frozenset(plain["printed"]),
             plain["identity"],
+            plain["dropped"],
         )
 
 
@@ -161,6 +166,7 @@ class ReadSubmission:
         runs: exercise -> the hashes that identify its answer, see `answer_runs`.
         elsewhere: exercise -> a sentence that says where its function is although the file does not define it.
         alike: exercise -> a function with the same parameters, for exercises that the file does not define.
+        dropped: the exercises that it defines and that the course no longer has: it is of an earlier edition.
         other_course: the identity of the course that it was started for, '' if that is this one or not known.
         may_await: whether its cells may await outside of functions.
     """
@@ -173,6 +179,7 @@ class ReadSubmission:
     runs: dict[str, list[int]]
     elsewhere: dict[str, str]
     alike: dict[str, str]
+    dropped: list[str]
     other_course: str
     may_await: bool
 
@@ -225,7 +232,8 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     if sum(len(cell.magics) for cell in cells) > _MAGICS_LIMIT:
         raise UnreadableSubmission(f"The file contains more than {_MAGICS_LIMIT} magics.")
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
-    others = sorted(one for one in defined - stubs.keys() if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
+    unknown = defined - stubs.keys() - course.dropped.keys()
+    others = sorted(one for one in unknown if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
     asked = [stub for topic in lessons for stub in course.stubs[topic]]
     absent = [stub for stub in asked or stubs.values() if stub.name not in defined]
     own = dataclasses.replace(
@@ -239,7 +247,8 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
         [] if lessons else _close(others, list(stubs)),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
         elsewhere(own, absent),
-        alike(own, absent, set(stubs) | given),
+        alike(own, absent, set(stubs) | given | course.dropped.keys()),
+        sorted(defined & course.dropped.keys()),
         _other_course(submission, course.identity),
         is_notebook(Path(name)),
     )

@@ -236,6 +236,7 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
         and names.issuperset(found.misspelled)
         and len(found.close) in (0, 2)
         and names.issuperset([*found.elsewhere, *found.alike])
+        and course.dropped.keys() >= set(found.dropped)
         and all(len(text) <= _TEXT_LIMIT for text in _texts_about(found))
         and names.issuperset(found.runs)
         and all(len(runs) <= MOST_RUNS and all(0 <= run < 2**48 for run in runs) for runs in found.runs.values())
