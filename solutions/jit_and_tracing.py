@@ -1518,15 +1518,15 @@ def numpy_shows_what_is_traced(answer, draw, reference):
 
 @hidden(
     idea="Other shapes and dtypes: one axis, an axis of one, an empty axis, integers.",
-    on="arrays with one to three axes, without elements, or of integers",
+    on="arrays with one to three axes, without elements, of integers, or with NaN",
 )
 def any_shape_is_flattened(answer, draw, reference):
     """Arrays of any shape are flattened."""
     for shape in ((draw.integer(1, 4), 2, 3), (4,), (1,), (1, 1), (0, 3)):
         x = draw.floats(*shape)
         expect_close(answer("np", x), reference("np", x))
-    x = jnp.arange(6).reshape(2, 3)
-    expect_close(answer("np", x), reference("np", x))
+    for x in (jnp.arange(6).reshape(2, 3), jnp.array([[jnp.nan, 1.0], [-jnp.inf, 2.0]])):
+        expect_close(answer("np", x), reference("np", x))
 
 
 # %% static_or_traced
@@ -1880,10 +1880,10 @@ def factors_0_and_1(answer, draw, reference):
         expect_close(answer(x, factor), reference(x, factor), "It should be factor * x + 1.")
 
 
-@hidden(idea="Another factor, and another length.", on="a longer vector, and another factor")
+@hidden(idea="Another factor, another length, and a NaN.", on="a longer vector with a NaN, and another factor")
 def any_factor(answer, draw, reference):
     """For another length and factor the result is right."""
-    x, factor = draw.floats(5), float(draw.integer(2, 99)) / 8
+    x, factor = draw.floats(5).at[1].set(jnp.nan), float(draw.integer(2, 99)) / 8
     expect_close(answer(x, factor), reference(x, factor))
 
 
@@ -2156,12 +2156,12 @@ def the_step_is_one_program(answer, draw):
 
 
 @hidden(
-    idea="A feed of 0, the same feed again, no feed at all, and one place.",
-    on="no feed, equal feeds or a feed of 0, in two calls",
+    idea="A feed of 0, the same feed again, no feed at all, one pond, and one without end.",
+    on="no feed, equal feeds or a feed of 0, in several calls, with an infinity among the numbers",
 )
 def any_feeds(answer, draw):
     """For no feed, equal feeds and a feed of 0, and in a second call, each step adds its own feed."""
-    u = draw.floats(draw.integer(1, 5))
+    u = draw.floats(draw.integer(1, 5)).at[0].set(jnp.inf)
     for feeds in ([], [1.5, 1.5, 0.0], [float(draw.integer(2, 99)) / 8, 0.0, -2.0]):
         expect_close(answer(feeds, u), waters_expected(feeds, u), "Each step should add its own feed.")
 
