@@ -1135,8 +1135,15 @@ draw_films()
 # `goes_on(state)` is true. The state may be a tuple of arrays and numbers; its shapes
 # and dtypes must stay. In `goes_on`, `a & b` stands for `a and b`.
 
+
 # %%
-print(jax.lax.while_loop(lambda s: s[0] > 1, lambda s: (s[0] / 2, s[1] + 1), (100.0, 0)))
+def halve_and_count(state):
+    """Halve x, and count it."""
+    x, count = state
+    return x / 2, count + 1
+
+
+print(jax.lax.while_loop(lambda state: state[0] > 1, halve_and_count, (100.0, 0)))
 
 
 # %% exercise
