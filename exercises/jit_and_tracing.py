@@ -18,7 +18,8 @@ from jaxguide.course.author import (
 def parts(got, count):
     """Return the parts of a result that should be a tuple of `count` values."""
     message = f"Return a tuple of {count} values."
-    expect_that(isinstance(got, tuple | list) and len(got) == count, message, got)
+    is_tuple = isinstance(got, tuple | list) or hasattr(got, "children")  # a NamedTuple is a node with children
+    expect_that(is_tuple and len(got) == count, message, got)
     return list(got)
 
 
@@ -357,6 +358,7 @@ def the_times_are_honest(answer):
         20: "as long as a call, which comes back before the work is done",
         30512: "as long as a first run, which compiles",
         1004: "as long as two jobs, one waiting for the other",
+        984: "as long as two jobs: jobs queue, and the one before it was still running",
     }
     said = alike.get(found[1])
     message = f"One run of `jitted_machine` should take 512 µs; yours takes {found[1]} µs{f', {said}' if said else ''}."
@@ -498,6 +500,7 @@ def the_first_call_prints_tracers(answer):
     stage="traces",
     idea="A call with the same shapes and dtypes runs the compiled program, not your Python code.",
     reproduces=["S1-23"],
+    required=True,
 )
 def the_second_call_prints_nothing(answer):
     """A second call with other numbers prints nothing, and gives their result."""
@@ -505,6 +508,17 @@ def the_second_call_prints_nothing(answer):
     second = answer.observe_calls([(x, y), (x2, y2)])[1]
     message = "A second call with the same shapes and dtypes should print nothing, and give the result of its numbers."
     expect_documented("S1-23", [*second.lines, repr(jnp.asarray(second.value))], message=message)
+
+
+@visible(
+    look_inside_jit,
+    stage="cost",
+    idea="What is computed outside of the jitted function runs one operation at a time, in every call.",
+    required=True,
+)
+def the_look_is_one_program(answer, draw):
+    """The sums and the dot product are in the jitted function."""
+    expect_nothing_outside(answer, draw.floats(3, 2), draw.floats(2))
 
 
 # %% documented S1-22 S1-23
@@ -666,8 +680,9 @@ print(jax.jit(partial(evens, size=1))(numbers))  # [8]""",
 def negatives(x, size=None):
     """Select the negative numbers, in their order: as many as there are, or a fixed number of them.
 
-    Zero is not negative, of either sign, and NaN is not. Without a size, the result has as many numbers as are
-    negative; under `jax.jit` JAX refuses that, and its error passes. With a size, it also works under `jax.jit`.
+    Zero is not negative, of either sign, and NaN is not. Without a size, index with a mask: the result has as many
+    numbers as are negative; under `jax.jit` JAX refuses the mask, and its error passes. With a size, it also works
+    under `jax.jit`.
 
     >>> negatives(jnp.array([3.0, -1.0, -4.0]), 3)
     Array([-1., -4.,  0.], dtype=float32)
@@ -698,7 +713,10 @@ def the_negative_numbers_are_selected(answer):
     expect_documented("S1-20", got, message="The result should hold the negative numbers in their order.")
 
 
-@visible(negatives, idea="What is missing at the end is filled with zeros, and what is too much is left out.")
+@visible(
+    negatives,
+    idea="What is missing is filled with zeros. A place beyond the end is no error: it takes the last number.",
+)
 def a_size_cuts_and_fills(answer):
     """With a size of 4, 2 or 1, the first ones come, and then zeros."""
     x = jnp.array([-2.0, 5.0, -1.0, 3.0])
@@ -996,7 +1014,7 @@ def step_and_keep(dish):
     core=True,
     minutes=6,
     hints=[
-        "Which values does `step_and_keep` get by the back door, and which leave it there?",
+        "What does a step need that is no argument? What does it make that is not returned?",
         "The body of `jax.lax.scan` returns the new dish and what to keep; the feed is an argument of the function "
         "around it. https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
         '@partial(jax.jit, static_argnames="steps")\ndef film(dish, feed, steps):\n    def body(dish, _):\n'
@@ -1090,14 +1108,14 @@ def one_trace_for_all_feeds(answer, draw):
 
 @visible(film, stage="cost", idea="`scan` is a loop in the program; a Python loop is unrolled.", required=True)
 def the_loop_is_in_the_program(answer, draw):
-    """The program has a loop, and is as long for 30 steps as for 3."""
+    """The program has a loop, and is as long for 120 steps as for 31."""
     dish = random_dish(draw, 4, 4)
-    short, long = (answer.program(dish, 0.05, steps) for steps in (3, 30))
+    short, long = (answer.program(dish, 0.05, steps) for steps in (31, 120))
     loops = short.primitives.get("scan", 0) + short.primitives.get("while", 0)
     expect_that(loops > 0, "There should be a loop in the program; yours has none.", short, "a scan")
-    message = "The program should be as long for 30 steps as for 3."
+    message = "The program should be as long for 120 steps as for 31."
     lengths = [short.equations, long.equations]
-    expect_that(lengths[0] == lengths[1], message, f"{lengths[1]} equations for 30 steps", f"{lengths[0]}, as for 3")
+    expect_that(lengths[0] == lengths[1], message, f"{lengths[1]} equations for 120 steps", f"{lengths[0]}, as for 31")
 
 
 # %% [markdown]
@@ -1469,7 +1487,8 @@ def recorded_program(function, *args):
         args: its arguments.
 
     Returns:
-        A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the names of its operations in their order.
+        A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the names of its operations in their order,
+        one for each equation; what is inside an equation does not count.
     """
     ...
 
@@ -1598,6 +1617,19 @@ def numpys_product_flattens(answer):
     expect_documented("S1-31", seen.value)
     message = "The function should be jitted; in yours nothing was traced by `jax.jit`."
     expect_that(seen.traces > 0, message, f"{seen.traces} traces", "1 trace")
+
+
+@visible(
+    flatten_with,
+    stage="cost",
+    idea="What is done outside of the jitted function runs one operation at a time, in every call.",
+    required=True,
+)
+def the_flattening_is_jitted(answer, draw):
+    """With NumPy, the reshaping is in the jitted function."""
+    outside = answer.program("np", draw.floats(2, 3)).unjitted.keys() - {"convert_element_type", "copy"}
+    message = "x should be reshaped in a jitted function; yours does it outside."
+    expect_that(not outside, message, f"outside: {', '.join(outside)}", "nothing outside")
 
 
 @visible(flatten_with, idea="`reshape` keeps the order of the elements, row by row.")

@@ -503,9 +503,9 @@ print(jnp.nonzero(loud > 5, size=4, fill_value=-1)[0])
 # Select the negative numbers, in their order: as many as there are, or a fixed number
 # of them.
 #
-# Zero is not negative, of either sign, and NaN is not. Without a size, the result has
-# as many numbers as are negative; under `jax.jit` JAX refuses that, and its error
-# passes. With a size, it also works under `jax.jit`.
+# Zero is not negative, of either sign, and NaN is not. Without a size, index with a
+# mask: the result has as many numbers as are negative; under `jax.jit` JAX refuses the
+# mask, and its error passes. With a size, it also works under `jax.jit`.
 #
 # ```python
 # >>> negatives(jnp.array([3.0, -1.0, -4.0]), 3)
@@ -1056,7 +1056,8 @@ def dot_of_sums(x, y):
 # - `args`: its arguments.
 #
 # **Returns:** A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the
-# names of its operations in their order.
+# names of its operations in their order, one for each equation; what is inside an
+# equation does not count.
 
 # %%
 def recorded_program(function, *args):
