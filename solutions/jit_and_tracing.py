@@ -490,12 +490,12 @@ def predict_traces():
     return 4
 
 
-# %% negatives
+# %% select_negatives
 @answer(
     notice="`size` is a Python int, so that the shape of the result is known before any number of x is.",
     another_way="`x[jnp.nonzero(x < 0, size=size)[0]]` is shorter, but fills what is missing with copies of `x[0]`.",
 )
-def negatives(x, size=None):
+def select_negatives(x, size=None):
     if size is None:
         return x[x < 0]
     return jnp.extract(x < 0, x, size=size, fill_value=0)
@@ -659,12 +659,12 @@ def any_number_of_negatives(answer, draw, reference):
     expect_raises(answer.jit.observe_error(x), "NonConcreteBooleanIndexError", on="other numbers, under `jax.jit`")
 
 
-# %% jit_negate_if
+# %% jitted_negate_if
 @answer(
     notice="`lax.cond` takes two functions and what they get; each becomes a branch of the one program.",
     another_way="`jnp.where(neg, -x, x)` computes both, which costs nothing for so little work.",
 )
-def jit_negate_if(how):
+def jitted_negate_if(how):
     if how == "traced":
         return jax.jit(negate_if)
     if how == "static":
@@ -1625,14 +1625,14 @@ def another_function_of_this_name_is_listed(answer, draw, reference):
         expect_program(answer, reference, function, argument)
 
 
-# %% flatten_with
+# %% flatten_by
 @answer(
     notice="The shape is static in both cases; `jnp` turns it into a tracer, and `np` does not. `library` is "
     "static, so a Python `if` may look at it.",
     another_way="`x.size` and `math.prod(x.shape)` are static, too, and `x.reshape(-1)` needs no product at all.",
 )
 @partial(jax.jit, static_argnames="library")
-def flatten_with(library, x):
+def flatten_by(library, x):
     print(f"x = {x}")
     print(f"x.shape = {x.shape}")
     if library == "np":
