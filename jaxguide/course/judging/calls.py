@@ -14,7 +14,7 @@ import numpy as np
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.literals import CUT, in_line, shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, children_of, to_data
-from jaxguide.course.verdict import ErrorInfo
+from jaxguide.course.verdict import ErrorInfo, Evidence
 
 _ARGUMENT_LIMIT = 240  # characters
 _KEPT = 64  # calls
@@ -107,15 +107,6 @@ class ValueOrigin(NamedTuple):
     is_whole: bool = False
 
 
-class Evidence(NamedTuple):
-    """What a failed check shows: the call, what it returned, and what the check derived from that, with its label."""
-
-    call: str = ""
-    got: str = ""
-    compared: str = ""
-    label: str = ""
-
-
 @dataclasses.dataclass
 class CallLog:
     """The calls that the current check made, and everything that the student's code printed, in order.
@@ -200,22 +191,23 @@ class CallLog:
         since = self._settled if self._made > self._settled else self._settled_before
         return tuple(call for call in self.calls if call.made >= since)
 
-    def evidence(self, origin: ValueOrigin, text: str, label: str = "") -> Evidence:
-        """Return what to show for a value from `origin` that is written as `text`."""
+    def evidence(self, origin: ValueOrigin | None = None, text: str = "", label: str = "") -> Evidence:
+        """Return what to show for a value from `origin`, by default the unsettled calls, that is written as `text`."""
+        origin = origin or ValueOrigin(self.unsettled(), None)
         found = list(dict.fromkeys((one.written(self.name), one.returned()) for one in origin.calls))
         pairs = found[-len(_last([call for call, _got in found])) :]
         is_cut = len(pairs) < len(found)
         call = _in_rows([call for call, _got in pairs], is_cut)
         if origin.path == "":
-            return Evidence(call, text)
+            return Evidence(call=call, got=text)
         several = [" ".join(got.split()) for _call, got in pairs]
         got = pairs[0][1] if len(pairs) == 1 else _in_rows(several if any(several) else [], is_cut)
         if text == got or origin.is_whole:
-            return Evidence(call, got)
+            return Evidence(call=call, got=got)
         if origin.label:  # what was printed is compared, whatever was returned
             got = ""
         place = shortened(f"result{origin.path}") if origin.path else ""
-        return Evidence(call, got, text, label or origin.label or place)
+        return Evidence(call=call, got=got, compared=text, label=label or origin.label or place)
 
 
 _current: contextvars.ContextVar[CallLog | None] = contextvars.ContextVar("current", default=None)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.calls import CallLog, MadeCall, Observation
-from jaxguide.course.judging.compare import RESULT, compare
+from jaxguide.course.judging.compare import Comparison
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.judging.values import Data, Unsupported
 from jaxguide.course.verdict import CheckFailed, CheckResult, Verdict
@@ -51,14 +51,14 @@ class PlantedAnswers(Protocol):
         """
 
 
-def is_alike(one: Failure, other: Failure) -> bool:
+def is_alike(one: Failure, other: Failure | None) -> bool:
     """Return whether two answers failed a check in the same way on the same input.
 
     That is: with the same message, apart from numbers, after the same exception or after the same calls returned the
     same. Traces and printed lines count where they were observed, primitives and outputs of a program, and problems in
     the use of keys.
     """
-    if (one.verdict, one.message, one.error) != (other.verdict, other.message, other.error):
+    if other is None or (one.verdict, one.message, one.error) != (other.verdict, other.message, other.error):
         return False
     try:
         if one.verdict is Verdict.ERROR:
@@ -107,7 +107,7 @@ def _compares(one: Any, other: Any, exact: bool) -> bool:
     if isinstance(one, Unsupported) and isinstance(other, Unsupported):
         return one == other
     try:
-        compare(one, other, RESULT, "", None, None, weak_type=True, exact=exact)
+        Comparison(weak_type=True, exact=exact).compare(one, other)
     except CheckFailed:
         return one is None and other is None
     return True

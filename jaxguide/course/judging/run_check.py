@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxguide.course.exercise import Check
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.calls import ValueOrigin, noting_calls
+from jaxguide.course.judging.calls import noting_calls
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.judging.unattended import END_OF_INPUT
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
@@ -36,17 +36,14 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         with noting_calls(log):
             _call(check.function, given)
     except CheckFailed as failure:
-        result.verdict = Verdict.FAILED
-        if not failure.call and log.calls:  # raised by the check itself
-            failure.call = log.evidence(ValueOrigin(log.unsettled(), None), "").call
+        if not failure.evidence.call and log.calls:  # raised by the check itself
+            failure.evidence.call = log.evidence().call
             log.blamed = log.unsettled()
-        for name in ("message", "call", "got", "compared", "label", "expected", "difference", "extent"):
-            setattr(result, name, getattr(failure, name))
+        vars(result).update(vars(failure.evidence))
+        result.verdict, result.message, result.idea = Verdict.FAILED, failure.message, check.idea
         if failure.on and failure.on in _constants(check.function):
             result.on = failure.on
         result.says = (failure.misconception,) if failure.misconception else ()
-        result.names_cause = failure.names_cause
-        result.idea = check.idea
         return False
     except StudentError as failure:
         result.verdict = error_verdict(failure)
@@ -76,7 +73,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         # `verify` proves each check on right answers, so the check cannot handle the form of this answer's value.
         if not log.is_called:
             raise
-        seen = log.evidence(ValueOrigin(log.unsettled(), None), "")
+        seen = log.evidence()
         result.verdict, result.call, result.got = Verdict.FAILED, seen.call or log.last, seen.got
         result.message = "What your function returned has another form than the contract asks for."
         if seen.got == "None":

@@ -15,7 +15,7 @@ import pytest
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.evaluate import describe_error
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ErrorInfo
 
 
@@ -113,7 +113,7 @@ def test_the_first_error_of_an_exercise_is_explained_if_its_check_is_visible(tin
 
     def explained(function: Callable[..., Any]) -> dict[str, bool]:
         reference = LocalAnswer("double", lambda x: 2 * x, {})
-        result = judge(exercise, LocalAnswer("double", function, {}), reference=reference)
+        result = Judging(exercise, reference=reference).judge(LocalAnswer("double", function, {}))
         return {check.name: check.error.explanation is not None for check in result.checks if check.error}
 
     assert explained(works_only_outside_jit) == {"works_under_jit": True}
