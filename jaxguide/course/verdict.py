@@ -134,15 +134,6 @@ class ErrorInfo:
             return ""
         return f"{self.cell}, line {self.line}" if self.cell else f"line {self.line}"
 
-    def to_plain(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "ErrorInfo":
-        text = plain.get("explanation")
-        fixes = tuple((sentence, code) for sentence, code in text["fixes"]) if text else ()
-        return cls(**{**plain, "explanation": text and ExplanationText(**{**text, "fixes": fixes})})
-
 
 class StudentError(Exception):
     """The student's function raised an exception; `info` says which and where."""

@@ -48,11 +48,6 @@ class Observation:
     traces: int
     compiles: int
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Observation":
-        error = ErrorInfo.from_plain(plain["error"]) if plain["error"] else None
-        return cls(**{**plain, "error": error})
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MadeCall:

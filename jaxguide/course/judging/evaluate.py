@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import jax
 
 from jaxguide import compat, keys, tracing
+from jaxguide.base.plain import plain_of
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import cell_name
 from jaxguide.course.judging.unattended import unattended
@@ -82,7 +83,7 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
             calls = [(from_data(args, namespace), from_data(kwargs, namespace)) for args, kwargs in request.calls]
             reply = {"value": _reply(subject, request.question, calls, request.explains)}
         except BaseException as error:  # sys.exit() or KeyboardInterrupt in a student's code is a student's error
-            reply = {"error": describe_error(error, request.explains).to_plain()}
+            reply = {"error": plain_of(describe_error(error, request.explains))}
     reply["printed"] = out.getvalue()
     return reply
 
@@ -180,7 +181,7 @@ def _watch(
         except BaseException as raised:
             if isinstance(raised, MemoryError) or "RESOURCE_EXHAUSTED" in _text_of(raised):
                 raise  # this ends the exercise; it is not an observation
-            value, error = None, describe_error(raised, explains).to_plain()
+            value, error = None, plain_of(describe_error(raised, explains))
         jax.effects_barrier()
     return {
         "value": value,

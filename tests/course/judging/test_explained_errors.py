@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.evaluate import describe_error
@@ -48,7 +49,7 @@ def test_a_known_error_is_explained_in_the_students_names() -> None:
     assert info.message.startswith("Attempted boolean conversion")
     # Not the name of the file.
     assert re.search(r"while tracing the function chosen at line \d+ for jit", info.message)
-    assert ErrorInfo.from_plain(info.to_plain()) == info
+    assert read_plain(ErrorInfo, plain_of(info)) == info
 
 
 def test_an_unknown_error_is_not_explained_nor_is_one_without_being_asked() -> None:
