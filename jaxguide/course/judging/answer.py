@@ -127,7 +127,7 @@ class Answer(ABC):
         return reply
 
     def _send(self, request: Request) -> Data:
-        self.log.start(self.name, request)
+        self.log.name, self.log.request, self.log.raised = self.name, request, None
         reply = self._ask(request)
         self.log.printed += reply.get("printed", "")
         if "error" in reply:

@@ -1,6 +1,5 @@
 """Record the calls that a check makes, and find the call that a compared value came from."""
 
-import contextlib
 import contextvars
 import dataclasses
 import functools
@@ -130,15 +129,6 @@ class CallLog:
         self._made = self._settled = self._settled_before = 0
 
     @property
-    def is_called(self) -> bool:
-        """Whether the function has been called since the current check started."""
-        return self.request is not None
-
-    def start(self, name: str, request: Request) -> None:
-        """Note a request before it is sent."""
-        self.name, self.request, self.raised = name, request, None
-
-    @property
     def last(self) -> str:
         """The last request as a student would type it: the call that raised an exception, or else all of its calls."""
         if self.request is None:
@@ -205,22 +195,8 @@ class CallLog:
         return Evidence(call=call, got=got, compared=text, label=label or origin.label or place)
 
 
-_current: contextvars.ContextVar[CallLog | None] = contextvars.ContextVar("current", default=None)
-
-
-@contextlib.contextmanager
-def noting_calls(log: CallLog) -> Iterator[None]:
-    """Let expectations in the block find the calls in this log."""
-    token = _current.set(log)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def current_log() -> CallLog | None:
-    """Return the log of the answer whose check is running."""
-    return _current.get()
+current_log: contextvars.ContextVar[CallLog | None] = contextvars.ContextVar("current_log", default=None)
+"""The log of the answer whose check is running, in which expectations find its calls."""
 
 
 def _last(calls: list[str]) -> list[str]:
@@ -257,7 +233,8 @@ def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
     path = _path_to(whole, value)
     if path is not None:
         return ValueOrigin((call,), path)
-    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, part) for part in _arrays(whole)):
+    arrays = (part.values for _path, part in _parts(whole) if isinstance(part, ArrayData))
+    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, array) for array in arrays):
         return ValueOrigin((call,), None)
     return None
 
@@ -313,10 +290,6 @@ def _parts(data: Data) -> Iterator[tuple[str, Data]]:
         yield path, one
         base = shortened(path)  # a long one, once for each of its parts, would fill the memory
         waiting += [(base + name, child) for name, child in itertools.islice(children_of(one), _NODES)]
-
-
-def _arrays(data: Data) -> Iterator[np.ndarray]:
-    return (one.values for _path, one in _parts(data) if isinstance(one, ArrayData))
 
 
 def _size_bytes(part: Data) -> int:

@@ -33,21 +33,18 @@ class Mismatch(CheckFailed):
 
 def reject_missing(got: Data, path: str = RESULT) -> None:
     """Reject a missing value: None after a forgotten `return`, the stub's `...`, or anything that is not data."""
-    if got is None and path != RESULT:
-        raise CheckFailed(f"The value{at_path(path)} is None.")
-    if got is None:
-        raise CheckFailed("Your function returned None. Is the `return` missing?")
-    if not isinstance(got, Unsupported):
+    if got is not None and not isinstance(got, Unsupported):
         return
+    inside = "" if got is None else ", and a check cannot look inside it"
     if path != RESULT:
-        message = "The value{where} is {what}, and a check cannot look inside it."
-        raise CheckFailed(message.format(where=at_path(path), what=describe_type(got)))
-    if got.type_name == "ellipsis":
-        raise CheckFailed("Your function returned `...`: the stub is still there.")
-    if got.type_name == "function":
-        message = "Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?"
-        raise CheckFailed(message)
-    raise CheckFailed(f"Your function returned {describe_type(got)}, and a check cannot look inside it.")
+        raise CheckFailed(f"The value{at_path(path)} is {describe_type(got)}{inside}.")
+    known = {
+        "None": "Your function returned None. Is the `return` missing?",
+        "ellipsis": "Your function returned `...`: the stub is still there.",
+        "function": "Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?",
+    }
+    kind = "None" if got is None else got.type_name
+    raise CheckFailed(known.get(kind, f"Your function returned {describe_type(got)}{inside}."))
 
 
 @dataclasses.dataclass(frozen=True)

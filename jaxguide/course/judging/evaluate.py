@@ -116,15 +116,6 @@ def _made_by(function: Callable[..., Any], outer: tuple[Data, ...], names: dict[
     return lambda *args: made()(*args)
 
 
-def _with_documented_draws(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function, updated=())
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with compat.documented_draws_setting():
-            return function(*args, **kwargs)
-
-    return run
-
-
 def _summed(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -138,7 +129,7 @@ _STEPS: dict[str, Callable[..., Callable[..., Any]]] = {
     "sum": _summed,
     "vmap": jax.vmap,
     "grad": jax.grad,
-    "documented_draws": _with_documented_draws,
+    "documented_draws": compat.documented_draws_setting(),
 }
 
 

@@ -53,7 +53,7 @@ def _expectation(function: Callable[_P, None]) -> Callable[_P, None]:
     @functools.wraps(function)
     def expect(*args: _P.args, **kwargs: _P.kwargs) -> None:
         function(*args, **kwargs)
-        log = current_log()
+        log = current_log.get()
         if log is not None:
             log.settle()
 
@@ -122,7 +122,7 @@ def _described(
 
 def _one_call(seen: Data, wanted: Data) -> Evidence | None:
     """Return the first call that returned what it should not, if a value lists what several calls returned."""
-    log = current_log()
+    log = current_log.get()
     parts, rights = list(children_of(seen)), list(children_of(wanted))
     if log is None or len(parts) < 2 or [name for name, _part in parts] != [name for name, _right in rights]:
         return None
@@ -137,8 +137,8 @@ def _one_call(seen: Data, wanted: Data) -> Evidence | None:
 
 
 def _origin(value: Any) -> ValueOrigin | None:
-    log = current_log()
-    return log.origin(value) if log is not None and log.is_called else None
+    log = current_log.get()
+    return log.origin(value) if log is not None and log.request is not None else None
 
 
 def _path(origin: ValueOrigin | None) -> str:
@@ -160,7 +160,7 @@ def _failure(message: str, value: Any, text: str, expected: str, remarks: Remark
         other: what it was compared with, which may come from a call, too.
     """
     failure = CheckFailed(message, text, expected, remarks.get("misconception", ""), remarks.get("on", ""))
-    log, origin = current_log(), _origin(value)
+    log, origin = current_log.get(), _origin(value)
     if log is None or origin is None:
         return failure
     failure.evidence = log.evidence(origin, text, remarks.get("label", ""))
@@ -173,9 +173,7 @@ def _failure(message: str, value: Any, text: str, expected: str, remarks: Remark
 @_expectation
 def expect_different(first: Data, second: Any, message: str, **remarks: Unpack[Remarks]) -> None:
     """Expect two results that differ, neither of which is missing."""
-    one, other = to_data(first), to_data(second)
-    for data, raw in ((one, first), (other, second)):
-        _require(data, raw, remarks)
+    one, other = _present(first, remarks), _present(second, remarks)
     try:
         Comparison(exact=True).compare(one, other)
     except CheckFailed:
@@ -183,19 +181,20 @@ def expect_different(first: Data, second: Any, message: str, **remarks: Unpack[R
     raise _failure(message, first, show(one), "different values", remarks, second)
 
 
-def _require(data: Data, raw: Any, remarks: Remarks) -> None:
-    """Reject a missing value."""
+def _present(got: Any, remarks: Remarks) -> Data:
+    """Return a value as data, which must not be missing."""
+    data = to_data(got)
     try:
-        _with_path(raw, lambda path: reject_missing(data, path))
+        _with_path(got, lambda path: reject_missing(data, path))
     except CheckFailed as failure:
-        raise _failure(failure.message, raw, show(data), "", remarks) from None
+        raise _failure(failure.message, got, show(data), "", remarks) from None
+    return data
 
 
 @_expectation
 def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect an array, or keys, with this shape."""
-    data = to_data(got)
-    _require(data, got, remarks)
+    data = _present(got, remarks)
     seen = shape_of(data)
     if seen != shape:
         text = message or f"The shape is {seen}; expected {shape}."
@@ -208,8 +207,7 @@ def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", **remarks
 @_expectation
 def expect_dtype(got: Data, dtype: Any, message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect an array with this dtype."""
-    data = to_data(got)
-    _require(data, got, remarks)
+    data = _present(got, remarks)
     seen = data.dtype if isinstance(data, ArrayData) else None
     if seen != np.dtype(dtype):
         text = message or wrong_dtype(data, np.dtype(dtype).name, at_path(_path(_origin(got))))
@@ -272,11 +270,8 @@ def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: U
     To make a key again, by the same split, `fold_in` or seed, is no use of it: what counts is whether a key is drawn
     from twice, or used in two ways of draw, split and fold.
     """
-    clashes: bool | None = None
     for problem in use.problems:
-        if problem.kind in _MADE_AGAIN:
-            clashes = _has_clash(use) if clashes is None else clashes
-        if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or clashes):
+        if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or _has_clash(use)):
             seen, wanted = problem.kind.replace("_", " "), "each key used once"
             failure = _failure(problem.message, use, seen, wanted, {"label": "Keys", **remarks})
             failure.evidence.names_cause = True
@@ -332,10 +327,10 @@ def expect_documented(
     expected = record.value
     if isinstance(got, Observation) and got.error is None:
         raise _failure("It ran without an error.", got, show(got.value), str(expected), remarks)
-    shown, data = show(to_data(expected)), _raised(got) if isinstance(got, Observation) else to_data(got)
+    shown = show(to_data(expected))
+    data = _raised(got) if isinstance(got, Observation) else _present(got, remarks)
     is_todays = part == "today" or record.compare == "facts"
     message = message or f"It should give {shown}{'' if is_todays else ', as documented'}."
-    _require(data, got, remarks)
     if _size(data) > _RECORD_LIMIT:
         raise _failure(message, got, show(data), shown, remarks)
     plain = _plain(data)
@@ -380,8 +375,6 @@ def _plain(data: Data) -> Any:
         return data.values.tolist()
     if isinstance(data, KeyData):
         return data.bits.tolist()
-    if isinstance(data, np.ndarray | np.generic):
-        return data.tolist()
     if isinstance(data, tuple | list):
         return [_plain(child) for child in data]
     if isinstance(data, dict):

@@ -9,7 +9,7 @@ from jaxguide.course import verdict
 from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
-from jaxguide.course.judging.likeness import Failure, PlantedAnswers, is_alike
+from jaxguide.course.judging.likeness import Failure, PlantedFailure, is_alike
 from jaxguide.course.judging.literals import show
 from jaxguide.course.judging.run_check import error_sentence, error_verdict, run_check
 from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, to_data
@@ -59,12 +59,12 @@ class Judging:
     all_or_nothing: bool = False
     course_digest: str = ""
     find_cause: bool = False
-    planted: PlantedAnswers | None = None
+    planted: PlantedFailure | None = None
 
     def __post_init__(self) -> None:
         exercise, reference = self.exercise, self.reference
         self._checks = ordered(exercise, hidden=reference is not None)
-        self._required = required_names(self._checks)
+        required = required_names(self._checks)
         self._outcome = ExerciseResult(
             name=exercise.name,
             title=exercise.title,
@@ -72,13 +72,12 @@ class Judging:
             points=exercise.points,
             verdict=Verdict.NOT_ATTEMPTED,
             score=0.0,
-            checks=[self._unchecked(check) for check in self._checks],
+            checks=[not_checked(check, check.name in required) for check in self._checks],
             is_all=reference is not None,
         )
         self._is_attempted = False
-        # The earliest stages with a failure and with a check that ended the answer's process; the checks that ended it.
+        # The earliest stages with a failure and with a check that ended the answer's process.
         self._failed_at = self._gone_at = len(STAGES)
-        self._gone: set[int] = set()
 
     def judge(self, answer: Answer | None, until_decided: bool = False) -> ExerciseResult:
         """Run all checks; return the verdict, the marks, and the result of every check, by stage.
@@ -121,7 +120,6 @@ class Judging:
             if not result.passed:
                 self._failed_at = min(self._failed_at, stage)
             if gone:
-                self._gone.add(number)
                 self._gone_at = min(self._gone_at, stage)
                 break
             if hidden is None and result.required and not result.passed:
@@ -134,7 +132,7 @@ class Judging:
 
     def _look_for_cause(self, answer: Answer) -> None:
         """Run the visible checks that can say why values are wrong, if they are and if these have not run."""
-        if self._gone or not self.find_cause or not _is_wrong_value(self._outcome.first_failure):
+        if self._gone_at < len(STAGES) or not self.find_cause or not _is_wrong_value(self._outcome.first_failure):
             return
         for number, check in enumerate(self._checks):
             if _can_name_cause(check) and STAGES.index(check.stage) > self._failed_at and self._run(number, answer):
@@ -149,15 +147,11 @@ class Judging:
         """Return the verdict, the marks, and the result of every check."""
         if not self._is_attempted:
             return self._outcome
-        results, failed_at, is_gone = self._outcome.checks, len(STAGES), False
+        results = self._outcome.checks
         for number, check in enumerate(self._checks):
-            stage = STAGES.index(check.stage)
-            if is_gone or stage > failed_at:
+            if STAGES.index(check.stage) > self._failed_at:
                 # If all checks had run by stage, this one would not have run.
                 results[number] = self._after_failure(number)
-            elif not results[number].passed:
-                failed_at = min(failed_at, stage)
-                is_gone = number in self._gone
         self._outcome.score = verdict.score(self.exercise.points, results, self.all_or_nothing)
         self._outcome.verdict = _verdict(self._outcome)
         return self._outcome
@@ -171,9 +165,6 @@ class Judging:
             if hidden in (None, check.hidden) and stages[number] <= self._failed_at and stages[number] < self._gone_at
         ]
 
-    def _unchecked(self, check: Check) -> CheckResult:
-        return not_checked(check, check.name in self._required)
-
     def _after_failure(self, number: int) -> CheckResult:
         """Return the result of a check that decides nothing, because an earlier stage failed."""
         check, result = self._checks[number], self._outcome.checks[number]
@@ -181,7 +172,7 @@ class Judging:
         is_told = result.seen is Verdict.PASSED or (result.seen is Verdict.FAILED and result.names_cause)
         is_asked = self.find_cause and _is_wrong_value(self._outcome.first_failure) and _can_name_cause(check)
         if not is_told or not is_asked:
-            return self._unchecked(check)
+            return not_checked(check, result.required)
         return dataclasses.replace(result, verdict=Verdict.NOT_CHECKED, after_failure=result.seen)
 
     def _run(self, number: int, answer: Answer) -> bool:
@@ -209,7 +200,7 @@ class Judging:
         else:
             likely = [p for p in wrong if p.rejected_by == check.name or p.name in (said, check.misconception)]
             judged = functools.partial(self._failure_of, check)
-            named = [p for p in likely if is_alike(failure, self.planted.failure(self.exercise, p, check, judged))]
+            named = [p for p in likely if is_alike(failure, self.planted(self.exercise, p, check, judged))]
             result.misconceptions = tuple(planted.name for planted in named)
         result.says = tuple(planted.sentence for planted in named) or ((said,) if " " in said else ())
 

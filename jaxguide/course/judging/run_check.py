@@ -1,5 +1,6 @@
 """Run one check on one answer and record the result."""
 
+import contextvars
 import dataclasses
 import inspect
 import re
@@ -11,7 +12,7 @@ from typing import Any
 
 from jaxguide.course.exercise import Check
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.calls import noting_calls
+from jaxguide.course.judging.calls import CallLog, current_log
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.judging.unattended import END_OF_INPUT
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
@@ -33,8 +34,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
     result.on = check.on
     given: dict[str, Any] = {"answer": answer, "draw": draw, "reference": reference}
     try:
-        with noting_calls(log):
-            _call(check.function, given)
+        contextvars.copy_context().run(_call, log, check.function, given)
     except CheckFailed as failure:
         if not failure.evidence.call and log.calls:  # raised by the check itself
             failure.evidence.call = log.evidence().call
@@ -71,7 +71,7 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
         # `verify` proves each check on right answers, so the check cannot handle the form of this answer's value.
-        if not log.is_called:
+        if log.request is None:
             raise
         seen = log.evidence()
         result.verdict, result.call, result.got = Verdict.FAILED, seen.call or log.last, seen.got
@@ -122,7 +122,8 @@ def raised_at(error: Exception, files: Collection[Path], otherwise: tuple[Path, 
     return places[-1] if places else otherwise
 
 
-def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
+def _call(log: CallLog, function: Callable[..., None], given: dict[str, Any]) -> None:
+    current_log.set(log)
     function(**{name: given[name] for name in inspect.signature(function).parameters})
 
 

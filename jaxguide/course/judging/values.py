@@ -217,10 +217,8 @@ def to_data(value: Any, depth: int = 0) -> Data:
         return value
     if isinstance(value, type) and issubclass(value, np.generic):
         return np.dtype(value)
-    if kind is tuple:
-        return tuple(to_data(child, depth + 1) for child in value)
-    if kind is list:
-        return [to_data(child, depth + 1) for child in value]
+    if kind in (tuple, list):
+        return kind(to_data(child, depth + 1) for child in value)
     if kind is dict:
         if not all(type(name) in _SCALARS or name is None for name in value):
             return Unsupported("dict", "with keys that are not plain")
@@ -281,10 +279,8 @@ def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
         return names[data.name]
     if isinstance(data, InputFunction):
         return data.define({} if names is None else names)
-    if type(data) is tuple:
-        return tuple(from_data(child, names) for child in data)
-    if type(data) is list:
-        return [from_data(child, names) for child in data]
+    if type(data) in (tuple, list):
+        return type(data)(from_data(child, names) for child in data)
     if type(data) is dict:
         return {name: from_data(child, names) for name, child in data.items()}
     if isinstance(data, NodeData):

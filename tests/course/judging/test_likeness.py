@@ -1,5 +1,6 @@
 """Test that a misconception is named only where an answer fails as that planted answer does, on the same input."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,23 +20,19 @@ from jaxguide.course.judging.likeness import Failure
 from jaxguide.course.verdict import CheckResult
 
 
-class InThisProcess:
-    """Runs planted answers in this process."""
-
-    def __init__(self, course: Course):
-        self.course = course
-
-    def failure(
-        self, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
-    ) -> Failure | None:
-        names = run_answer(self.course.book_of(exercise), planted.source)
-        return judge(LocalAnswer(exercise.name, names[exercise.name], names))
+def in_this_process(
+    course: Course, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
+) -> Failure | None:
+    """Run a planted answer in this process."""
+    names = run_answer(course.book_of(exercise), planted.source)
+    return judge(LocalAnswer(exercise.name, names[exercise.name], names))
 
 
 def first_failure(folder: Path, function: Callable[..., Any]) -> CheckResult:
     course = load_course(folder)
     answer, reference = (LocalAnswer("double", one, {}) for one in (function, lambda x: 2 * x))
-    result = Judging(course.exercise("double"), reference=reference, planted=InThisProcess(course)).judge(answer)
+    planted = functools.partial(in_this_process, course)
+    result = Judging(course.exercise("double"), reference=reference, planted=planted).judge(answer)
     assert result.first_failure is not None
     return result.first_failure
 
