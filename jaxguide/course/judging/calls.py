@@ -74,9 +74,8 @@ class MadeCall:
     @functools.cached_property
     def size_bytes(self) -> int:
         """About how much memory its value takes."""
-        if self.value is _NOT_GIVEN:
-            return 0
-        return sum(_size_bytes(one) for _path, one in _parts(self.value))
+        parts = (part for _path, part in _parts(self.value))
+        return sum(part.values.nbytes if isinstance(part, ArrayData) else sys.getsizeof(part) for part in parts)
 
     def returned(self) -> str:
         """Write what the function returned, or the exception that was observed; '' if neither was asked for."""
@@ -290,10 +289,6 @@ def _parts(data: Data) -> Iterator[tuple[str, Data]]:
         yield path, one
         base = shortened(path)  # a long one, once for each of its parts, would fill the memory
         waiting += [(base + name, child) for name, child in itertools.islice(children_of(one), _NODES)]
-
-
-def _size_bytes(part: Data) -> int:
-    return part.values.nbytes if isinstance(part, ArrayData) else sys.getsizeof(part)
 
 
 def write_call(name: str, request: Request, number: int = 0) -> str:

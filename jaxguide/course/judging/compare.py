@@ -1,7 +1,6 @@
 """Compare two values part by part, and name the near miss if they differ."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -142,12 +141,13 @@ class Comparison:
             same: np.ndarray = np.asarray(left == right)
             return same | (np.isnan(left) & np.isnan(right)) if is_nan else same
         wide = _widen(left), _widen(right)
+        largest = float(np.max(np.abs(wide[1]), initial=0.0, where=np.isfinite(wide[1])))
         tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
         # Infinities are compared by themselves; they would make the tolerance of the others infinite.
         close: np.ndarray = np.isclose(
             *wide,
             rtol=tolerance if self.rtol is None else self.rtol,
-            atol=tolerance * max(1.0, _largest(wide[1])) if self.atol is None else self.atol,
+            atol=tolerance * max(1.0, largest) if self.atol is None else self.atol,
             equal_nan=True,
         )
         return close
@@ -217,18 +217,10 @@ def _same_structure(got: Data, expected: Data, path: str) -> None:
 
 
 def _describe_tree(data: Data) -> str:
-    if isinstance(data, dict):
-        return "a dict with the keys {names}".format(names=_names(data) or "(none)")
-    return describe_type(data)
-
-
-def _names(data: dict[Any, Data]) -> str:
-    return ", ".join(show(name) for name in list(data)[:_NAMES_SHOWN]) + (", …" if len(data) > _NAMES_SHOWN else "")
-
-
-def _largest(array: np.ndarray) -> float:
-    """Return the largest absolute value among the finite elements, and 0 if there are none."""
-    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
+    if not isinstance(data, dict):
+        return describe_type(data)
+    names = ", ".join(show(name) for name in list(data)[:_NAMES_SHOWN]) + (", …" if len(data) > _NAMES_SHOWN else "")
+    return f"a dict with the keys {names or '(none)'}"
 
 
 def _widen(array: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import linecache
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -77,7 +77,8 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
     """
     namespace = dict(names)
     out = Printed()
-    with _quiet(out), unattended():
+    quiet = warnings.catch_warnings(action="ignore")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), quiet, unattended():
         try:
             subject = _transform(function, request.steps, namespace)
             calls = [(from_data(args, namespace), from_data(kwargs, namespace)) for args, kwargs in request.calls]
@@ -86,13 +87,6 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
             reply = {"error": plain_of(describe_error(error, request.explains))}
     reply["printed"] = out.getvalue()
     return reply
-
-
-@contextlib.contextmanager
-def _quiet(out: io.StringIO) -> Iterator[None]:
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dict[str, Any]) -> Callable[..., Any]:

@@ -272,29 +272,28 @@ def _verdict(outcome: ExerciseResult) -> Verdict:
     return Verdict.ERROR if failure.verdict is Verdict.ERROR else Verdict.FAILED
 
 
-def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> ExerciseResult:
+def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> None:
     """Give the points for a prediction with a valid guess, and reveal what JAX returns."""
     assert exercise.reveal is not None
     try:
         guess = answer()
     except StudentError as failure:
         outcome.verdict, outcome.note = error_verdict(failure), error_sentence(failure)
-        return outcome
+        return
     except AnswerGone as gone:
         outcome.verdict, outcome.note = gone.verdict, gone.note
-        return outcome
+        return
     if guess is None or guess is Ellipsis or isinstance(guess, Unsupported):
-        return outcome
+        return
     live = to_data(exercise.reveal())
     guess = _as_python(guess)
     if type(guess) is not type(live):
         message = "Your guess is {got}; it should be {expected}. Guess again."
         outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
-        return outcome
+        return
     outcome.reveal, outcome.note = live, show(guess)
     outcome.why, outcome.shows = exercise.why, exercise.shows
     outcome.verdict, outcome.score = Verdict.PASSED, exercise.points
-    return outcome
 
 
 def _as_python(guess: Data) -> Data:

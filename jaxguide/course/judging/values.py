@@ -251,12 +251,9 @@ def _node_to_data(value: Any, depth: int) -> Data:
         return Unsupported(kind.__name__)
     if len(children) == 1 and children[0][1] is value:
         return Unsupported(kind.__name__)
-    named = {_path_name(path): to_data(child, depth + 1) for path, child in children}
-    return NodeData(kind.__name__, named)
-
-
-def _path_name(path: tuple[Any, ...]) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")
+    names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _child in children]
+    parts = [to_data(child, depth + 1) for _path, child in children]
+    return NodeData(kind.__name__, dict(zip(names, parts, strict=True)))
 
 
 def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
