@@ -27,7 +27,8 @@ def difference_of(failure: Mismatch, got: Data, expected: Data) -> dict[str, Any
     texts = show(part), show(wanted)
     if not _fits(texts) and failure.index is not None:
         path += f"[{', '.join(map(str, failure.index))}]"
-        texts = element(part, failure.index), element(wanted, failure.index)
+        library = "np" if part.origin == "numpy" else "jnp"
+        texts = element(part.values[failure.index], library), element(wanted.values[failure.index], library)
     elif not _fits(texts):
         found["difference"] = _lines(part, wanted)
     if path != failure.path or part is not got:

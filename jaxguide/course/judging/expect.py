@@ -201,7 +201,7 @@ def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", **remarks
         if seen is None and not message:
             text = "This is {what}; one array of shape {shape} is expected."
             text = text.format(what=describe_type(data), shape=shape)
-        raise _property(text, got, data, ("shape", "" if seen is None else str(seen)), str(shape), remarks)
+        raise _property(text, got, data, "shape", "" if seen is None else str(seen), str(shape), remarks)
 
 
 @_expectation
@@ -211,15 +211,14 @@ def expect_dtype(got: Data, dtype: Any, message: str = "", **remarks: Unpack[Rem
     seen = data.dtype if isinstance(data, ArrayData) else None
     if seen != np.dtype(dtype):
         text = message or wrong_dtype(data, np.dtype(dtype).name, at_path(_path(_origin(got))))
-        raise _property(text, got, data, ("dtype", "" if seen is None else seen.name), np.dtype(dtype).name, remarks)
+        raise _property(text, got, data, "dtype", "" if seen is None else seen.name, np.dtype(dtype).name, remarks)
 
 
 def _property(
-    message: str, value: Any, data: Data, found: tuple[str, str], expected: str, remarks: Remarks
+    message: str, value: Any, data: Data, name: str, text: str, expected: str, remarks: Remarks
 ) -> CheckFailed:
     """Return a failure about an attribute of a value, given as its name and text ('' if the value has none)."""
     failure = _failure(message, value, show(data), expected, remarks)
-    name, text = found
     if text:
         failure.evidence.compared = text
         failure.evidence.label = remarks.get("label") or f"{shortened(_path(_origin(value)))}.{name}"

@@ -64,14 +64,12 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         result.idea = check.idea if check.hidden else ""
         result.call = log.last
         return True
-    except NotJudged:
-        raise
     except (MemoryError, OSError) as error:
         # Errors in the student's code arrive as StudentError, so this one comes from the machine.
         raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
         # `verify` proves each check on right answers, so the check cannot handle the form of this answer's value.
-        if log.request is None:
+        if log.request is None or isinstance(error, NotJudged):
             raise
         seen = log.evidence()
         result.verdict, result.call, result.got = Verdict.FAILED, seen.call or log.last, seen.got
