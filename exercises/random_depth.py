@@ -1184,6 +1184,105 @@ axes.set(xlabel="rounds of the 8 examples", ylabel="counted / masked", title="Ti
 plt.show()
 
 # %% [markdown]
+# ### A `cond` that stays a `cond`
+#
+# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
+# JAX runs **both** branches for all rows, and then selects: in the program there is no
+# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
+# rows before it are for gradients only.)
+
+
+# %%
+def costly(x):
+    """Stand for something that takes long: x[d] -> [d]."""
+    return jnp.sin(x) * jnp.exp(x)
+
+
+def choose(flag, x):
+    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
+    return jax.lax.cond(flag, costly, jnp.negative, x)
+
+
+draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
+
+
+# %% exercise
+@exercise(
+    title="Make it fast: one switch for all rows",
+    points=2,
+    hints=[
+        "How many flags are there, and how many does the starter give to `vmap`?",
+        "A flag that is not mapped stays one flag, and its `cond` stays a `cond`. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html",
+        "return jax.vmap(choose, in_axes=(____, ____))(flag, xs)",
+        """# Like it: a number chooses a branch, for each row or once for all rows.
+from jaxguide.tracing import program
+
+def run_branch(row, which):
+    return jax.lax.switch(which, (jnp.cos, jnp.negative, jnp.exp), row)
+
+
+rows, each = jnp.ones((4, 3)), jnp.array([0, 1, 2, 0])
+mapped = program(jax.vmap(run_branch), rows, each).primitives
+shared = program(jax.vmap(run_branch, in_axes=(0, None)), rows, 2).primitives
+print("cond" in mapped, "cond" in shared)  # False True""",
+    ],
+)
+def one_switch_for_all(flag, xs):
+    """Apply `choose` to all rows with one flag.
+
+    The body below gives the right rows, but always pays for both branches.
+
+    Args:
+        flag: bool[].
+        xs: float32[b,d].
+
+    Returns:
+        float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`, and no `select_n`. It works under
+        `jax.jit`.
+    """
+    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
+
+
+# %% check
+@visible(one_switch_for_all, idea="One flag decides for all rows.")
+def the_flag_decides_for_all_rows(answer, draw):
+    """With the flag set all rows are `costly`, without it all are negated."""
+    xs = draw.floats(4, 3)
+    x = np.asarray(xs)
+    for flag, wanted in ((True, np.sin(x) * np.exp(x)), (False, -x)):
+        expect_close(
+            answer(jnp.array(flag), xs),
+            wanted,
+            f"With the flag {flag}, row i should be `choose(flag, xs[i])`.",
+            atol=1e-5,
+        )
+
+
+@visible(one_switch_for_all, stage="jit", idea="A traced flag has no value for Python's `if`; `cond` needs none.")
+def the_flag_may_be_traced(answer, draw):
+    """It works under `jax.jit`."""
+    xs = draw.floats(4, 3)
+    expect_close(answer.jit(jnp.array(False), xs), -np.asarray(xs))
+
+
+@visible(
+    one_switch_for_all,
+    stage="cost",
+    idea="A flag without a batch axis keeps the `cond`; a mapped one makes a select.",
+    required=True,
+)
+def only_one_branch_is_run(answer, draw):
+    """The program has one `cond`, and selects nothing."""
+    found = answer.program(jnp.array(True), draw.floats(4, 3)).primitives
+    seen = {name: found.get(name, 0) for name in ("cond", "select_n")}
+    message = "The program should select nothing; yours runs both branches for all rows, and then selects."
+    expect_that(seen["select_n"] == 0, message, seen, {"cond": 1, "select_n": 0})
+    message = f"One flag should need one `cond`; your program for four rows has {seen['cond']}."
+    expect_that(seen["cond"] == 1, message, seen, {"cond": 1, "select_n": 0})
+
+
+# %% [markdown]
 # ## Part 4. Gradients
 #
 # Four ways to multiply 1 by w, n times. Two know at most how many rounds there are; two
@@ -1588,105 +1687,6 @@ def the_gradient_is_finite(answer):
         if not np.isfinite(np.asarray(got)).all():
             message = "The gradient should be finite, and yours holds nan or infinity."
         expect_close(got, np.array([1 / 4, 1 / 6, 0, 0], np.float32), message)
-
-
-# %% [markdown]
-# ### A `cond` that stays a `cond`
-#
-# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
-# JAX runs **both** branches for all rows, and then selects: in the program there is no
-# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
-# rows before it are for gradients only.)
-
-
-# %%
-def costly(x):
-    """Stand for something that takes long: x[d] -> [d]."""
-    return jnp.sin(x) * jnp.exp(x)
-
-
-def choose(flag, x):
-    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
-    return jax.lax.cond(flag, costly, jnp.negative, x)
-
-
-draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
-
-
-# %% exercise
-@exercise(
-    title="Make it fast: one switch for all rows",
-    points=2,
-    hints=[
-        "How many flags are there, and how many does the starter give to `vmap`?",
-        "A flag that is not mapped stays one flag, and its `cond` stays a `cond`. "
-        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html",
-        "return jax.vmap(choose, in_axes=(____, ____))(flag, xs)",
-        """# Like it: a number chooses a branch, for each row or once for all rows.
-from jaxguide.tracing import program
-
-def run_branch(row, which):
-    return jax.lax.switch(which, (jnp.cos, jnp.negative, jnp.exp), row)
-
-
-rows, each = jnp.ones((4, 3)), jnp.array([0, 1, 2, 0])
-mapped = program(jax.vmap(run_branch), rows, each).primitives
-shared = program(jax.vmap(run_branch, in_axes=(0, None)), rows, 2).primitives
-print("cond" in mapped, "cond" in shared)  # False True""",
-    ],
-)
-def one_switch_for_all(flag, xs):
-    """Apply `choose` to all rows with one flag.
-
-    The body below gives the right rows, but always pays for both branches.
-
-    Args:
-        flag: bool[].
-        xs: float32[b,d].
-
-    Returns:
-        float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`, and no `select_n`. It works under
-        `jax.jit`.
-    """
-    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
-
-
-# %% check
-@visible(one_switch_for_all, idea="One flag decides for all rows.")
-def the_flag_decides_for_all_rows(answer, draw):
-    """With the flag set all rows are `costly`, without it all are negated."""
-    xs = draw.floats(4, 3)
-    x = np.asarray(xs)
-    for flag, wanted in ((True, np.sin(x) * np.exp(x)), (False, -x)):
-        expect_close(
-            answer(jnp.array(flag), xs),
-            wanted,
-            f"With the flag {flag}, row i should be `choose(flag, xs[i])`.",
-            atol=1e-5,
-        )
-
-
-@visible(one_switch_for_all, stage="jit", idea="A traced flag has no value for Python's `if`; `cond` needs none.")
-def the_flag_may_be_traced(answer, draw):
-    """It works under `jax.jit`."""
-    xs = draw.floats(4, 3)
-    expect_close(answer.jit(jnp.array(False), xs), -np.asarray(xs))
-
-
-@visible(
-    one_switch_for_all,
-    stage="cost",
-    idea="A flag without a batch axis keeps the `cond`; a mapped one makes a select.",
-    required=True,
-)
-def only_one_branch_is_run(answer, draw):
-    """The program has one `cond`, and selects nothing."""
-    found = answer.program(jnp.array(True), draw.floats(4, 3)).primitives
-    seen = {name: found.get(name, 0) for name in ("cond", "select_n")}
-    message = "The program should select nothing; yours runs both branches for all rows, and then selects."
-    expect_that(seen["select_n"] == 0, message, seen, {"cond": 1, "select_n": 0})
-    message = f"One flag should need one `cond`; your program for four rows has {seen['cond']}."
-    expect_that(seen["cond"] == 1, message, seen, {"cond": 1, "select_n": 0})
 
 
 # %% [markdown]

@@ -633,6 +633,55 @@ axes.set(xlabel="rounds of the 8 examples", ylabel="counted / masked", title="Ti
 plt.show()
 
 # %% [markdown]
+# ### A `cond` that stays a `cond`
+#
+# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
+# JAX runs **both** branches for all rows, and then selects: in the program there is no
+# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
+# rows before it are for gradients only.)
+
+# %%
+def costly(x):
+    """Stand for something that takes long: x[d] -> [d]."""
+    return jnp.sin(x) * jnp.exp(x)
+
+
+def choose(flag, x):
+    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
+    return jax.lax.cond(flag, costly, jnp.negative, x)
+
+
+draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
+
+# %% [markdown]
+# ### Make it fast: one switch for all rows (2 points)
+#
+# Apply `choose` to all rows with one flag.
+#
+# The body below gives the right rows, but always pays for both branches.
+#
+# **Args:**
+#
+# - `flag`: bool[].
+# - `xs`: float32[b,d].
+#
+# **Returns:** float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`,
+# and no `select_n`. It works under `jax.jit`.
+
+# %%
+def one_switch_for_all(flag, xs):
+    """Apply `choose` to all rows with one flag."""
+    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
+
+
+check(one_switch_for_all)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(one_switch_for_all)
+# solution(one_switch_for_all)
+
+# %% [markdown]
 # ## Part 4. Gradients
 #
 # Four ways to multiply 1 by w, n times. Two know at most how many rounds there are; two
@@ -837,55 +886,6 @@ check(sum_of_roots)
 # Stuck? Uncomment a line and run the cell.
 # hint(sum_of_roots)
 # solution(sum_of_roots)
-
-# %% [markdown]
-# ### A `cond` that stays a `cond`
-#
-# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
-# JAX runs **both** branches for all rows, and then selects: in the program there is no
-# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
-# rows before it are for gradients only.)
-
-# %%
-def costly(x):
-    """Stand for something that takes long: x[d] -> [d]."""
-    return jnp.sin(x) * jnp.exp(x)
-
-
-def choose(flag, x):
-    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
-    return jax.lax.cond(flag, costly, jnp.negative, x)
-
-
-draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
-
-# %% [markdown]
-# ### Make it fast: one switch for all rows (2 points)
-#
-# Apply `choose` to all rows with one flag.
-#
-# The body below gives the right rows, but always pays for both branches.
-#
-# **Args:**
-#
-# - `flag`: bool[].
-# - `xs`: float32[b,d].
-#
-# **Returns:** float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`,
-# and no `select_n`. It works under `jax.jit`.
-
-# %%
-def one_switch_for_all(flag, xs):
-    """Apply `choose` to all rows with one flag."""
-    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
-
-
-check(one_switch_for_all)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(one_switch_for_all)
-# solution(one_switch_for_all)
 
 # %% [markdown]
 # ## Part 5. Few compilations, and other sizes

@@ -514,7 +514,7 @@ def race(sizes=(2, 8, 32, 128), n=8):
         ways = [loop_over_batch([series[0, :n]], [smoothing])[2], vectorised_by_vmap(series[:2, :n], series[:2, :3])]
         ways += [vectorised_by_hand(series[:2, :n], series[:2, :3]), *both]
         ready = all(isinstance(one, jax.Array) and one.ndim == 2 for one in ways)
-    except TypeError:
+    except (TypeError, ValueError):
         ready = False
     if not ready:
         print("Write the four functions above first: then this cell draws how long they take.")
@@ -904,14 +904,14 @@ print(program(mapped_slide, xs, ws).primitives)
 # rows, as `program` counts them.
 #
 # ```python
-# >>> equations_for(jnp.matmul, [5, 5])
-# [1, 1]
+# >>> equations_for(lambda xs, ws: xs.sum() + ws.sum(), [1, 7])
+# [3, 3]
 # ```
 #
 # **Args:**
 #
-# - `function`: a function of xs float32[b,5] and ws, such as `slide_in_a_loop`; ws is
-#   float32[b,3].
+# - `function`: a function of xs float32[b,5] and ws float32[b,3], such as
+#   `slide_in_a_loop`.
 # - `rows`: a list of int: a number of rows b for each batch.
 #
 # **Returns:** A list of int, one for each batch.
@@ -1125,7 +1125,7 @@ print(jax.vmap(share, axis_name="batch")(jnp.array([1.0, 2.0, 5.0])))
 # for all rows comes out once.
 
 # %% [markdown]
-# ### Repair: without the batch's mean (2 points, beyond the core)
+# ### Repair: the mean of the batch (2 points, beyond the core)
 #
 # Subtract the mean row of a batch from each row, and return that mean, too.
 #

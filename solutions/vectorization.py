@@ -7,6 +7,7 @@ from jaxguide.course.author import (
     alternative,
     alternative_value,
     answer,
+    equivalent,
     expect_close,
     expect_equal,
     expect_that,
@@ -114,6 +115,12 @@ def one_number_and_one_weight(answer, draw):
     expect_close(answer(x, w), x * w, "The result should be a vector with one product.")
 
 
+equivalent("3de0e62d60", because="A NumPy array of float32 is a float32[n-k+1], too.")
+equivalent("207234bd08", because="A dot product is the same either way.")
+equivalent("c04876d708", because="NumPy's dot product of two JAX arrays is the same number.")
+equivalent("40adcf1b03", because="A NumPy array of float32 is a float32[n-k+1], too.")
+
+
 # %% loop_over_batch
 @answer(
     notice="`xs[i]` is row i: the first axis of the batch counts the examples.",
@@ -198,6 +205,10 @@ def one_vector_is_a_batch(answer, draw, reference):
     vectors, weights = [jnp.array([draw.integer(-9, 9) for _ in range(3)])], [draw.floats(3)]
     for got, wanted in zip(answer(vectors, weights), reference(vectors, weights), strict=True):
         expect_close(got, wanted, atol=1e-5)
+
+
+equivalent("4bd51a076c", because="A NumPy array of these numbers is a batch, too.")
+equivalent("9b42cc7d41", because="A NumPy array of these numbers is a batch, too.")
 
 
 # %% vectorised_by_hand
@@ -534,6 +545,9 @@ def one_row(answer, draw, reference):
         expect_close(got, wanted, "A batch of one row should give one row.", atol=1e-5)
 
 
+equivalent("b5ba56f5a8", because="The two arrays are the same, so that no check can tell which is which.")
+
+
 # %% slide_layout
 @answer(
     notice="An entry for each argument says where its batch is; nothing is moved or copied before.",
@@ -757,6 +771,14 @@ def one_model_and_one_row(answer, draw):
         expect_close(answer(params, table), predicted(params, table), "One should stay an axis.", rtol=1e-4, atol=1e-5)
 
 
+@hidden(idea="A table with an infinity in one row.", on="a table with an infinity in one row")
+def infinity_stays_in_its_row(answer, draw):
+    """Infinity in one row makes one column infinite."""
+    params, table = some_models(draw, 3), draw.numpy(4, 3)
+    table[1, 2] = np.inf
+    expect_close(answer(params, table), predicted(params, table), "Only column 1 should be infinite.", atol=1e-4)
+
+
 # %% look_inside
 @answer(
     notice="A shape is a Python tuple, so that it may leave the function; a tracer may not.",
@@ -949,6 +971,18 @@ def another_function_is_counted(answer):
         expect_equal(got, wanted, "The counts should be those of the programs.")
 
 
+equivalent(
+    "6d42983804",
+    because="A program depends on shapes and dtypes alone; NumPy makes float64, which JAX takes for float32.",
+)
+equivalent("39c56e6861", because="A program depends on shapes and dtypes alone.")
+equivalent(
+    "84ef1cb3c7",
+    because="A program depends on shapes and dtypes alone; NumPy makes float64, which JAX takes for float32.",
+)
+equivalent("93b528e318", because="A program depends on shapes and dtypes alone.")
+
+
 # %% pairwise_distances
 @answer(
     notice="`None` keeps one argument whole: the inner `vmap` makes the columns of the result, the outer one its rows.",
@@ -1070,6 +1104,10 @@ def one_point_each(answer, draw, reference):
     expect_close(answer(xs, ys), reference(xs, ys), atol=2e-3)
 
 
+equivalent("37ff517f9d", because="NumPy calls the method `sum` of the tracer.")
+equivalent("065706ba42", because="The square of a difference is the same either way.")
+
+
 # %% means_of_padded_rows
 @answer(
     notice="`jnp.where` chooses, so that padding cannot leak, whatever it is.",
@@ -1178,6 +1216,10 @@ def one_row_of_one_number(answer, draw, reference):
     )
 
 
+equivalent("737e6c5e30", because="Within `vmap` a row has one axis.")
+equivalent("8329460214", because="Positions are known while tracing, so NumPy may count them.")
+
+
 # %% in_pieces
 @answer(
     notice="Each piece is mapped by `vmap`, and the pieces come one after the other, in a `scan`. What "
@@ -1247,13 +1289,13 @@ def mean_and_turned(x):
 
 
 @hidden(
-    idea="A function that returns an array, pieces of one row, a piece for all rows, and more room than rows.",
-    on="a function that is not in the lesson, and pieces of one row, of all rows or of more",
+    idea="A function that returns an array, with an infinity, in pieces of one row, of all rows and of more.",
+    on="a function that is not in the lesson, an infinity, and pieces of one row, of all rows or of more",
 )
 def any_function_and_size(answer, draw):
     """For pieces of one row, of all and of more than there are, each row has its result."""
     for b, most in ((5, 1), (5, 5), (5, 4), (3, 8), (1, 1)):
-        xs = draw.floats(b, 4)
+        xs = draw.floats(b, 4).at[b // 2, 1].set(jnp.inf)
         wanted = np.concatenate([np.asarray(xs)[:, ::-1], np.asarray(xs).mean(1, keepdims=True)], axis=1)
         expect_close(answer(given(mean_and_turned), xs, most), wanted, "Row i should be `function(xs[i])`.", atol=1e-5)
 

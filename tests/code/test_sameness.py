@@ -144,7 +144,7 @@ def test_the_books_own_code_is_no_part_of_an_answer(workspace: Path, shell: Any)
         shell,
         [
             HEAD,
-            "import numpy as np\nx, w = jnp.ones(4), jnp.ones(3)",
+            "import numpy as np\nx, w, series = jnp.ones(4), jnp.ones(3), jnp.ones((1, 5))",
             printed,
             answer,
             "check(vectorised_by_vmap)",
