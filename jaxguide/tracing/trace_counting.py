@@ -93,7 +93,7 @@ def clear_caches(fn: Callable[..., Any]) -> None:
             found.clear_cache()
         elif isinstance(found, functools._lru_cache_wrapper):
             found.cache_clear()
-        elif _is_written_by_user(found):
+        elif _is_written_by_user(found) and not inspect.isgeneratorfunction(found):  # JAX traces no generators
             # JAX caches by function: a `jax.jit(f)` made in each call finds what an earlier one left.
             again: Any = jax.jit(found)
             again.clear_cache()

@@ -12,7 +12,6 @@ import pytest
 
 from jaxguide.cli import main
 from jaxguide.course.books.folders import course_folders
-from jaxguide.course.books.library import read_outline
 from jaxguide.student.workspace import lay_workspace
 
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib", "jinja2")
@@ -149,7 +148,7 @@ def test_usage_errors_load_nothing_heavy(workspace: Path, environment: dict[str,
 LOOKING = {
     "list": (["list", "--all"], "two_samples"),
     "next": (["next"], "Write your answer in"),
-    "progress": (["progress"], f"of {len(read_outline().exercises)}"),
+    "progress": (["progress"], "core exercises done"),
     "hint": (["hint", "two_samples"], "Hint 1 of 4"),
     "solution": (["solution", "two_samples"], "opens once you pass"),
     "reset": (["reset", "two_samples", "--file", "random_numbers.ipynb"], "empty function again"),

@@ -76,6 +76,10 @@ def gradient(x):
     return jax.grad(lambda x: inner(x).sum())(x)
 
 
+def halves(xs):
+    yield from map(inner, xs)
+
+
 CASES = {
     "jitted": (inner, [(1, 1), (0, 0), (1, 1)]),
     "jitted in jitted": (outer, [(2, 1), (0, 0), (2, 1)]),
@@ -89,6 +93,7 @@ CASES = {
     "by class": (lambda x: Pond().step(x), [(2, 1), (0, 0), (2, 1)]),
     "by class, a jitted method": (lambda x: Pond.halve(x), [(1, 1), (0, 0), (1, 1)]),
     "by the class of an object": (functools.partial(lambda pond, x: pond.step(x), Pond()), [(2, 1), (0, 0), (2, 1)]),
+    "by a generator": (lambda x: next(halves([x])), [(1, 1), (0, 0), (1, 1)]),
     "by method": (Model().__call__, [(2, 1), (0, 0), (2, 1)]),
     "vmap of jitted": (jax.vmap(inner), [(1, 1), (0, 0), (0, 1)]),
     "jit of vmap": (jax.jit(jax.vmap(inner)), [(2, 1), (0, 0), (1, 1)]),
