@@ -173,7 +173,7 @@ print(slide(series[0, :5], smoothing))
 # Make two batches of lists, and slide row by row, in a Python loop.
 #
 # ```python
-# >>> xs, ws, rows = loop_over_batch([jnp.arange(3), jnp.arange(3)], [jnp.ones(3), 2 * jnp.ones(3)])
+# >>> xs, ws, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), 2 * jnp.ones(3)])
 # >>> rows
 # Array([[3.],
 #        [6.]], dtype=float32)
