@@ -267,10 +267,10 @@ print(batch.shape, sums)  # (3, 2, 2) [ 5 50  5]""",
 def loop_over_batch(vectors, weights):
     """Make two batches of lists, and slide row by row, in a Python loop.
 
-    >>> xs, ws, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), 2 * jnp.ones(3)])
+    >>> _, _, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), jnp.zeros(3)])
     >>> rows
     Array([[3.],
-           [6.]], dtype=float32)
+           [0.]], dtype=float32)
 
     Args:
         vectors: a list of b arrays [n].

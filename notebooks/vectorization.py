@@ -173,10 +173,10 @@ print(slide(series[0, :5], smoothing))
 # Make two batches of lists, and slide row by row, in a Python loop.
 #
 # ```python
-# >>> xs, ws, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), 2 * jnp.ones(3)])
+# >>> _, _, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), jnp.zeros(3)])
 # >>> rows
 # Array([[3.],
-#        [6.]], dtype=float32)
+#        [0.]], dtype=float32)
 # ```
 #
 # **Args:**
