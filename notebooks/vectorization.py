@@ -4,8 +4,8 @@
 # **Core:** 8 exercises, about 45 minutes. **Beyond the core:** 6 exercises.
 #
 # You write a function for **one** example. `jax.vmap` turns it into a function for a
-# **batch** of examples: no loop, no new axes to think through, and as fast as if you
-# had rewritten it by hand.
+# **batch** of examples: no loop, no new axes to think through, and under `jit` as fast
+# as if you had rewritten it by hand.
 #
 # After this lesson you can
 #
@@ -541,9 +541,10 @@ def race(sizes=(2, 8, 32, 128), n=8):
 race()
 
 # %% [markdown]
-# Both axes are logarithmic. The loop grows with the batch. The others hardly do, as
-# long as the batch is small, and only `jit(vmap)` saves what it costs to start each
-# operation.
+# Both axes are logarithmic. The loop takes longer and longer, since it starts operations
+# for each row. The others hardly do, as long as the batch is small. `vmap` alone traces
+# your function in each call, and that takes its time; `jit(vmap)` traces once, and
+# starts one program.
 #
 # ## Part 3. Which axis is the batch?
 #
