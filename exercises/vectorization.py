@@ -756,10 +756,10 @@ def race(sizes=(2, 8, 32, 128), n=8):
 race()
 
 # %% [markdown]
-# Both axes are logarithmic. The loop takes longer and longer, since it starts operations
-# for each row. The others hardly do, as long as the batch is small. `vmap` alone traces
-# your function in each call, and that takes its time; `jit(vmap)` traces once, and
-# starts one program.
+# Both axes are logarithmic. The loop takes longer and longer, since it starts
+# operations for each row. The others hardly do, as long as the batch is small. `vmap`
+# alone traces your function in each call, and that takes its time; `jit(vmap)` traces
+# once, and starts one program.
 #
 # ## Part 3. Which axis is the batch?
 #
@@ -809,9 +809,9 @@ def slide_layout(layout, series, weights):
 
     Nothing is copied for the batch, and there is no Python loop and no loop of `jax.lax` over it.
 
-    >>> slide_layout("shared weights", jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones(3))
-    Array([[6., 9.],
-           [1., 2.]], dtype=float32)
+    >>> slide_layout("shared weights", jnp.array([[1, 2, 3], [0, 1, 0]]), jnp.ones(3))
+    Array([[6.],
+           [1.]], dtype=float32)
 
     Args:
         layout: one of the following.
@@ -1010,7 +1010,8 @@ print(jax.vmap(end_of, in_axes=({"stiffness": 0, "wall": None}, None))(springs, 
 def predict_with_all(params, table):
     """Let all models of an ensemble predict the same table. Each has its own weights; they share the level.
 
-    >>> predict_with_all({"w": jnp.array([[1.0], [2.0], [3.0]]), "b": jnp.array(0.5)}, jnp.array([[10.0], [20.0]]))
+    >>> models = {"w": jnp.array([[1.0], [2.0], [3.0]]), "b": jnp.array(0.5)}
+    >>> predict_with_all(models, jnp.array([[10.0], [20.0]]))
     Array([[10.5, 20.5],
            [20.5, 40.5],
            [30.5, 60.5]], dtype=float32)
@@ -1483,7 +1484,8 @@ def means_of_padded_rows(xs, lengths):
 
     The slice below cannot work: repair it.
 
-    >>> means_of_padded_rows(jnp.array([[1.0, 3.0, jnp.nan], [1.0, 2.0, 6.0]]), jnp.array([2, 3]))
+    >>> xs = jnp.array([[1.0, 3.0, jnp.nan], [1.0, 2.0, 6.0]])
+    >>> means_of_padded_rows(xs, jnp.array([2, 3]))
     Array([2., 3.], dtype=float32)
 
     Args:

@@ -541,10 +541,10 @@ def race(sizes=(2, 8, 32, 128), n=8):
 race()
 
 # %% [markdown]
-# Both axes are logarithmic. The loop takes longer and longer, since it starts operations
-# for each row. The others hardly do, as long as the batch is small. `vmap` alone traces
-# your function in each call, and that takes its time; `jit(vmap)` traces once, and
-# starts one program.
+# Both axes are logarithmic. The loop takes longer and longer, since it starts
+# operations for each row. The others hardly do, as long as the batch is small. `vmap`
+# alone traces your function in each call, and that takes its time; `jit(vmap)` traces
+# once, and starts one program.
 #
 # ## Part 3. Which axis is the batch?
 #
@@ -569,9 +569,9 @@ print("shared: ", jax.vmap(jnp.dot, in_axes=(0, None))(table, jnp.array([1.0, 10
 # over it.
 #
 # ```python
-# >>> slide_layout("shared weights", jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones(3))
-# Array([[6., 9.],
-#        [1., 2.]], dtype=float32)
+# >>> slide_layout("shared weights", jnp.array([[1, 2, 3], [0, 1, 0]]), jnp.ones(3))
+# Array([[6.],
+#        [1.]], dtype=float32)
 # ```
 #
 # **Args:**
@@ -704,7 +704,8 @@ print(value(lines, 2.0))
 # share the level.
 #
 # ```python
-# >>> predict_with_all({"w": jnp.array([[1.0], [2.0], [3.0]]), "b": jnp.array(0.5)}, jnp.array([[10.0], [20.0]]))
+# >>> models = {"w": jnp.array([[1.0], [2.0], [3.0]]), "b": jnp.array(0.5)}
+# >>> predict_with_all(models, jnp.array([[10.0], [20.0]]))
 # Array([[10.5, 20.5],
 #        [20.5, 40.5],
 #        [30.5, 60.5]], dtype=float32)
@@ -1024,7 +1025,8 @@ check(pairwise_distances)
 # The slice below cannot work: repair it.
 #
 # ```python
-# >>> means_of_padded_rows(jnp.array([[1.0, 3.0, jnp.nan], [1.0, 2.0, 6.0]]), jnp.array([2, 3]))
+# >>> xs = jnp.array([[1.0, 3.0, jnp.nan], [1.0, 2.0, 6.0]])
+# >>> means_of_padded_rows(xs, jnp.array([2, 3]))
 # Array([2., 3.], dtype=float32)
 # ```
 #
