@@ -1207,6 +1207,111 @@ def the_loss_is_computed_once(answer):
 
 
 # %% [markdown]
+# ### A gradient for each example
+#
+# For a batch, most programs take the gradient of the *mean* loss. With `jax.vmap` you
+# can have one for each example.
+
+
+# %%
+def squared_error(params, x, y):
+    """The loss of one example: params of w[d] and b[], x[d], y[] -> []."""
+    return (x @ params["w"] + params["b"] - y) ** 2
+
+
+line = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(0.5)}
+print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
+
+
+# %% exercise
+@exercise(
+    title="Per-example gradients",
+    points=2,
+    hints=[
+        "For one example, the gradient is a dict like the parameters. What is mapped, and what stays whole?",
+        "Put `vmap` around `grad`, and `None` for the parameters. "
+        "https://docs.jax.dev/en/latest/advanced-autodiff.html#per-example-gradients",
+        "return jax.vmap(jax.grad(____), in_axes=____)(params, xs, ys)",
+        """# Like it: one pull on many springs; the gradient for each spring.
+def tension(spring, pull):
+    return spring["stiffness"] * (pull - spring["rest"]) ** 2
+
+
+springs = {"stiffness": jnp.array([1.0, 2.0]), "rest": jnp.array([0.0, 1.0])}
+of_each = jax.vmap(jax.grad(tension), in_axes=(0, None))(springs, 3.0)
+print(of_each["stiffness"], of_each["rest"])  # [9. 4.] [-6. -8.]""",
+    ],
+)
+def per_example_gradients(params, xs, ys):
+    """Give the gradient of `squared_error` with respect to the parameters, for each example.
+
+    No Python loop over the examples, and no loop of `jax.lax`.
+
+    Args:
+        params: a dict of "w" float32[d] and "b" float32[].
+        xs: float32[n,d].
+        ys: float32[n].
+
+    Returns:
+        A dict of "w" float32[n,d] and "b" float32[n]: entry i is the gradient for example i.
+    """
+    ...
+
+
+# %% check
+def expect_no_growth(answer, small, large, message):
+    """Expect a program that is as long for 40 rows, the arguments `large`, as for 4, the arguments `small`."""
+    short, long = answer.program(*small).equations, answer.program(*large).equations
+    # A loop adds several equations for each of the 36 more; padding or reshaping may add a few in all.
+    expect_that(long < short + 36, message, f"{long} equations for 40 rows", f"{short}, as for 4")
+
+
+def expect_no_loop(answer, *args):
+    """Expect a program without the loops that `jax.lax.map`, `scan` and `fori_loop` make."""
+    loops = [name for name in ("scan", "while") if answer.program(*args).primitives.get(name)]
+    message = "The program should do all at once; yours holds a loop, which does one after the other."
+    expect_that(not loops, message, ", ".join(loops), "no scan, no while")
+
+
+UNROLLED = (
+    "The program should be as long for 40 as for 4, and yours grows with the batch. Use `jax.vmap`, or an operation "
+    "for all at once."
+)
+
+
+def gradients_by_hand(params, xs, ys):
+    """Return what calculus gives: 2 (x w + b - y) times x, and times 1."""
+    xs = np.asarray(xs)
+    twice = 2 * (xs @ np.asarray(params["w"]) + np.asarray(params["b"]) - np.asarray(ys))
+    return {"w": twice[:, None] * xs, "b": twice}
+
+
+@visible(per_example_gradients, stage="shape", idea="The batch axis comes in front of each parameter's shape.")
+def one_gradient_for_each_example(answer, draw):
+    """For four examples of three numbers, "w" is [4,3] and "b" is [4]."""
+    got = answer({"w": draw.floats(3), "b": draw.floats()}, draw.floats(4, 3), draw.floats(4))
+    expect_that(isinstance(got, dict) and sorted(got) == ["b", "w"], 'Return a dict of "w" and "b".', got)
+    expect_shape(got["w"], (4, 3), "There should be a gradient of w for each example: [4,3].")
+    expect_shape(got["b"], (4,), "There should be a gradient of b for each example: [4].")
+
+
+@visible(per_example_gradients, idea="Each gradient is that of one example's loss, not a part of a mean.")
+def gradients_are_those_of_one_example(answer, draw):
+    """Entry i is the gradient of example i alone."""
+    params, xs, ys = {"w": draw.floats(3), "b": draw.floats()}, draw.floats(4, 3), draw.floats(4)
+    message = "Entry i should be the gradient of the loss of example i alone."
+    expect_close(answer(params, xs, ys), gradients_by_hand(params, xs, ys), message, rtol=1e-4, atol=1e-5)
+
+
+@visible(per_example_gradients, stage="cost", idea="`vmap` of `grad` is one program for all examples.", required=True)
+def no_loop_over_the_examples(answer, draw):
+    """The program is as long for 40 examples as for 4."""
+    params = {"w": draw.floats(3), "b": draw.floats()}
+    small, large = (params, draw.floats(4, 3), draw.floats(4)), (params, draw.floats(40, 3), draw.floats(40))
+    expect_no_growth(answer, small, large, UNROLLED)
+
+
+# %% [markdown]
 # ## Part 3. Is the derivative right?
 #
 # A derivative is easy to check: take a small step, and see how much the function

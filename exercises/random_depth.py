@@ -561,67 +561,6 @@ def runs_of_a_mapped_function():
     return len(runs)
 
 
-# %% exercise
-@exercise(
-    title="Count the runs",
-    points=2,
-    reproduces=["S3-04"],
-    hints=[
-        "Where must the counter stand to be increased by every run of the Python code?",
-        "A Python side effect happens when the Python code runs, that is, while tracing. "
-        "https://docs.jax.dev/en/latest/jit-compilation.html",
-        "def count(transform):\n    runs = 0\n\n    def counted(x):\n        nonlocal runs\n        runs += 1\n"
-        "        return function(x)\n\n    mapped = transform(____)\n    for xs in batches:\n        mapped(xs)\n"
-        "    return runs",
-        "# Like it: note the shapes for which Python runs when jit calls a function.\n"
-        "shapes = []\n\n"
-        "def noted(x):\n"
-        "    shapes.append(x.shape)\n"
-        "    return 2 * x\n\n"
-        "doubled = jax.jit(noted)\n"
-        "for length in (2, 3, 2, 3):\n"
-        "    doubled(jnp.ones(length))\n"
-        "print(shapes)  # [(2,), (3,)]",
-    ],
-)
-def body_runs(function, batches):
-    """Count how often the Python code of a function runs under `vmap` alone, and under `jit` of `vmap`.
-
-    Transform once, then call with one batch after the other.
-
-    Args:
-        function: a function of one number.
-        batches: a list of arrays with one axis.
-
-    Returns:
-        A tuple of two ints: the runs under `jax.vmap(function)`, and those under
-        `jax.jit(jax.vmap(function))`. An exception of the function is not caught.
-    """
-    ...
-
-
-# %% check
-@visible(
-    body_runs,
-    idea="`vmap` traces at each call. `jit` traces at the first call of each shape and dtype.",
-    reproduces=["S3-04"],
-)
-def vmap_is_no_hidden_jit(answer):
-    """Two calls with the same shape: 2 runs under `vmap`, 1 run under `jit` of `vmap`."""
-    seen = answer(given("value_in_jax"), [jnp.ones(4), jnp.zeros(4)])
-    message = "Two calls with the same shape should be 2 runs under `vmap` and 1 run under `jit(vmap)`."
-    expect_documented("S3-04", seen, message=message)
-
-
-@visible(body_runs, idea="A new shape or dtype is traced again, by `jit` too.")
-def new_shapes_are_traced_again(answer):
-    """Batches of three shapes, five in all: 5 runs and 3 runs."""
-    batches = [jnp.ones(n) for n in (2, 3, 2, 5, 3)]
-    seen = [int(part) for part in pair(answer(given("value_in_jax"), batches))]
-    message = "For batches of the lengths 2, 3, 2, 5, 3 there should be 5 runs under `vmap`, 3 under `jit(vmap)`."
-    expect_that(seen == [5, 3], message, seen, [5, 3])
-
-
 # %% [markdown]
 # So `vmap` is no `jit`. What both have in common is *tracing*: inside, the mapped
 # arrays are tracers, and their values cannot become Python numbers. That is why the
@@ -1243,6 +1182,105 @@ axes.bar(list(batches), ratios)
 axes.axhline(1.0, color="gray", linestyle="--")
 axes.set(xlabel="rounds of the 8 examples", ylabel="counted / masked", title="Time, as a ratio")
 plt.show()
+
+# %% [markdown]
+# ### A `cond` that stays a `cond`
+#
+# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
+# JAX runs **both** branches for all rows, and then selects: in the program there is no
+# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
+# rows before it are for gradients only.)
+
+
+# %%
+def costly(x):
+    """Stand for something that takes long: x[d] -> [d]."""
+    return jnp.sin(x) * jnp.exp(x)
+
+
+def choose(flag, x):
+    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
+    return jax.lax.cond(flag, costly, jnp.negative, x)
+
+
+draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
+
+
+# %% exercise
+@exercise(
+    title="Make it fast: one switch for all rows",
+    points=2,
+    hints=[
+        "How many flags are there, and how many does the starter give to `vmap`?",
+        "A flag that is not mapped stays one flag, and its `cond` stays a `cond`. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html",
+        "return jax.vmap(choose, in_axes=(____, ____))(flag, xs)",
+        """# Like it: a number chooses a branch, for each row or once for all rows.
+from jaxguide.tracing import program
+
+def run_branch(row, which):
+    return jax.lax.switch(which, (jnp.cos, jnp.negative, jnp.exp), row)
+
+
+rows, each = jnp.ones((4, 3)), jnp.array([0, 1, 2, 0])
+mapped = program(jax.vmap(run_branch), rows, each).primitives
+shared = program(jax.vmap(run_branch, in_axes=(0, None)), rows, 2).primitives
+print("cond" in mapped, "cond" in shared)  # False True""",
+    ],
+)
+def one_switch_for_all(flag, xs):
+    """Apply `choose` to all rows with one flag.
+
+    The body below gives the right rows, but always pays for both branches.
+
+    Args:
+        flag: bool[].
+        xs: float32[b,d].
+
+    Returns:
+        float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`, and no `select_n`. It works under
+        `jax.jit`.
+    """
+    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
+
+
+# %% check
+@visible(one_switch_for_all, idea="One flag decides for all rows.")
+def the_flag_decides_for_all_rows(answer, draw):
+    """With the flag set all rows are `costly`, without it all are negated."""
+    xs = draw.floats(4, 3)
+    x = np.asarray(xs)
+    for flag, wanted in ((True, np.sin(x) * np.exp(x)), (False, -x)):
+        expect_close(
+            answer(jnp.array(flag), xs),
+            wanted,
+            f"With the flag {flag}, row i should be `choose(flag, xs[i])`.",
+            atol=1e-5,
+        )
+
+
+@visible(one_switch_for_all, stage="jit", idea="A traced flag has no value for Python's `if`; `cond` needs none.")
+def the_flag_may_be_traced(answer, draw):
+    """It works under `jax.jit`."""
+    xs = draw.floats(4, 3)
+    expect_close(answer.jit(jnp.array(False), xs), -np.asarray(xs))
+
+
+@visible(
+    one_switch_for_all,
+    stage="cost",
+    idea="A flag without a batch axis keeps the `cond`; a mapped one makes a select.",
+    required=True,
+)
+def only_one_branch_is_run(answer, draw):
+    """The program has one `cond`, and selects nothing."""
+    found = answer.program(jnp.array(True), draw.floats(4, 3)).primitives
+    seen = {name: found.get(name, 0) for name in ("cond", "select_n")}
+    message = "The program should select nothing; yours runs both branches for all rows, and then selects."
+    expect_that(seen["select_n"] == 0, message, seen, {"cond": 1, "select_n": 0})
+    message = f"One flag should need one `cond`; your program for four rows has {seen['cond']}."
+    expect_that(seen["cond"] == 1, message, seen, {"cond": 1, "select_n": 0})
+
 
 # %% [markdown]
 # ## Part 4. Gradients

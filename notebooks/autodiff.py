@@ -655,6 +655,52 @@ check(loss_and_gradient)
 # solution(loss_and_gradient)
 
 # %% [markdown]
+# ### A gradient for each example
+#
+# For a batch, most programs take the gradient of the *mean* loss. With `jax.vmap` you
+# can have one for each example.
+
+# %%
+def squared_error(params, x, y):
+    """The loss of one example: params of w[d] and b[], x[d], y[] -> []."""
+    return (x @ params["w"] + params["b"] - y) ** 2
+
+
+line = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(0.5)}
+print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
+
+# %% [markdown]
+# ### Exercise: Per-example gradients (2 points)
+#
+# Give the gradient of `squared_error` with respect to the parameters, for each example.
+#
+# No Python loop over the examples, and no loop of `jax.lax`.
+#
+# **Args:**
+#
+# - `params`: a dict of "w" float32[d] and "b" float32[].
+# - `xs`: float32[n,d].
+# - `ys`: float32[n].
+#
+# **Returns:** A dict of "w" float32[n,d] and "b" float32[n]: entry i is the gradient
+# for example i.
+
+# %%
+def per_example_gradients(params, xs, ys):
+    """Give the gradient of `squared_error` with respect to the parameters, for each
+    example.
+    """
+    ...
+
+
+check(per_example_gradients)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(per_example_gradients)
+# solution(per_example_gradients)
+
+# %% [markdown]
 # ## Part 3. Is the derivative right?
 #
 # A derivative is easy to check: take a small step, and see how much the function

@@ -325,37 +325,6 @@ check(predict_body_runs)
 # solution(predict_body_runs)
 
 # %% [markdown]
-# ### Exercise: Count the runs (2 points)
-#
-# Count how often the Python code of a function runs under `vmap` alone, and under `jit`
-# of `vmap`.
-#
-# Transform once, then call with one batch after the other.
-#
-# **Args:**
-#
-# - `function`: a function of one number.
-# - `batches`: a list of arrays with one axis.
-#
-# **Returns:** A tuple of two ints: the runs under `jax.vmap(function)`, and those under
-# `jax.jit(jax.vmap(function))`. An exception of the function is not caught.
-
-# %%
-def body_runs(function, batches):
-    """Count how often the Python code of a function runs under `vmap` alone, and under
-    `jit` of `vmap`.
-    """
-    ...
-
-
-check(body_runs)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(body_runs)
-# solution(body_runs)
-
-# %% [markdown]
 # So `vmap` is no `jit`. What both have in common is *tracing*: inside, the mapped
 # arrays are tracers, and their values cannot become Python numbers. That is why the
 # question's code fails under `vmap` alone.
@@ -662,6 +631,55 @@ axes.bar(list(batches), ratios)
 axes.axhline(1.0, color="gray", linestyle="--")
 axes.set(xlabel="rounds of the 8 examples", ylabel="counted / masked", title="Time, as a ratio")
 plt.show()
+
+# %% [markdown]
+# ### A `cond` that stays a `cond`
+#
+# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
+# JAX runs **both** branches for all rows, and then selects: in the program there is no
+# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
+# rows before it are for gradients only.)
+
+# %%
+def costly(x):
+    """Stand for something that takes long: x[d] -> [d]."""
+    return jnp.sin(x) * jnp.exp(x)
+
+
+def choose(flag, x):
+    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
+    return jax.lax.cond(flag, costly, jnp.negative, x)
+
+
+draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
+
+# %% [markdown]
+# ### Make it fast: one switch for all rows (2 points)
+#
+# Apply `choose` to all rows with one flag.
+#
+# The body below gives the right rows, but always pays for both branches.
+#
+# **Args:**
+#
+# - `flag`: bool[].
+# - `xs`: float32[b,d].
+#
+# **Returns:** float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`,
+# and no `select_n`. It works under `jax.jit`.
+
+# %%
+def one_switch_for_all(flag, xs):
+    """Apply `choose` to all rows with one flag."""
+    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
+
+
+check(one_switch_for_all)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(one_switch_for_all)
+# solution(one_switch_for_all)
 
 # %% [markdown]
 # ## Part 4. Gradients

@@ -1,18 +1,22 @@
 # %% [markdown]
 # # Automatic vectorisation
 #
+# **Core:** 8 exercises, about 45 minutes. **Beyond the core:** 6 exercises.
+#
 # You write a function for **one** example. `jax.vmap` turns it into a function for a
-# **batch** of examples.
+# **batch** of examples: no loop, no new axes to think through, and under `jit` as fast
+# as if you had rewritten it by hand.
 #
 # After this lesson you can
 #
 # - say what `vmap` does, and what it does not do,
-# - choose the batch axis of each input and output with `in_axes` and `out_axes`,
-# - combine `vmap` with `jit`, with `grad`, and with itself,
-# - map over parameters, keep a `cond`, and reduce over the batch.
+# - choose the batch axis of each input and of the output,
+# - combine `vmap` with `jit`, and with itself,
+# - map over the parameters of many models at once.
 #
-# You need NumPy; you need no JAX yet. The lesson takes about ninety minutes. It has
-# four parts.
+# You need the lessons `arrays_and_layers` and `jit_and_tracing`. [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract) explains the types in the
+# tasks, such as `float32[n,m]`.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -31,42 +35,49 @@ from jaxguide.lesson import check, hint, progress, solution, start
 
 start("vectorization")
 
-# %% [markdown]
-# Run the cells from top to bottom. A cell with a function to write or to repair is an
-# **exercise**: `check(...)` tells you what is right. If you are stuck,
-# `hint(name_of_the_function)` gives a small hint, and tells how to get more. In a
-# **prediction** you guess first; then the real answer is computed before your eyes.
-#
-# Types such as `float32[n,m]` are explained in [How to read a
-# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
-# `arrays_and_layers`.
-
 # %%
-import time
-
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
+from jaxguide.clock import real_machine
+from jaxguide.data import sensors
 from jaxguide.tracing import draw_program, program
 
 # %% [markdown]
-# ## Part 1. One example, then many
+# ## The task: 256 thermometers
 #
-# `jax.numpy` (`jnp`) has NumPy's functions for JAX arrays. Here are five numbers and
-# three weights.
+# A city has 256 thermometers, and each one reports a temperature every quarter of an
+# hour: 96 numbers a day, with noise. You will smooth all of these series at once, and
+# then let 40 small models say what a day in this city is like.
+
+# %%
+series = jnp.asarray(sensors(256, 96))
+hours = np.arange(96) / 4
+
+
+def draw_days(lines, title):
+    """Draw series over the hours of a day."""
+    _, axes = plt.subplots(figsize=(6, 2.5), layout="constrained")
+    for line in lines:
+        axes.plot(hours, line, linewidth=1)
+    axes.set(title=title, xlabel="hour", ylabel="°C", xticks=range(0, 25, 6))
+    plt.show()
+
+
+draw_days(series[:3], "three of the 256 series")
+
+# %% [markdown]
+# ## Part 1. One series, then many
+#
+# To smooth a series, put three weights on its first three numbers, multiply, and add
+# up. Then move the weights one place to the right, and again. That is a **sliding dot
+# product**.
 
 # %%
 x = jnp.arange(5)
 w = jnp.array([2.0, 3.0, 4.0])
-print(x, w)
-
-# %% [markdown]
-# Put the weights on the first three numbers, multiply, and add up. Then move them one
-# place to the right, and again. That is a **sliding dot product**.
-
-# %%
 print("first window:", x[0:3], "dot", w, "=", jnp.dot(x[0:3], w))
 
 # %% [markdown]
@@ -75,10 +86,15 @@ print("first window:", x[0:3], "dot", w, "=", jnp.dot(x[0:3], w))
 # Put the weights on every window of the vector that fits; the weights stay in their
 # order.
 #
+# ```python
+# >>> sliding_dot(jnp.array([1.0, 0.0, 2.0]), jnp.array([10.0, 1.0]))
+# Array([10.,  2.], dtype=float32)
+# ```
+#
 # **Args:**
 #
 # - `x`: int32[n] or float32[n].
-# - `w`: float32[k], with k from 1 to n; not always three.
+# - `w`: float32[k], with k from 1 to n.
 #
 # **Returns:** float32[n-k+1]: number i is the dot product of `x[i : i + k]` and `w`.
 
@@ -102,7 +118,7 @@ check(sliding_dot)
 # <summary>The document's example, today (S2-01)</summary>
 #
 # The page calls this a convolution, and the numbers are still these. NumPy calls it a
-# correlation, as you see below.
+# correlation: a convolution turns the weights round.
 #
 # > ```python
 # > x = jnp.arange(5)
@@ -131,8 +147,8 @@ check(sliding_dot)
 # </details>
 
 # %% [markdown]
-# From here on we use this version, for three weights. JAX's own page calls it
-# `convolve`.
+# From here on we use this version, for three weights. With weights that add up to 1, it
+# smooths.
 
 # %%
 def slide(x, w):
@@ -140,59 +156,28 @@ def slide(x, w):
     return jnp.array([jnp.dot(x[i - 1 : i + 2], w) for i in range(1, len(x) - 1)])
 
 
-print(slide(x, w))
+smoothing = jnp.array([0.25, 0.5, 0.25])
+print(series[0, :5])
+print(slide(series[0, :5], smoothing))
 
 # %% [markdown]
-# ### Is it a convolution?
-#
-# That page says "convolution". NumPy has a function for it, and another one for
-# *correlation*. Compare.
-
-# %%
-print("np.convolve: ", np.convolve(x, w, "valid"))
-print("np.correlate:", np.correlate(x, w, "valid"))
-
-# %% [markdown]
-# ### Exercise: Correlation and convolution (1 point)
-#
-# Give both: the correlation and the true convolution of a vector with three weights.
-#
-# **Args:**
-#
-# - `x`: float32[n].
-# - `w`: float32[3].
-#
-# **Returns:** A tuple of two arrays float32[n-2]: the correlation, and the convolution;
-# only where all weights fit.
-
-# %%
-def correlation_and_convolution(x, w):
-    """Give both: the correlation and the true convolution of a vector with three
-    weights.
-    """
-    ...
-
-
-check(correlation_and_convolution)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(correlation_and_convolution)
-# solution(correlation_and_convolution)
-
-# %% [markdown]
-# So the page's name is wrong: `slide` is a correlation. (Deep learning calls it a
-# convolution all the same.)
-#
 # ### A batch, with a loop
 #
-# Now we have many vectors, each with its own weights. `jnp.stack` makes a **batch** of
-# them: a new first axis.
+# Now there are many series, and each may have its own weights. `jnp.stack` makes a
+# **batch** of them: a new first axis. The plainest way through a batch is a Python
+# loop.
 
 # %% [markdown]
 # ### Exercise: Stack and loop (1 point)
 #
-# Make two batches of lists, and slide row by row.
+# Make two batches of lists, and slide row by row, in a Python loop.
+#
+# ```python
+# >>> _, _, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), jnp.zeros(3)])
+# >>> rows
+# Array([[3.],
+#        [0.]], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -205,7 +190,7 @@ check(correlation_and_convolution)
 
 # %%
 def loop_over_batch(vectors, weights):
-    """Make two batches of lists, and slide row by row."""
+    """Make two batches of lists, and slide row by row, in a Python loop."""
     ...
 
 
@@ -217,17 +202,57 @@ check(loop_over_batch)
 # solution(loop_over_batch)
 
 # %% [markdown]
+# <details>
+# <summary>The document's example, today (S2-02, S2-03)</summary>
+#
+# Documented and today's output agree. (`convolve` is the page's name for `slide`.)
+#
+# > ```python
+# > convolve = slide
+# > xs = jnp.stack([x, x])
+# > ws = jnp.stack([w, w])
+# >
+# >
+# > def manually_batched_convolve(xs, ws):
+# >     output = []
+# >     for i in range(xs.shape[0]):
+# >         output.append(convolve(xs[i], ws[i]))
+# >     return jnp.stack(output)
+# >
+# >
+# > manually_batched_convolve(xs, ws)
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# shows:
+#
+# > ```text
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
 # ### A batch, by hand
 #
-# The loop is right, but slow: every row is a set of operations of its own. We can do
-# all rows in one operation, if we rewrite the function. Then every index and every axis
-# must be thought through again.
+# The loop is right, but slow: each row has operations of its own, and each of them is
+# started by Python. All rows in one operation would be better. For that you must
+# rewrite the function, and think every index and every axis through again.
 
 # %% [markdown]
 # ### Repair: vectorised by hand (2 points)
 #
 # Slide a batch, all rows in one operation. The body below was written for one vector:
 # repair it.
+#
+# ```python
+# >>> vectorised_by_hand(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
+# Array([[6., 9.],
+#        [1., 2.]], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -251,6 +276,35 @@ check(vectorised_by_hand)
 # solution(vectorised_by_hand)
 
 # %% [markdown]
+# <details>
+# <summary>The document's example, today (S2-05)</summary>
+#
+# Documented and today's output agree.
+#
+# > ```python
+# > def manually_vectorized_convolve(xs, ws):
+# >     output = []
+# >     for i in range(1, xs.shape[-1] - 1):
+# >         output.append(jnp.sum(xs[:, i - 1 : i + 2] * ws, axis=1))
+# >     return jnp.stack(output, axis=1)
+# >
+# >
+# > manually_vectorized_convolve(jnp.stack([x, x]), jnp.stack([w, w]))
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# shows:
+#
+# > ```text
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
 # ## Part 2. `jax.vmap` writes the batch for you
 #
 # `jax.vmap(f)` is a new function. It takes batches, and does for every row what `f`
@@ -265,6 +319,12 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
 #
 # Slide a batch, with `slide` as it is, without a Python loop over the rows, and without
 # a loop of `jax.lax`.
+#
+# ```python
+# >>> vectorised_by_vmap(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
+# Array([[6., 9.],
+#        [1., 2.]], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -289,6 +349,30 @@ check(vectorised_by_vmap)
 # solution(vectorised_by_vmap)
 
 # %% [markdown]
+# <details>
+# <summary>The document's example, today (S2-06)</summary>
+#
+# Documented and today's output agree. (`convolve` is the page's name for `slide`.)
+#
+# > ```python
+# > convolve = slide
+# > auto_batch_convolve = jax.vmap(convolve)
+# > auto_batch_convolve(jnp.stack([x, x]), jnp.stack([w, w]))
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# shows:
+#
+# > ```text
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
 # ### What `vmap` does inside
 #
 # Here is the program of `slide` for one vector, and then the mapped one. Compare the
@@ -302,7 +386,7 @@ xs, ws = jnp.stack([x, x]), jnp.stack([w, w])
 draw_program(jax.vmap(slide), xs, ws)
 
 # %% [markdown]
-# The operations are the same ones; each has one axis more. But what does *your*
+# The operations are the same ones, and each has one axis more. But what does *your*
 # function see while it runs?
 
 # %% [markdown]
@@ -326,12 +410,379 @@ check(predict_shape_inside)
 # solution(predict_shape_inside)
 
 # %% [markdown]
-# How often does Python run the function: once for each row? And when you call it again?
-# People say that `vmap` "uses `jit` inside". `jit` runs the Python code once, keeps the
-# program, and needs no Python the next time. Find out.
+# So `vmap` traces, as `jit` does. But it compiles nothing and keeps nothing: each call
+# traces again, and runs one operation at a time.
+#
+# ### `jit` and `vmap` together
+#
+# Transformations take a function and return a function, so one can go around another,
+# in any order. The order of `jit` and `vmap` does not change the result. But where the
+# call goes is easy to get wrong.
 
 # %% [markdown]
-# ### Exercise: Look inside (2 points)
+# ### Repair: jit around vmap, and the other way (2 points)
+#
+# Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`.
+#
+# Both lines are wrong: repair them. No Python loop over the rows.
+#
+# ```python
+# >>> jit_and_vmap(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))[1]
+# Array([[6., 9.],
+#        [1., 2.]], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `xs`: [b,n].
+# - `ws`: float32[b,3].
+#
+# **Returns:** A tuple of two arrays float32[b,n-2], which are the same.
+
+# %%
+def jit_and_vmap(xs, ws):
+    """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`."""
+    jit_outside = jax.jit(jax.vmap(slide)(xs, ws))
+    jit_inside = jax.vmap(jax.jit(slide(xs, ws)))
+    return jit_outside, jit_inside
+
+
+check(jit_and_vmap)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(jit_and_vmap)
+# solution(jit_and_vmap)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S2-11, S2-12)</summary>
+#
+# Documented and today's output agree. That `vmap` of a jitted function works, too, is
+# said there in words. (`convolve` is the page's name for `slide`.)
+#
+# > ```python
+# > convolve = slide
+# > auto_batch_convolve = jax.vmap(convolve)
+# > jitted_batch_convolve = jax.jit(auto_batch_convolve)
+# > print(repr(jitted_batch_convolve(xs, ws)))
+# > print(repr(jax.vmap(jax.jit(convolve))(xs, ws)))
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# shows:
+#
+# > ```text
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > `jax.jit()` and `jax.vmap()` are composable: you can wrap a vmapped function with
+# > `jit`, or a jitted function with `vmap`.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# Now the four ways race, on real series. This is the stopwatch from the lesson
+# `jit_and_tracing`.
+
+# %%
+def seconds_for(function, *args):
+    """Return the seconds of one call on this computer: the median of three."""
+    machine = real_machine(function, *args)
+    machine.run().block_until_ready()
+    times = []
+    for _ in range(3):
+        before = machine.clock()
+        machine.run().block_until_ready()
+        times.append(machine.clock() - before)
+    return float(np.median(times))
+
+
+def race(sizes=(2, 8, 32, 128), n=8):
+    """Draw how long your four ways take for batches of different sizes."""
+    try:
+        both = jit_and_vmap(series[:2, :n], jnp.stack([smoothing] * 2))
+        ways = [loop_over_batch([series[0, :n]], [smoothing])[2], vectorised_by_vmap(series[:2, :n], series[:2, :3])]
+        ways += [vectorised_by_hand(series[:2, :n], series[:2, :3]), *both]
+        ready = all(isinstance(one, jax.Array) and one.ndim == 2 for one in ways)
+    except (TypeError, ValueError):
+        ready = False
+    if not ready:
+        print("Write the four functions above first: then this cell draws how long they take.")
+        return
+    compiled = jax.jit(vectorised_by_vmap)
+    ways = {
+        "loop": lambda xs, ws: loop_over_batch(xs, ws)[2],
+        "by hand": vectorised_by_hand,
+        "vmap": vectorised_by_vmap,
+        "jit(vmap)": compiled,
+    }
+    _, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+    for name, way in ways.items():
+        batches = [(series[:b, :n], jnp.stack([smoothing] * b)) for b in sizes]
+        batches = [(list(xs), list(ws)) for xs, ws in batches] if name == "loop" else batches
+        axes.loglog(sizes, [seconds_for(way, *batch) * 1e3 for batch in batches], "o-", label=name)
+    axes.set(xlabel="rows in the batch", ylabel="milliseconds")
+    axes.set_xticks(sizes, sizes)
+    axes.set_xticks([], minor=True)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    plt.show()
+
+
+race()
+
+# %% [markdown]
+# Both axes are logarithmic. The loop takes longer and longer, since it starts
+# operations for each row. The others hardly do, as long as the batch is small. `vmap`
+# alone traces your function in each call, and that takes its time; `jit(vmap)` traces
+# once, and starts one program.
+#
+# ## Part 3. Which axis is the batch?
+#
+# `in_axes` says, for each argument, which axis is the batch; `out_axes` says where it
+# goes in the result. One integer counts for all arguments; a tuple or list has an entry
+# for each. The entry `None` means: this argument has no batch axis, so every row gets
+# the whole of it.
+
+# %%
+table = jnp.arange(6.0).reshape(2, 3)
+print(table)
+print("rows:   ", jax.vmap(jnp.sum)(table))
+print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
+print("shared: ", jax.vmap(jnp.dot, in_axes=(0, None))(table, jnp.array([1.0, 10.0, 100.0])))
+
+# %% [markdown]
+# ### Exercise: Four layouts (3 points)
+#
+# Slide a batch that lies in one of four layouts: map `slide` over the right axes.
+#
+# Nothing is copied for the batch, and there is no Python loop and no loop of `jax.lax`
+# over it.
+#
+# ```python
+# >>> slide_layout("shared weights", jnp.array([[1, 2, 3], [0, 1, 0]]), jnp.ones(3))
+# Array([[6.],
+#        [1.]], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `layout`: one of the following. "columns": series [n,b], weights float32[3,b], the
+#   result float32[n-2,b]: each column is an example. "shared weights": series [b,n],
+#   weights float32[3], which all rows share, the result float32[b,n-2]. "one series,
+#   many weights": series [n], weights float32[3,b] in columns, the result
+#   float32[b,n-2] in rows. "all shared": series [n] and weights float32[3], so that
+#   there is no batch. `vmap` refuses that, with a ValueError of its own; let it.
+# - `series`: [n,b], [b,n] or [n], of ints or floats.
+# - `weights`: float32[3,b] or float32[3].
+#
+# **Returns:** The result, as the layout says.
+
+# %%
+def slide_layout(layout, series, weights):
+    """Slide a batch that lies in one of four layouts: map `slide` over the right axes.
+    """
+    ...
+
+
+check(slide_layout)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(slide_layout)
+# solution(slide_layout)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today (S2-08, S2-09, S2-10)</summary>
+#
+# Documented and today's output agree. The rule about integers and lists is said there
+# in words. Without any batch axis, JAX raises an error.
+#
+# > ```python
+# > convolve = slide  # the page's name for it
+# > auto_batch_convolve_v2 = jax.vmap(convolve, in_axes=1, out_axes=1)
+# > print(repr(auto_batch_convolve_v2(xs.T, ws.T)))
+# > batch_convolve_v3 = jax.vmap(convolve, in_axes=[0, None])
+# > print(repr(batch_convolve_v3(xs, w)))
+# > try:
+# >     jax.vmap(convolve, in_axes=[None, None])(x, w)
+# > except ValueError as error:
+# >     print(f"ValueError: {error}")
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# shows:
+#
+# > ```text
+# > Use the arguments `in_axes` and `out_axes` to say where the batch dimension is. They
+# > can be an integer if it is the same for all inputs and outputs, or else lists.
+# > Array([[11., 11.],
+# >        [20., 20.],
+# >        [29., 29.]], dtype=float32)
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Array([[11., 11.],
+# >        [20., 20.],
+# >        [29., 29.]], dtype=float32)
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ValueError: vmap must have at least one non-None value in in_axes...
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# Now all 256 series can be smoothed, with weights that they share. Here is one of them,
+# with a number every half hour.
+
+# %%
+def draw_smoothed():
+    """Draw a series, and your smooth version of it."""
+    smooth = slide_layout("shared weights", series[:, ::2], smoothing)
+    if smooth is None:
+        print("Write `slide_layout` first: then this cell draws a smooth day.")
+        return
+    _, axes = plt.subplots(figsize=(6, 2.5), layout="constrained")
+    axes.plot(hours, series[7], linewidth=0.7, label="measured")
+    axes.plot(hours[2:-2:2], smooth[7], label="smoothed")
+    axes.set(xlabel="hour", ylabel="°C", xticks=range(0, 25, 6))
+    axes.legend()
+    plt.show()
+
+
+draw_smoothed()
+
+# %% [markdown]
+# ## Part 4. Many models at once
+#
+# Here is a small model of a day. It has four *features* for each quarter of an hour:
+# two waves with the period of a day, and two with half of it. Its parameters are a
+# dict: a weight for each feature, and a level.
+
+# %%
+angles = 2 * np.pi * hours / 24
+features = jnp.asarray(np.stack([f(k * angles) for k in (1, 2) for f in (np.sin, np.cos)], axis=1), dtype="float32")
+
+
+def predict(params, table):
+    """Return a temperature for each row: params of w[d] and b[], table[n,d] -> [n]."""
+    return table @ params["w"] + params["b"]
+
+
+one_model = {"w": jnp.array([-3.0, -4.0, 0.0, 0.0]), "b": jnp.array(13.0)}
+print(predict(one_model, features)[::24])
+
+# %% [markdown]
+# A nest of dicts, lists and tuples with arrays in it is called a **pytree**. `jax.vmap`
+# maps over pytrees, too. An entry of `in_axes` may be an integer, for all arrays in the
+# argument, or a pytree of the same form, with an entry for each array.
+
+# %%
+lines = {"slope": jnp.array([1.0, 2.0, 3.0]), "at_zero": jnp.array(10.0)}
+value = jax.vmap(lambda line, t: line["slope"] * t + line["at_zero"], in_axes=({"slope": 0, "at_zero": None}, None))
+print(value(lines, 2.0))
+
+# %% [markdown]
+# ### Exercise: An ensemble (2 points)
+#
+# Let all models of an ensemble predict the same table. Each has its own weights; they
+# share the level.
+#
+# ```python
+# >>> models = {"w": jnp.array([[1.0], [2.0], [3.0]]), "b": jnp.array(0.5)}
+# >>> predict_with_all(models, jnp.array([[10.0], [20.0]]))
+# Array([[10.5, 20.5],
+#        [20.5, 40.5],
+#        [30.5, 60.5]], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `params`: a dict of "w" float32[m,d], a row for each of m models, and "b" float32[].
+# - `table`: float32[n,d].
+#
+# **Returns:** float32[m,n]: row i is what `predict` gives with the weights of model i.
+# One matrix product for all models, and no loop of `jax.lax`.
+
+# %%
+def predict_with_all(params, table):
+    """Let all models of an ensemble predict the same table."""
+    ...
+
+
+check(predict_with_all)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(predict_with_all)
+# solution(predict_with_all)
+
+# %% [markdown]
+# Each of 40 models was fitted to the mean of another six thermometers. How far do they
+# agree?
+
+# %%
+groups = np.random.RandomState(0).randint(0, 256, (40, 6))
+level = np.mean(series)
+fitted = np.linalg.lstsq(np.asarray(features), np.asarray(series)[groups].mean(1).T - level, rcond=None)[0].T
+ensemble = {"w": jnp.asarray(fitted, dtype="float32"), "b": jnp.asarray(level)}
+
+
+def draw_band():
+    """Draw the middle of the ensemble, and the band that holds nine of ten models."""
+    days = predict_with_all(ensemble, features)
+    if days is None:
+        print("Write `predict_with_all` first: then this cell draws what 40 models predict.")
+        return
+    low, middle, high = np.percentile(days, [5, 50, 95], axis=0)
+    _, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
+    axes.fill_between(hours, low, high, alpha=0.3, label="nine of ten models")
+    axes.plot(hours, middle, label="median")
+    axes.plot(hours, series.mean(0), "k:", linewidth=1, label="mean of all series")
+    axes.set(xlabel="hour", ylabel="°C", xticks=range(0, 25, 6))
+    axes.legend()
+    plt.show()
+
+
+draw_band()
+
+# %% [markdown]
+# ## What to remember
+#
+# - Write the function for one example; `jax.vmap(f)` is the function for a batch.
+# - `vmap` traces at every call and compiles nothing: put `jit` around it.
+# - `in_axes`: an integer, or an entry for each argument; `None` is for what all rows
+#   share. `out_axes` says where the batch goes.
+# - An entry may stand for a whole pytree, or be one: an axis for each array.
+
+# %% [markdown]
+# ## More
+#
+# The rest is for another day. Pick what you need: no section builds on another.
+#
+# ### How often does Python run it?
+#
+# Once for each row? And when you call the mapped function again? People say that `vmap`
+# "uses `jit` inside". `jit` runs the Python code once, keeps the program, and needs no
+# Python the next time. Find out.
+
+# %% [markdown]
+# ### Exercise: Look inside (2 points, beyond the core)
 #
 # Map `slide` over the batches, call the mapped function several times, and note what it
 # sees.
@@ -339,6 +790,11 @@ check(predict_shape_inside)
 # Make the mapped function once, then call it for each number n in `rows`, with the
 # first n rows of both batches: first `jax.vmap(f)`, then `jax.jit(jax.vmap(f))`. Here
 # `f` is `slide` with a line added that notes the shapes.
+#
+# ```python
+# >>> look_inside(jnp.ones((2, 5)), jnp.ones((2, 3)), [1])
+# {'vmap': [((5,), (3,))], 'jit of vmap': [((5,), (3,))]}
+# ```
 #
 # **Args:**
 #
@@ -365,234 +821,149 @@ check(look_inside)
 # solution(look_inside)
 
 # %% [markdown]
-# So `vmap` *traces*, as `jit` does, but it compiles nothing and remembers nothing. For
-# speed, put `jit` around it.
+# <details>
+# <summary>The document's example, today (S2-07)</summary>
 #
-# ### How much work is in the program?
+# That still holds: the function sees one row.
 #
-# `program(f, ...)` counts operations. For one vector of five numbers there are three
-# dot products.
-
-# %%
-print(program(slide, x, w).primitives)
+# > ```python
+# > jax.vmap(lambda x, w: (print(x.shape, w.shape), slide(x, w))[1])(xs, ws)
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# says:
+#
+# > `vmap` traces the function, as `jit` does, and adds a batch axis at the beginning of
+# > each input.
+#
+# Today:
+#
+# > ```text
+# > (5,) (3,)
+# > Array([[11., 20., 29.],
+# >        [11., 20., 29.]], dtype=float32)
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# Here is the loop over the rows again. How many dot products are in its program, for a
-# batch of 2 rows, of 8, of 20?
+# <details>
+# <summary>The document's example, today (S3-04)</summary>
+#
+# That was not so then, and is not so now. A jitted function would run once in these two
+# calls, and print once.
+#
+# > ```python
+# > mapped = jax.vmap(lambda x: (print("Python runs"), 2 * x)[1])
+# > for _ in range(2):
+# >     mapped(jnp.ones(4))
+# > ```
+#
+# [Generating random numbers under JIT](https://stackoverflow.com/questions/76838537)
+# says:
+#
+# > `vmap` uses `jit` implicitly.
+#
+# Today:
+#
+# > ```text
+# > Python runs
+# > Python runs
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### How long is the program?
+#
+# A loop over the rows is *unrolled* in the program. `program(f, ...)` counts what is in
+# there.
 
 # %%
 def slide_in_a_loop(xs, ws):
     """Slide a batch row by row, with a Python loop."""
     return jnp.stack([slide(xs[i], ws[i]) for i in range(len(xs))])
 
+
+def slide_by_hand(xs, ws):
+    """Slide a batch by adding up three products, each for all rows and windows."""
+    n = xs.shape[1] - 2
+    return sum(ws[:, k, None] * xs[:, k : k + n] for k in range(3))
+
+
+def mapped_slide(xs, ws):
+    """Slide a batch with `vmap`."""
+    return jax.vmap(slide)(xs, ws)
+
+
+print(program(slide_in_a_loop, xs, ws).primitives)
+print(program(mapped_slide, xs, ws).primitives)
+
 # %% [markdown]
-# ### Exercise: Why the loop is slow (1 point)
+# ### Exercise: Why the loop is slow (2 points, beyond the core)
 #
-# Count the dot products (`dot_general`) in the programs for a batch of vectors of five
-# numbers.
+# Count the equations in a function's program for batches with different numbers of
+# rows, as `program` counts them.
+#
+# ```python
+# >>> equations_for(lambda xs, ws: xs.sum() + ws.sum(), [1, 7])
+# [3, 3]
+# ```
 #
 # **Args:**
 #
-# - `rows`: int, how many rows the batch has.
+# - `function`: a function of xs float32[b,5] and ws float32[b,3], such as
+#   `slide_in_a_loop`.
+# - `rows`: a list of int: a number of rows b for each batch.
 #
-# **Returns:** A tuple of two ints: the count for `slide_in_a_loop`, and the count for
-# `jax.vmap(slide)`.
+# **Returns:** A list of int, one for each batch.
 
 # %%
-def products_in_the_program(rows):
-    """Count the dot products (`dot_general`) in the programs for a batch of vectors of
-    five numbers.
+def equations_for(function, rows):
+    """Count the equations in a function's program for batches with different numbers of
+    rows, as `program` counts them.
     """
     ...
 
 
-check(products_in_the_program)
+check(equations_for)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(products_in_the_program)
-# solution(products_in_the_program)
+# hint(equations_for)
+# solution(equations_for)
 
 # %% [markdown]
-# Fewer operations mean less time. Look at it on your machine: how many times as long as
-# `jit(vmap)` does each way take?
-
-# %%
-def median_seconds(f, *args):
-    """Time a function five times, after a first call, and return the median."""
-    jax.block_until_ready(f(*args))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        jax.block_until_ready(f(*args))
-        times.append(time.perf_counter() - start)
-    return np.median(times)
-
-
-def plot_ratios(batches):
-    """Plot how many times as long as `jit(vmap)` the loop and `vmap` take."""
-    compiled = jax.jit(jax.vmap(slide))
-    ways = {"loop": slide_in_a_loop, "vmap": jax.vmap(slide), "jit(vmap)": compiled}
-    rows = []
-    for b in batches:
-        args = jnp.ones((b, 8)), jnp.ones((b, 3))
-        rows.append([median_seconds(f, *args) for f in ways.values()])
-    ratios = np.array(rows) / np.array(rows)[:, -1:]
-    _, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
-    for name, ratio in zip(ways, ratios.T, strict=True):
-        axes.plot(batches, ratio, "o-", label=name)
-    axes.loglog()
-    axes.set(xlabel="rows in the batch", ylabel="time / time of jit(vmap)")
-    axes.set_xticks(batches, batches)
-    axes.set_xticks([], minor=True)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    plt.show()
-
-
-plot_ratios([2, 8, 32])
+# <details>
+# <summary>The document's example, today (S2-04)</summary>
+#
+# The page shows no times, and those of your computer are in the picture above. What
+# holds everywhere: the loop's program grows with the batch.
+#
+# > ```python
+# > for way in (slide_in_a_loop, slide_by_hand, mapped_slide):
+# >     few, many = (program(way, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in (2, 20))
+# >     print("grows with the batch" if many > few else "is as long for 20 rows as for 2")
+# > ```
+#
+# [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
+# says:
+#
+# > The loop gives the correct result, but is not efficient. To batch the computation
+# > efficiently, rewrite the function by hand so that it is vectorised.
+#
+# Today:
+#
+# > ```text
+# > grows with the batch
+# > is as long for 20 rows as for 2
+# > is as long for 20 rows as for 2
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# The axes are logarithmic. The loop grows with the batch; `vmap` hardly does. On a busy
-# machine the points wander.
-#
-# ## Part 3. Which axis is the batch?
-#
-# `in_axes` says, for each argument, which axis is the batch; `out_axes` says where it
-# goes in the result. One integer counts for all arguments, a tuple has an entry for
-# each. The entry `None` means: this argument has no batch axis, every row gets the
-# whole of it.
-
-# %%
-table = jnp.arange(6.0).reshape(2, 3)
-print(table)
-print("rows:   ", jax.vmap(jnp.sum)(table))
-print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
-
-# %% [markdown]
-# Now a batch that lies the other way: every **column** is an example, in the inputs and
-# in the result.
-
-# %% [markdown]
-# ### Exercise: A batch in columns (1 point)
-#
-# Slide a batch whose examples are columns, without a Python loop over the columns.
-#
-# **Args:**
-#
-# - `xst`: [n,b]: column j is a vector.
-# - `wst`: float32[3,b]: column j is its weights.
-#
-# **Returns:** float32[n-2,b]: column j is `slide(xst[:, j], wst[:, j])`.
-
-# %%
-def slide_columns(xst, wst):
-    """Slide a batch whose examples are columns, without a Python loop over the columns.
-    """
-    ...
-
-
-check(slide_columns)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(slide_columns)
-# solution(slide_columns)
-
-# %% [markdown]
-# Next, all rows share one set of weights. It has no batch axis.
-
-# %% [markdown]
-# ### Exercise: One set of weights for all (1 point)
-#
-# Slide one set of weights along every row: xs[b,n], w float32[3] -> float32[b,n-2].
-#
-# No Python loop over the rows, and no loop of `jax.lax`.
-
-# %%
-def slide_with_shared_weights(xs, w):
-    """Slide one set of weights along every row: xs[b,n], w float32[3] ->
-    float32[b,n-2].
-    """
-    ...
-
-
-check(slide_with_shared_weights)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(slide_with_shared_weights)
-# solution(slide_with_shared_weights)
-
-# %% [markdown]
-# Now the rules for `in_axes`: an integer, or a tuple or list with an entry for each
-# argument. What if no argument has a batch axis? Build a function with which we can try
-# them all.
-
-# %% [markdown]
-# ### Exercise: Try any axes (2 points)
-#
-# Map `slide` with these axes; where JAX refuses them, say why.
-#
-# **Args:**
-#
-# - `in_axes`: an int, or a tuple or list of two entries, each an int or None.
-# - `out_axes`: int.
-# - `a`, `b`: the two arguments of the mapped function.
-#
-# **Returns:** What the mapped function returns. When that raises ValueError: the text
-# "ValueError: " followed by the message. Any other exception is not caught.
-
-# %%
-def try_axes(in_axes, out_axes, a, b):
-    """Map `slide` with these axes; where JAX refuses them, say why."""
-    ...
-
-
-check(try_axes)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(try_axes)
-# solution(try_axes)
-
-# %% [markdown]
-# ### `jit` and `vmap` together
-#
-# Transformations take a function and return a function, so they can be put around each
-# other, in any order. The order of `jit` and `vmap` does not change the result. But
-# where the call goes is easy to get wrong.
-
-# %% [markdown]
-# ### Repair: jit around vmap, and the other way (2 points)
-#
-# Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`.
-#
-# Both lines are wrong: repair them. No Python loop over the rows.
-#
-# **Args:**
-#
-# - `xs`: [b,n].
-# - `ws`: float32[b,3].
-#
-# **Returns:** A tuple of two arrays float32[b,n-2], which are the same.
-
-# %%
-def jit_and_vmap(xs, ws):
-    """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`."""
-    jit_outside = jax.jit(jax.vmap(slide)(xs, ws))
-    jit_inside = jax.vmap(jax.jit(slide(xs, ws)))
-    return jit_outside, jit_inside
-
-
-check(jit_and_vmap)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(jit_and_vmap)
-# solution(jit_and_vmap)
-
-# %% [markdown]
-# ## Part 4. Put it to work
+# ### All pairs
 #
 # `vmap` inside `vmap` gives two batch axes. Every x meets every y:
 
@@ -602,11 +973,20 @@ times_table = jax.vmap(one_row, in_axes=(0, None))  # all xs, all ys
 print(times_table(jnp.arange(1, 4), jnp.arange(1, 6)))
 
 # %% [markdown]
-# ### Exercise: Pairwise distances (2 points)
+# `jnp.vectorize(f, signature="(k),(k)->()")` is another way to say it. It maps over all
+# axes that the signature does not name, and broadcasts them as NumPy does.
+
+# %% [markdown]
+# ### Exercise: Pairwise distances (2 points, beyond the core)
 #
 # Give the Euclidean distance of every x to every y.
 #
 # Equal points are 0 apart, and near points are near, however far they all are from 0.
+#
+# ```python
+# >>> pairwise_distances(jnp.array([[0.0, 0.0]]), jnp.array([[3.0, 4.0], [0.0, 1.0]]))
+# Array([[5., 1.]], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -630,109 +1010,25 @@ check(pairwise_distances)
 # solution(pairwise_distances)
 
 # %% [markdown]
-# ### Many models at once
-#
-# A model's parameters are often a dict of arrays. For `vmap`, an entry of `in_axes` may
-# stand for a whole dict, list or tuple: each array in it is mapped. (Such a nest is
-# called a *pytree*.)
-
-# %%
-def predict(params, x):
-    """A small model: params of w[d,h] and b[h], one example x[d] -> [h]."""
-    return jnp.tanh(x @ params["w"] + params["b"])
-
-
-one_model = {"w": jnp.ones((3, 2)), "b": jnp.zeros(2)}
-print(predict(one_model, jnp.array([0.1, 0.2, 0.3])))
-
-# %% [markdown]
-# ### Exercise: An ensemble (2 points)
-#
-# Let every model of an ensemble predict the same example.
-#
-# **Args:**
-#
-# - `members`: a list of m parameter dicts, each with "w" float32[d,h] and "b"
-#   float32[h].
-# - `x`: float32[d], one example for all.
-#
-# **Returns:** float32[m,h]: row i is `predict(members[i], x)`; one matrix product for
-# all models, and no loop of `jax.lax`.
-
-# %%
-def ensemble_predictions(members, x):
-    """Let every model of an ensemble predict the same example."""
-    ...
-
-
-check(ensemble_predictions)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(ensemble_predictions)
-# solution(ensemble_predictions)
-
-# %% [markdown]
-# ### A gradient for each example
-#
-# `jax.grad(f)` is a function too: the gradient of `f` for its first argument. It wants
-# `f` to return one number. For a batch, most programs take the gradient of the *mean*
-# loss. With `vmap` you can have one for each example.
-
-# %%
-def squared_error(params, x, y):
-    """The loss of one example: params of w[d] and b[], x[d], y[] -> []."""
-    return (x @ params["w"] + params["b"] - y) ** 2
-
-
-line = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(0.5)}
-print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
-
-# %% [markdown]
-# ### Exercise: Per-example gradients (2 points)
-#
-# Give the gradient of `squared_error` with respect to the parameters, for each example.
-#
-# No Python loop over the examples, and no loop of `jax.lax`.
-#
-# **Args:**
-#
-# - `params`: a dict of "w" float32[d] and "b" float32[].
-# - `xs`: float32[n,d].
-# - `ys`: float32[n].
-#
-# **Returns:** A dict of "w" float32[n,d] and "b" float32[n]: entry i is the gradient
-# for example i.
-
-# %%
-def per_example_gradients(params, xs, ys):
-    """Give the gradient of `squared_error` with respect to the parameters, for each
-    example.
-    """
-    ...
-
-
-check(per_example_gradients)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(per_example_gradients)
-# solution(per_example_gradients)
-
-# %% [markdown]
 # ### Rows of different length
 #
 # A batch has one shape. Rows of different length are *padded*: the rest of a short row
 # is filled with something. Inside `vmap` a length is a number without a known value, so
-# it can be no slice's end: a shape must be known. Run the starter below to see the
-# error.
+# it can be no slice's end: a shape must be known. What helps is a mask. But beware of
+# multiplying with it: 0 times NaN is NaN, so padding of NaN may leak through a product.
 
 # %% [markdown]
-# ### Repair: means of padded rows (2 points)
+# ### Repair: means of padded rows (2 points, beyond the core)
 #
 # Give the mean of the first `lengths[i]` numbers of each row i.
 #
 # The slice below cannot work: repair it.
+#
+# ```python
+# >>> xs = jnp.array([[1.0, 3.0, jnp.nan], [1.0, 2.0, 6.0]])
+# >>> means_of_padded_rows(xs, jnp.array([2, 3]))
+# Array([2., 3.], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -761,10 +1057,63 @@ check(means_of_padded_rows)
 # solution(means_of_padded_rows)
 
 # %% [markdown]
+# ### More rows than memory holds
+#
+# `vmap` does all rows at once, and so it needs memory for all of them at once. This
+# function makes a table of 96 times 96 numbers for each series; for 256 series, that is
+# 9 MB, and for a million it would be 37 GB.
+
+# %%
+def widest_gap(x):
+    """Return the largest difference of any two numbers of a vector: x[n] -> []."""
+    return jnp.abs(x[:, None] - x[None, :]).max()
+
+
+print(jax.vmap(widest_gap)(series[:5]))
+
+# %% [markdown]
+# `jax.lax.map(f, xs)` does one row after the other, in a loop in the program. It needs
+# memory for one row, but takes long. The way between is its argument `batch_size`.
+
+# %% [markdown]
+# ### Exercise: In pieces (2 points, beyond the core)
+#
+# Map a function over rows, `most` rows at a time and never more.
+#
+# The last piece may be smaller. The program is as long for many pieces as for two.
+#
+# ```python
+# >>> in_pieces(jnp.sum, jnp.ones((5, 3)), 2)
+# Array([3., 3., 3., 3., 3.], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `function`: a function of one row that returns an array or a number, such as
+#   `widest_gap`.
+# - `xs`: float32[b,n].
+# - `most`: int, 1 or more.
+#
+# **Returns:** An array with b rows: what `jax.vmap(function)(xs)` gives.
+
+# %%
+def in_pieces(function, xs, most):
+    """Map a function over rows, `most` rows at a time and never more."""
+    ...
+
+
+check(in_pieces)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(in_pieces)
+# solution(in_pieces)
+
+# %% [markdown]
 # ### Talk across the batch
 #
-# Inside `vmap` a function sees one row. With `axis_name` it may still ask for the sum
-# or the mean over the batch.
+# Inside `vmap` a function sees one row. If the axis has a name, the function may still
+# ask for the sum or the mean over the batch.
 
 # %%
 def share(x):
@@ -775,104 +1124,54 @@ def share(x):
 print(jax.vmap(share, axis_name="batch")(jnp.array([1.0, 2.0, 5.0])))
 
 # %% [markdown]
-# ### Repair: distance from the batch's mean (2 points)
+# Such a sum is the same for all rows. With `out_axes=None`, a result that is the same
+# for all rows comes out once.
+
+# %% [markdown]
+# ### Repair: the mean of the batch (2 points, beyond the core)
 #
-# Give each row's Euclidean distance from the mean row.
+# Subtract the mean row of a batch from each row, and return that mean, too.
 #
 # The body below takes another mean: repair it.
+#
+# ```python
+# >>> batch_centred(jnp.array([[0.0, 10.0], [2.0, 30.0]]))
+# (Array([[ -1., -10.],
+#        [  1.,  10.]], dtype=float32), Array([ 1., 20.], dtype=float32))
+# ```
 #
 # **Args:**
 #
 # - `xs`: float32[b,d].
 #
-# **Returns:** float32[b]: entry i is the length of `xs[i]` minus the mean of all rows.
+# **Returns:** A tuple `(centred, mean)`: float32[b,d], each row minus the mean row; and
+# float32[d], the mean row, once.
 
 # %%
-def distance_from_batch_mean(xs):
-    """Give each row's Euclidean distance from the mean row."""
+def batch_centred(xs):
+    """Subtract the mean row of a batch from each row, and return that mean, too."""
 
     def one(x):
-        return jnp.linalg.norm(x - x.mean())
+        mean = x.mean()
+        return x - mean, mean
 
     return jax.vmap(one)(xs)
 
 
-check(distance_from_batch_mean)
+check(batch_centred)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(distance_from_batch_mean)
-# solution(distance_from_batch_mean)
-
-# %% [markdown]
-# ### A `cond` that stays a `cond`
-#
-# `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So
-# JAX runs **both** branches for all rows, and then selects: in the program there is no
-# `cond` any more, and a `select_n` is the last row. (The `select_n` and `stop_gradient`
-# rows before it are for gradients only.)
-
-# %%
-def costly(x):
-    """Stand for something that takes long: x[d] -> [d]."""
-    return jnp.sin(x) * jnp.exp(x)
-
-
-def choose(flag, x):
-    """Run `costly` only if the flag is set: flag[], x[d] -> [d]."""
-    return jax.lax.cond(flag, costly, jnp.negative, x)
-
-
-draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
-
-# %% [markdown]
-# ### Make it fast: one switch for all rows (2 points)
-#
-# Apply `choose` to all rows with one flag.
-#
-# The body below gives the right rows, but always pays for both branches.
-#
-# **Args:**
-#
-# - `flag`: bool[].
-# - `xs`: float32[b,d].
-#
-# **Returns:** float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`,
-# and no `select_n`. It works under `jax.jit`.
-
-# %%
-def one_switch_for_all(flag, xs):
-    """Apply `choose` to all rows with one flag."""
-    return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
-
-
-check(one_switch_for_all)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(one_switch_for_all)
-# solution(one_switch_for_all)
-
-# %% [markdown]
-# ## What to remember
-#
-# - Write the function for one example; `jax.vmap(f)` is the function for a batch.
-# - `vmap` traces at every call and compiles nothing: put `jit` around it.
-# - `in_axes`: an integer, or an entry for each argument; `None` is for what all rows
-#   share. `out_axes` says where the batch goes.
-# - An entry may stand for a whole dict of arrays. `vmap` in `vmap` gives all pairs,
-#   `vmap` of `grad` a gradient for each example.
-# - Lengths become masks. `axis_name` lets rows sum and average over the batch.
-# - A mapped flag turns `cond` into a select: both branches are run.
+# hint(batch_centred)
+# solution(batch_centred)
 
 # %% [markdown]
 # ## What to read next
 #
 # - [Automatic
 #   vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html), the
-#   page behind this lesson
+#   page behind the documented examples
 # - [`jax.vmap`](https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html): all its
 #   arguments
-# - [Per-example
-#   gradients](https://docs.jax.dev/en/latest/advanced-autodiff.html#per-example-gradients)
 # - [Working with pytrees](https://docs.jax.dev/en/latest/working-with-pytrees.html)
+# - [`jax.numpy.vectorize`](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.vectorize.html)

@@ -1695,6 +1695,108 @@ def any_number(answer, draw, reference):
     expect_close(answer.grad().vmap()(x), true_sigmoid(x).astype("float32"), atol=1e-6)
 
 
+# %% per_example_gradients
+@answer
+def per_example_gradients(params, xs, ys):
+    return jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
+
+
+@alternative
+def jacobian_of_all_losses(params, xs, ys):
+    return jax.jacrev(lambda p: jax.vmap(squared_error, in_axes=(None, 0, 0))(p, xs, ys))(params)
+
+
+@alternative
+@jax.jit
+def closes_over_the_parameters(params, xs, ys):
+    return jax.vmap(lambda x, y: jax.grad(squared_error)(params, x, y))(xs, ys)
+
+
+@alternative
+def with_calculus(params, xs, ys):
+    twice = 2 * (xs @ params["w"] + params["b"] - ys)
+    return {"b": twice, "w": twice[:, None] * xs}
+
+
+@wrong(rejected_by="one_gradient_for_each_example", says="The gradient of the mean is one gradient for all.")
+def gradient_of_the_mean(params, xs, ys):
+    return jax.grad(lambda p: jnp.mean(jax.vmap(squared_error, in_axes=(None, 0, 0))(p, xs, ys)))(params)
+
+
+@wrong(rejected_by="gradients_are_those_of_one_example", says="The mean gradient is copied for each example.")
+def copies_the_mean_gradient(params, xs, ys):
+    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf.mean(axis=0), leaf.shape), each)
+
+
+@wrong(rejected_by="gradients_are_those_of_one_example", says="Each example's part of the mean is too small by n.")
+def parts_of_the_mean(params, xs, ys):
+    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
+    return jax.tree.map(lambda leaf: leaf / len(xs), each)
+
+
+@wrong(rejected_by="one_gradient_for_each_example", says="The parameters are mapped as if each example had its own.")
+def maps_over_the_parameters(params, xs, ys):
+    return jax.vmap(jax.grad(squared_error))(params, xs, ys)
+
+
+@wrong(
+    rejected_by="no_loop_over_the_examples",
+    says="A Python loop over the examples is no vectorisation.",
+    misses_the_point=True,
+)
+def loops_over_examples(params, xs, ys):
+    each = [jax.grad(squared_error)(params, x, y) for x, y in zip(xs, ys, strict=True)]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
+
+
+@hidden(idea="Any parameters and examples.", on="a batch of five examples of two numbers")
+def any_examples(answer, draw, reference):
+    """Five examples of two numbers are right."""
+    args = {"w": draw.floats(2), "b": draw.floats()}, draw.floats(5, 2), draw.floats(5)
+    expect_close(answer(*args), reference(*args), rtol=1e-4, atol=1e-5)
+
+
+@wrong(rejected_by="all_examples_at_once", says="`jax.lax.map` is a loop too: it does one example after the other.")
+def loops_with_lax_map(params, xs, ys):
+    return jax.lax.map(lambda one: jax.grad(squared_error)(params, *one), (xs, ys))
+
+
+@wrong(rejected_by="one_example", says="A batch of one is taken for no batch.")
+def squeezes_one_example(params, xs, ys):
+    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
+    return jax.tree.map(jnp.squeeze, each)
+
+
+@hidden(
+    stage="cost",
+    idea="All examples at once: a loop of `jax.lax` does one after the other.",
+    on="a batch of four examples",
+)
+def all_examples_at_once(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, {"w": draw.floats(3), "b": draw.floats()}, draw.floats(4, 3), draw.floats(4))
+
+
+@hidden(idea="A batch of one example, of one number.", on="a batch of one example of one number")
+def one_example(answer, draw, reference):
+    """One example of one number has its gradients in a batch."""
+    args = {"w": draw.floats(1), "b": draw.floats()}, draw.floats(1, 1), draw.floats(1)
+    expect_close(answer(*args), reference(*args), "One example should give a batch of one.", rtol=1e-4, atol=1e-5)
+
+
+@hidden(
+    idea="An example with large numbers and one with small ones: each gradient to a small relative error.",
+    on="an example of large numbers beside one of small numbers",
+)
+def a_small_gradient_beside_a_large_one(answer, draw):
+    """The gradient of an example of small numbers is as exact as that of large ones."""
+    params = {"w": jnp.array([1.0, 2.0]), "b": jnp.float32(0.5)}
+    xs, ys = np.float32([[300.0, -200.0], [0.001, 0.002]]), np.float32([100.0, 0.25])
+    got, wanted = answer(params, xs, ys), gradients_by_hand(params, xs, ys)
+    expect_close(got, wanted, "Each gradient should be exact.", rtol=1e-4, atol=0.0)
+
+
 # %% hessian_times
 @answer
 def hessian_times(f, x, v):

@@ -1,5 +1,4 @@
 # %%
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +9,6 @@ from jaxguide.course.author import (
     answer,
     expect_close,
     expect_equal,
-    expect_raises,
     expect_shape,
     expect_that,
     given,
@@ -524,134 +522,6 @@ def any_exception_is_named(answer):
 @answer
 def predict_body_runs():
     return 3
-
-
-# %% body_runs
-@answer
-def body_runs(function, batches):
-    def count(transform):
-        runs = 0
-
-        def counted(x):
-            nonlocal runs
-            runs += 1
-            return function(x)
-
-        mapped = transform(counted)
-        for xs in batches:
-            mapped(xs)
-        return runs
-
-    return count(jax.vmap), count(lambda f: jax.jit(jax.vmap(f)))
-
-
-@alternative
-def lists_of_calls(function, batches):
-    def counted(x, log):
-        log.append(x.shape)
-        return function(x)
-
-    plain, compiled = [], []
-    mapped = jax.vmap(partial(counted, log=plain))
-    both = jax.jit(jax.vmap(partial(counted, log=compiled)))
-    for xs in batches:
-        mapped(xs), both(xs)
-    return len(plain), len(compiled)
-
-
-@alternative
-def two_counters_in_a_dict(function, batches):
-    runs = {"vmap": 0, "jit": 0}
-
-    def counted(name):
-        def f(x):
-            runs[name] += 1
-            return function(x)
-
-        return f
-
-    for _name, mapped in (("vmap", jax.vmap(counted("vmap"))), ("jit", jax.jit(jax.vmap(counted("jit"))))):
-        for xs in batches:
-            mapped(xs)
-    return runs["vmap"], runs["jit"]
-
-
-@wrong(rejected_by="vmap_is_no_hidden_jit", says="`vmap` is believed to keep its program, as `jit` does.")
-def believes_vmap_compiles(function, batches):
-    runs = [0]
-
-    def counted(x):
-        runs[0] += 1
-        return function(x)
-
-    both = jax.jit(jax.vmap(counted))
-    for xs in batches:
-        both(xs)
-    return runs[0], runs[0]
-
-
-@wrong(rejected_by="vmap_is_no_hidden_jit", says="`jit` of a new function each time: nothing is kept.")
-def compiles_anew_each_time(function, batches):
-    def count(transform):
-        runs = [0]
-        for xs in batches:
-
-            def counted(x):
-                runs[0] += 1
-                return function(x)
-
-            transform(counted)(xs)
-        return runs[0]
-
-    return count(jax.vmap), count(lambda f: jax.jit(jax.vmap(f)))
-
-
-@wrong(
-    rejected_by="vmap_is_no_hidden_jit", says="Numbers are counted, not runs of the Python code.", misses_the_point=True
-)
-def counts_the_examples(function, batches):
-    return sum(len(xs) for xs in batches), len({xs.shape for xs in batches})
-
-
-@wrong(rejected_by="new_shapes_are_traced_again", says="A compiled function is believed to be traced once only.")
-def traced_once_for_ever(function, batches):
-    return len(batches), 1
-
-
-@wrong(rejected_by="a_function_that_fails", says="The counts are derived from shapes and dtypes, and nothing is run.")
-def never_runs(function, batches):
-    return len(batches), len({(xs.shape, xs.dtype) for xs in batches})
-
-
-@hidden(
-    idea="A function that fails under `vmap`: it is run, so its exception comes out.",
-    on="a function that fails under vmap",
-)
-def a_function_that_fails(answer):
-    """A function that fails under `vmap` fails here too."""
-    seen = answer.observe_error(given("value_to_int"), [jnp.ones(2)])
-    expect_raises(seen, "ConcretizationTypeError")
-
-
-@hidden(idea="The same call twice, and a call without batches.")
-def a_second_call_counts_anew(answer):
-    """The same call gives the same counts again, and no batches are no runs."""
-    batches = [jnp.ones(2), jnp.ones(1), jnp.ones(2)]
-    for seen in answer.observe_calls([(given("value_in_jax"), batches)] * 2):
-        got = tuple(int(part) for part in seen.value)
-        expect_that(
-            got == (3, 2), "Each call should count 3 and 2 runs.", got, (3, 2), on="the same call twice in a row"
-        )
-    got = tuple(int(part) for part in answer(given("value_in_jax"), []))
-    expect_that(got == (0, 0), "Without batches there should be no runs.", got, (0, 0), on="an empty list of batches")
-
-
-@hidden(idea="Batches of one length and two dtypes.", on="batches of one length and two dtypes")
-def another_dtype_is_traced_again(answer):
-    """Batches of one length and two dtypes, four in all: 4 runs and 2 runs."""
-    batches = [jnp.ones(3), jnp.ones(3, int), jnp.zeros(3), jnp.zeros(3, int)]
-    seen = tuple(int(part) for part in answer(given("value_in_jax"), batches))
-    expect_that(seen == (4, 2), "Four batches of two dtypes: `jit` traces each dtype once.", seen, (4, 2))
 
 
 # %% run_fixed
@@ -1895,3 +1765,65 @@ def other_sizes_choose_too(answer, draw):
         "The same key chose other items.",
         on="the same key with other items",
     )
+
+
+# %% one_switch_for_all
+@answer
+def one_switch_for_all(flag, xs):
+    return jax.vmap(choose, in_axes=(None, 0))(flag, xs)
+
+
+@alternative
+def cond_of_the_whole_batch(flag, xs):
+    return jax.lax.cond(flag, jax.vmap(costly), jax.vmap(jnp.negative), xs)
+
+
+@alternative
+@jax.jit
+def closes_over_the_flag(flag, xs):
+    return jax.vmap(lambda x: choose(flag, x))(xs)
+
+
+@wrong(rejected_by="only_one_branch_is_run", says="A flag for each row makes a select, even if all flags are the same.")
+def a_flag_for_each_row(flag, xs):
+    return jax.vmap(choose)(jnp.broadcast_to(flag, xs.shape[:1]), xs)
+
+
+@wrong(rejected_by="only_one_branch_is_run", says="A Python loop writes a `cond` for each row.", misses_the_point=True)
+def a_cond_for_each_row(flag, xs):
+    return jnp.stack([choose(flag, x) for x in xs])
+
+
+@wrong(rejected_by="only_one_branch_is_run", says="`jnp.where` runs both branches.", misses_the_point=True)
+def where_runs_both(flag, xs):
+    return jnp.where(flag, costly(xs), -xs)
+
+
+@wrong(rejected_by="the_flag_may_be_traced", says="Python's `if` needs the value of the flag.")
+def python_if(flag, xs):
+    return jax.vmap(costly)(xs) if flag else -xs
+
+
+@wrong(rejected_by="the_flag_decides_for_all_rows", says="The branches are swapped.")
+def swaps_the_branches(flag, xs):
+    return jax.lax.cond(flag, jnp.negative, costly, xs)
+
+
+@hidden(idea="Any batch, either flag.", on="a batch of three rows, with either flag")
+def any_batch(answer, draw, reference):
+    """Three rows of five are right for both flags."""
+    xs = draw.floats(3, 5)
+    for flag in (jnp.array(True), jnp.array(False)):
+        expect_close(answer(flag, xs), reference(flag, xs), atol=1e-5)
+
+
+@wrong(rejected_by="one_row_and_infinity", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(flag, xs):
+    return jnp.squeeze(jax.vmap(choose, in_axes=(None, 0))(flag, xs))
+
+
+@hidden(idea="A batch of one row, and rows that hold infinity.", on="a batch of one row that holds infinities")
+def one_row_and_infinity(answer, draw):
+    """A batch of one row has one row, and infinity is negated."""
+    x = np.float32([[np.inf, -np.inf, 0.5]])
+    expect_close(answer(jnp.array(False), x), -x, "Without the flag, the row should be negated.")

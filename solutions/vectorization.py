@@ -7,18 +7,23 @@ from jaxguide.course.author import (
     alternative,
     alternative_value,
     answer,
+    equivalent,
     expect_close,
     expect_equal,
-    expect_raises,
     expect_that,
+    given,
     hidden,
+    input,
     wrong,
 )
 from jaxguide.tracing import program
 
 
 # %% sliding_dot
-@answer
+@answer(
+    notice="`len(w)` is a shape, and shapes are Python numbers, so that Python may count with them.",
+    another_way="`jnp.correlate(x, w, mode='valid')` is one call, and one operation in the program.",
+)
 def sliding_dot(x, w):
     k = len(w)
     return jnp.array([jnp.dot(x[i : i + k], w) for i in range(len(x) - k + 1)])
@@ -43,13 +48,16 @@ def with_numpy(x, w):
 
 
 @wrong(
-    rejected_by="the_documented_numbers_come_out", says="A convolution turns the weights round.", misses_the_point=True
+    rejected_by="the_documented_numbers_come_out",
+    says="A convolution turns the weights round.",
+    misses_the_point=True,
+    lacks="S2-01",
 )
 def convolves(x, w):
     return jnp.convolve(x, w, mode="valid")
 
 
-@wrong(rejected_by="any_number_of_weights", says="The results are put into an array of the vector's own dtype.")
+@wrong(rejected_by="the_documented_numbers_come_out", says="The results get the dtype of the vector.")
 def fills_an_array_of_integers(x, w):
     out = np.zeros(len(x) - len(w) + 1, dtype=x.dtype)
     for i in range(len(out)):
@@ -107,59 +115,17 @@ def one_number_and_one_weight(answer, draw):
     expect_close(answer(x, w), x * w, "The result should be a vector with one product.")
 
 
-# %% correlation_and_convolution
-@answer
-def correlation_and_convolution(x, w):
-    return slide(x, w), slide(x, w[::-1])
-
-
-@alternative
-def by_jax_numpy(x, w):
-    return jnp.correlate(x, w, "valid"), jnp.convolve(x, w, "valid")
-
-
-@alternative
-@jax.jit
-def turns_the_vector_twice(x, w):
-    return slide(x, w), jnp.flip(slide(jnp.flip(x), w))
-
-
-@wrong(rejected_by="the_second_is_the_convolution", says="The two are taken for the same.", misses_the_point=True)
-def calls_both_the_same(x, w):
-    return slide(x, w), slide(x, w)
-
-
-@wrong(rejected_by="the_second_is_the_convolution", says="The vector is turned round, and the result with it.")
-def turns_the_vector(x, w):
-    return slide(x, w), slide(x[::-1], w)
-
-
-@wrong(rejected_by="the_first_is_the_correlation", says="The names are swapped.")
-def swaps_the_names(x, w):
-    return slide(x, w[::-1]), slide(x, w)
-
-
-@hidden(idea="Any vector.", on="a vector of another length")
-def any_vector(answer, draw, reference):
-    """Both are right for another length."""
-    x, w = draw.floats(8), draw.floats(3)
-    expect_close(pair(answer(x, w)), pair(reference(x, w)), atol=1e-5)
-
-
-@wrong(rejected_by="one_window", says="A result of one number is taken for a number.")
-def squeezes_both(x, w):
-    return jnp.squeeze(slide(x, w)), jnp.squeeze(slide(x, w[::-1]))
-
-
-@hidden(idea="Three numbers, so that there is one window.", on="a vector of three numbers")
-def one_window(answer, draw, reference):
-    """Three numbers give two vectors of one number."""
-    x, w = draw.floats(3), draw.floats(3)
-    expect_close(pair(answer(x, w)), pair(reference(x, w)), atol=1e-5)
+equivalent("3de0e62d60", because="A NumPy array of float32 is a float32[n-k+1], too.")
+equivalent("207234bd08", because="A dot product is the same either way.")
+equivalent("c04876d708", because="NumPy's dot product of two JAX arrays is the same number.")
+equivalent("40adcf1b03", because="A NumPy array of float32 is a float32[n-k+1], too.")
 
 
 # %% loop_over_batch
-@answer
+@answer(
+    notice="`xs[i]` is row i: the first axis of the batch counts the examples.",
+    another_way="A loop over the lists, before they are stacked, gives the same rows, and is as slow.",
+)
 def loop_over_batch(vectors, weights):
     xs, ws = jnp.stack(vectors), jnp.stack(weights)
     return xs, ws, jnp.stack([slide(xs[i], ws[i]) for i in range(len(xs))])
@@ -172,24 +138,25 @@ def arrays_of_lists(vectors, weights):
 
 
 @alternative
-def stacks_and_maps(vectors, weights):
-    xs, ws = jnp.stack(vectors), jnp.stack(weights)
-    return xs, ws, jax.vmap(slide)(xs, ws)
+def zips_the_batches(vectors, weights):
+    xs, ws, rows = jnp.stack(vectors), jnp.stack(weights), []
+    for x, w in zip(xs, ws, strict=True):
+        rows.append(slide(x, w))
+    return [xs, ws, jnp.stack(rows)]
 
 
-@alternative
-def stacks_with_numpy(vectors, weights):
-    rows = [np.asarray(slide(x, w)) for x, w in zip(vectors, weights, strict=True)]
-    return np.stack(vectors), np.stack(weights), np.stack(rows)
-
-
-@wrong(rejected_by="batches_have_a_new_first_axis", says="`concatenate` makes one long vector.", misses_the_point=True)
+@wrong(
+    rejected_by="batches_have_a_new_first_axis",
+    says="`concatenate` makes one long vector.",
+    misses_the_point=True,
+    lacks="S2-02",
+)
 def concatenates(vectors, weights):
     rows = [slide(x, w) for x, w in zip(vectors, weights, strict=True)]
     return jnp.concatenate(vectors), jnp.concatenate(weights), jnp.stack(rows)
 
 
-@wrong(rejected_by="batches_have_a_new_first_axis", says="The batch is put on the last axis.")
+@wrong(rejected_by="batches_have_a_new_first_axis", says="The batch is put on the last axis.", lacks="S2-02")
 def stacks_columns(vectors, weights):
     rows = [slide(x, w) for x, w in zip(vectors, weights, strict=True)]
     return jnp.stack(vectors, axis=1), jnp.stack(weights, axis=1), jnp.stack(rows)
@@ -199,6 +166,16 @@ def stacks_columns(vectors, weights):
 def first_weights_for_all(vectors, weights):
     xs, ws = jnp.stack(vectors), jnp.stack(weights)
     return xs, ws, jnp.stack([slide(x, ws[0]) for x in xs])
+
+
+@wrong(
+    rejected_by="the_loop_gives_the_documented_rows",
+    says="`vmap` makes all rows in one operation; here a loop is asked for, to compare it with.",
+    lacks="S2-03",
+)
+def maps_instead(vectors, weights):
+    xs, ws = jnp.stack(vectors), jnp.stack(weights)
+    return xs, ws, jax.vmap(slide)(xs, ws)
 
 
 @hidden(idea="Any batch.", on="a batch of three vectors of five numbers")
@@ -212,14 +189,14 @@ def any_batch(answer, draw, reference):
 @wrong(rejected_by="one_vector_is_a_batch", says="A batch of one is taken for no batch.")
 def squeezes_a_batch_of_one(vectors, weights):
     xs, ws = jnp.stack(vectors), jnp.stack(weights)
-    return jnp.squeeze(xs), jnp.squeeze(ws), jnp.squeeze(jax.vmap(slide)(xs, ws))
+    return jnp.squeeze(xs), jnp.squeeze(ws), jnp.squeeze(jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)]))
 
 
 @wrong(rejected_by="one_vector_is_a_batch", says="Whole numbers are made into float32 in all batches but the first.")
 def keeps_the_dtype_of_the_example(vectors, weights):
     xs, ws = jnp.stack(vectors), jnp.stack(weights)
     xs = xs if len(vectors) == 2 else xs.astype(jnp.float32)
-    return xs, ws, jax.vmap(slide)(xs, ws)
+    return xs, ws, jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
 
 
 @hidden(idea="A batch of one vector of three whole numbers.", on="a single vector of three whole numbers")
@@ -230,8 +207,15 @@ def one_vector_is_a_batch(answer, draw, reference):
         expect_close(got, wanted, atol=1e-5)
 
 
+equivalent("4bd51a076c", because="A NumPy array of these numbers is a batch, too.")
+equivalent("9b42cc7d41", because="A NumPy array of these numbers is a batch, too.")
+
+
 # %% vectorised_by_hand
-@answer
+@answer(
+    notice="The Python loop that is left goes over the windows; each of its operations does all rows.",
+    another_way="`jax.vmap(slide)` needs no rewriting: that is the next part.",
+)
 def vectorised_by_hand(xs, ws):
     dots = [jnp.sum(xs[:, i - 1 : i + 2] * ws, axis=1) for i in range(1, xs.shape[1] - 1)]
     return jnp.stack(dots, axis=1)
@@ -274,7 +258,10 @@ def first_weights_for_all(xs, ws):
 
 
 @wrong(
-    rejected_by="no_loop_over_the_rows", says="A Python loop over the rows is no vectorisation.", misses_the_point=True
+    rejected_by="by_hand_gives_the_documented_rows",
+    says="A Python loop over the rows is no vectorisation.",
+    misses_the_point=True,
+    lacks="S2-05",
 )
 def loops_over_rows(xs, ws):
     return jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
@@ -330,7 +317,10 @@ def one_row_and_infinity(answer, draw, reference):
 
 
 # %% vectorised_by_vmap
-@answer
+@answer(
+    notice="`jax.vmap(slide)` is a function; the batches go to it, and not to `vmap`.",
+    another_way="`jnp.vectorize(slide, signature='(n),(k)->(m)')` maps over all other axes, however many there are.",
+)
 def vectorised_by_vmap(xs, ws):
     return jax.vmap(slide)(xs, ws)
 
@@ -349,7 +339,11 @@ def by_jnp_vectorize(xs, ws):
     return jnp.vectorize(slide, signature="(n),(k)->(m)")(xs, ws)
 
 
-@wrong(rejected_by="the_products_are_those_of_slide", says="`slide` is written again for a batch, by hand.")
+@wrong(
+    rejected_by="vmap_gives_the_documented_rows",
+    says="`slide` is written again for a batch, by hand.",
+    lacks="S2-06",
+)
 def all_rows_at_once(xs, ws):
     return sum(xs[:, k : xs.shape[1] - 2 + k] * ws[:, k, None] for k in range(3))
 
@@ -359,17 +353,17 @@ def maps_with_the_first_weights(xs, ws):
     return jax.vmap(lambda x: slide(x, ws[0]))(xs)
 
 
-@wrong(rejected_by="vmap_gives_the_documented_rows", says="Every row is made with every set of weights.")
+@wrong(rejected_by="rows_go_together", says="Every row is made with every set of weights.")
 def all_pairs(xs, ws):
     return jax.vmap(lambda x: jax.vmap(lambda w: slide(x, w))(ws))(xs)
 
 
-@wrong(rejected_by="the_program_is_as_long_for_any_batch", says="A comprehension is a loop too.", misses_the_point=True)
+@wrong(rejected_by="vmap_gives_the_documented_rows", says="A comprehension is a loop too.", misses_the_point=True)
 def loops_in_a_comprehension(xs, ws):
     return jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
 
 
-@wrong(rejected_by="vmap_gives_the_documented_rows", says="`vmap` is believed to return the result, not a function.")
+@wrong(rejected_by="rows_go_together", says="`vmap` is believed to return the result, not a function.")
 def forgets_the_call(xs, ws):
     return jax.vmap(slide)
 
@@ -429,8 +423,367 @@ def predict_shape_inside():
     return (5,)
 
 
+# %% jit_and_vmap
+@answer(
+    notice="Both are functions that are made first and called then. `jit` around `vmap` compiles the batch;"
+    " inside, it compiles one row, and `vmap` maps the compiled function.",
+    another_way="For speed, put `jit` outside, once and not in each call.",
+)
+def jit_and_vmap(xs, ws):
+    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide))(xs, ws)
+
+
+@alternative
+def decorates_both(xs, ws):
+    @jax.jit
+    @jax.vmap
+    def outside(x, w):
+        return slide(x, w)
+
+    @jax.vmap
+    @jax.jit
+    def inside(x, w):
+        return slide(x, w)
+
+    return outside(xs, ws), inside(xs, ws)
+
+
+@alternative
+def jit_on_both_sides(xs, ws):
+    mapped = jax.jit(jax.vmap(jax.jit(slide), in_axes=(0, 0)))
+    return [mapped(xs, ws), mapped(xs, ws)]
+
+
+@wrong(rejected_by="both_are_compiled", says="`vmap` is believed to compile.", misses_the_point=True)
+def vmap_alone(xs, ws):
+    return jax.vmap(slide)(xs, ws), jax.vmap(slide)(xs, ws)
+
+
+@wrong(
+    rejected_by="both_are_compiled",
+    says="The inner `jit` is left out, since the numbers are right.",
+    misses_the_point=True,
+)
+def forgets_the_inner_jit(xs, ws):
+    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(slide)(xs, ws)
+
+
+@wrong(rejected_by="jit_outside_gives_the_documented_rows", says="`jit` is put around the result of a call.")
+def jits_the_result(xs, ws):
+    return jax.jit(jax.vmap(slide)(xs, ws)), jax.vmap(jax.jit(slide))(xs, ws)
+
+
+@wrong(
+    rejected_by="jit_outside_gives_the_documented_rows",
+    says="The first function is made and never called.",
+    lacks="S2-11",
+)
+def makes_the_first_and_does_not_call(xs, ws):
+    return jax.jit(jax.vmap(slide)), jax.vmap(jax.jit(slide))(xs, ws)
+
+
+@wrong(
+    rejected_by="jit_inside_gives_the_same_rows", says="The second function is made and never called.", lacks="S2-12"
+)
+def makes_and_does_not_call(xs, ws):
+    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide))
+
+
+@wrong(rejected_by="jit_inside_gives_the_same_rows", says="`jit` is believed to map over the rows as well.")
+def jit_without_vmap(xs, ws):
+    return jax.jit(jax.vmap(slide))(xs, ws), jax.jit(slide)(xs[:, :3], ws[0])
+
+
+@wrong(rejected_by="both_are_the_loop", says="All rows get the first weights.")
+def first_weights_for_all(xs, ws):
+    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide), in_axes=(0, None))(xs, ws[0])
+
+
+@hidden(idea="Any batch.", on="a batch of three rows of seven numbers")
+def any_batch(answer, draw, reference):
+    """A batch of three rows of seven is right in both arrays."""
+    xs, ws = draw.floats(3, 7), draw.floats(3, 3)
+    for got, wanted in zip(parts(answer(xs, ws), 2), parts(reference(xs, ws), 2), strict=True):
+        expect_close(got, wanted, atol=1e-5)
+
+
+@wrong(rejected_by="no_loop_over_the_rows_of_either", says="A Python loop of jitted calls stands for `vmap`.")
+def a_loop_of_jitted_calls(xs, ws):
+    compiled = jax.jit(slide)
+    return jax.jit(jax.vmap(slide))(xs, ws), jnp.stack([compiled(x, w) for x, w in zip(xs, ws, strict=True)])
+
+
+@wrong(rejected_by="both_are_compiled", says="`jit` is inside of `vmap` both times.")
+def the_same_order_twice(xs, ws):
+    mapped = jax.vmap(jax.jit(slide))
+    return mapped(xs, ws), mapped(xs, ws)
+
+
+@wrong(rejected_by="one_row", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs, ws):
+    return jnp.squeeze(jax.jit(jax.vmap(slide))(xs, ws)), jnp.squeeze(jax.vmap(jax.jit(slide))(xs, ws))
+
+
+@hidden(
+    stage="cost",
+    required=True,
+    idea="`vmap` does all rows at once: no loop over the rows, for either array.",
+    on="a batch of 4 rows, and one of 40",
+)
+def no_loop_over_the_rows_of_either(answer, draw):
+    """The program is as long for 40 rows as for 4, and holds no loop."""
+    small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
+    expect_no_growth(answer, small, large, UNROLLED)
+    expect_no_loop(answer, *small)
+
+
+@hidden(idea="A batch of one row of three numbers.", on="a batch of one row of three numbers")
+def one_row(answer, draw, reference):
+    """A batch of one row has one row, in both arrays."""
+    xs, ws = draw.floats(1, 3), draw.floats(1, 3)
+    for got, wanted in zip(parts(answer(xs, ws), 2), parts(reference(xs, ws), 2), strict=True):
+        expect_close(got, wanted, "A batch of one row should give one row.", atol=1e-5)
+
+
+equivalent("b5ba56f5a8", because="The two arrays are the same, so that no check can tell which is which.")
+
+
+# %% slide_layout
+@answer(
+    notice="An entry for each argument says where its batch is; nothing is moved or copied before.",
+    another_way="`jax.vmap(slide)(xst.T, wst.T).T` is right for columns, too, but has three more operations, and you "
+    "must think of all three.",
+)
+def slide_layout(layout, series, weights):
+    axes = {"columns": (1, 1), "shared weights": (0, None), "one series, many weights": (None, 1)}
+    out = 1 if layout == "columns" else 0
+    return jax.vmap(slide, in_axes=axes.get(layout, (None, None)), out_axes=out)(series, weights)
+
+
+@alternative
+def axes_from_the_end(layout, series, weights):
+    if layout == "columns":
+        mapped = jax.vmap(slide, in_axes=-1, out_axes=-1)
+    elif layout == "shared weights":
+        mapped = jax.vmap(slide, in_axes=[0, None])
+    else:
+        mapped = jax.vmap(slide, in_axes=[None, -1 if layout == "one series, many weights" else None])
+    return jax.jit(mapped)(series, weights)
+
+
+@alternative
+def closes_over_what_is_shared(layout, series, weights):
+    if layout == "columns":
+        return jax.vmap(slide)(series.T, weights.T).T
+    if layout == "shared weights":
+        return jax.vmap(lambda x: slide(x, weights))(series)
+    if layout == "one series, many weights":
+        return jax.vmap(lambda w: slide(series, w), in_axes=1)(weights)
+    return jax.vmap(slide, in_axes=(None, None))(series, weights)
+
+
+def _laid_out(layout, series, weights):
+    axes = {"columns": (1, 1), "shared weights": (0, None), "one series, many weights": (None, 1)}
+    out = 1 if layout == "columns" else 0
+    return jax.vmap(slide, in_axes=axes.get(layout, (None, None)), out_axes=out)(series, weights)
+
+
+@wrong(rejected_by="the_documented_columns", says="The result has its batch on the first axis.", lacks="S2-08")
+def forgets_out_axes(layout, series, weights):
+    axes = {"columns": (1, 1), "shared weights": (0, None), "one series, many weights": (None, 1)}
+    return jax.vmap(slide, in_axes=axes.get(layout, (None, None)))(series, weights)
+
+
+@wrong(rejected_by="the_documented_columns", says="The rows are mapped, and only the result is turned.", lacks="S2-08")
+def transposes_the_result_only(layout, series, weights):
+    if layout == "columns":
+        return jax.vmap(slide)(series[:3], weights).T
+    return _laid_out(layout, series, weights)
+
+
+@wrong(
+    rejected_by="shared_weights_give_the_documented_rows",
+    says="The weights are copied for each row.",
+    lacks="S2-10",
+)
+def copies_the_weights(layout, series, weights):
+    if layout == "shared weights":
+        return jax.vmap(slide)(series, jnp.broadcast_to(weights, (len(series), 3)))
+    return _laid_out(layout, series, weights)
+
+
+@wrong(rejected_by="the_rules_for_axes_hold", says="The error is caught.", lacks="S2-09")
+def catches_the_error(layout, series, weights):
+    try:
+        return _laid_out(layout, series, weights)
+    except ValueError as error:
+        return f"ValueError: {error}"
+
+
+@wrong(rejected_by="the_rules_for_axes_hold", says="Without any batch, the function is just called.", lacks="S2-09")
+def slides_if_nothing_is_mapped(layout, series, weights):
+    return slide(series, weights) if layout == "all shared" else _laid_out(layout, series, weights)
+
+
+@wrong(rejected_by="examples_go_together", says="The weights are taken to lie in rows.")
+def takes_weights_in_rows(layout, series, weights):
+    if layout == "one series, many weights" and weights.shape[1] == 3:
+        return jax.vmap(slide, in_axes=(None, 0))(series, weights)
+    return _laid_out(layout, series, weights)
+
+
+@wrong(
+    rejected_by="no_layout_needs_a_loop",
+    says="A Python loop over the examples is no vectorisation.",
+    misses_the_point=True,
+)
+def loops_over_examples(layout, series, weights):
+    if layout == "columns":
+        return jnp.stack([slide(series[:, j], weights[:, j]) for j in range(series.shape[1])], axis=1)
+    if layout == "shared weights":
+        return jnp.stack([slide(x, weights) for x in series])
+    if layout == "one series, many weights":
+        return jnp.stack([slide(series, w) for w in weights.T])
+    return jax.vmap(slide, in_axes=(None, None))(series, weights)
+
+
+@wrong(rejected_by="no_layout_needs_a_loop", says="`jax.lax.map` is a loop, too.", misses_the_point=True)
+def loops_with_lax_map(layout, series, weights):
+    if layout == "columns":
+        return jax.lax.map(lambda row: slide(*row), (series.T, weights.T)).T
+    return _laid_out(layout, series, weights)
+
+
+@wrong(rejected_by="one_example", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(layout, series, weights):
+    result = _laid_out(layout, series, weights)
+    return jnp.squeeze(result) if 1 in series.shape + weights.shape else result
+
+
+@hidden(idea="One example of three numbers.", on="a batch of one example of three numbers")
+def one_example(answer, draw):
+    """A batch of one example stays a batch, in each layout."""
+    for layout in BATCHED:
+        args, wanted = in_layout(layout, draw, 1, 3)
+        expect_close(answer(layout, *args), wanted, "A batch of one should stay a batch.", atol=1e-5)
+
+
+@hidden(idea="Any number of examples, with infinity in one of them.", on="five examples, one of them infinite")
+def infinity_stays_in_its_example(answer, draw):
+    """Five examples are right, and infinity in one leaves the others alone."""
+    xs, ws = draw.numpy(5, 7), np.abs(draw.numpy(5, 3)) + np.float32(0.5)
+    xs[2, 0] = np.inf
+    expect_close(answer("columns", xs.T, ws.T), slid(xs, ws).T, "Only one number should be infinite.", atol=1e-5)
+    wanted = slid(xs, [ws[0]] * 5)
+    expect_close(answer("shared weights", xs, ws[0]), wanted, "Only one number should be infinite.", atol=1e-5)
+
+
+# %% predict_with_all
+@answer(
+    notice="A dict as an entry of `in_axes` has an axis for each array: `w` is mapped, and `b` goes to every model "
+    "whole.",
+    another_way="A function that closes over `b` and the table, mapped over `w` alone, makes the same program.",
+)
+def predict_with_all(params, table):
+    return jax.vmap(predict, in_axes=({"w": 0, "b": None}, None))(params, table)
+
+
+@alternative
+@jax.jit
+def closes_over_the_rest(params, table):
+    return jax.vmap(lambda w: predict({"w": w, "b": params["b"]}, table))(params["w"])
+
+
+@alternative
+def a_level_for_each_model(params, table):
+    params = {**params, "b": jnp.full(len(params["w"]), params["b"])}
+    return jax.vmap(predict, in_axes=(0, None))(params, table)
+
+
+@alternative
+def by_one_matrix_product(params, table):
+    return params["w"] @ table.T + params["b"]
+
+
+@wrong(rejected_by="a_row_for_each_model", says="The level is mapped, too, but it has no axis.")
+def maps_the_level(params, table):
+    return jax.vmap(predict, in_axes=(0, None))(params, table)
+
+
+@wrong(rejected_by="a_row_for_each_model", says="The models become the columns.")
+def models_in_columns(params, table):
+    return jax.vmap(predict, in_axes=({"w": 0, "b": None}, None), out_axes=1)(params, table)
+
+
+@wrong(rejected_by="each_model_predicts", says="The weights are mapped along the features.")
+def maps_over_the_features(params, table):
+    square = params["w"].shape[0] == params["w"].shape[1]
+    axis = 1 if square else 0
+    return jax.vmap(predict, in_axes=({"w": axis, "b": None}, None))(params, table)
+
+
+@wrong(rejected_by="each_model_predicts", says="The weights are averaged; one model is no ensemble.")
+def averages_the_models(params, table):
+    mean = {"w": params["w"].mean(0), "b": params["b"]}
+    return jnp.stack([predict(mean, table)] * len(params["w"]))
+
+
+@wrong(rejected_by="each_model_predicts", says="The level is left out.")
+def leaves_out_the_level(params, table):
+    return params["w"] @ table.T
+
+
+@wrong(
+    rejected_by="one_product_for_all_models",
+    says="A Python loop over the models is no vectorisation.",
+    misses_the_point=True,
+)
+def loops_over_models(params, table):
+    return jnp.stack([predict({"w": w, "b": params["b"]}, table) for w in params["w"]])
+
+
+@wrong(rejected_by="one_product_without_a_loop", says="`jax.lax.map` is a loop, too: one product after the other.")
+def loops_with_lax_map(params, table):
+    return jax.lax.map(lambda w: predict({"w": w, "b": params["b"]}, table), params["w"])
+
+
+@wrong(rejected_by="one_model_and_one_row", says="An ensemble of one is taken for a model.")
+def squeezes_an_ensemble_of_one(params, table):
+    return jnp.squeeze(jax.vmap(predict, in_axes=({"w": 0, "b": None}, None))(params, table))
+
+
+@hidden(
+    stage="cost",
+    required=True,
+    idea="One product for all models: a loop of `jax.lax` makes one after the other.",
+    on="an ensemble of three models",
+)
+def one_product_without_a_loop(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, some_models(draw, 3), draw.floats(5, 3))
+
+
+@hidden(idea="An ensemble of one model, and a table of one row.", on="an ensemble of one model, and a table of one row")
+def one_model_and_one_row(answer, draw):
+    """One model gives one row, and a table of one row gives one column."""
+    for m, n, d in ((1, 4, 2), (4, 1, 2), (1, 1, 1)):
+        params, table = some_models(draw, m, d), draw.floats(n, d)
+        expect_close(answer(params, table), predicted(params, table), "One should stay an axis.", rtol=1e-4, atol=1e-5)
+
+
+@hidden(idea="A table with an infinity in one row.", on="a table with an infinity in one row")
+def infinity_stays_in_its_row(answer, draw):
+    """Infinity in one row makes one column infinite."""
+    params, table = some_models(draw, 3), draw.numpy(4, 3)
+    table[1, 2] = np.inf
+    expect_close(answer(params, table), predicted(params, table), "Only column 1 should be infinite.", atol=1e-4)
+
+
 # %% look_inside
-@answer
+@answer(
+    notice="A shape is a Python tuple, so that it may leave the function; a tracer may not.",
+    another_way="`watch_traces` counts the traces of `jit` from outside, but not those of `vmap`.",
+)
 def look_inside(xs, ws, rows):
     def look(mapped_by):
         seen = []
@@ -464,7 +817,7 @@ def shapes_as_lists(xs, ws, rows):
     return found
 
 
-@wrong(rejected_by="one_run_serves_all_rows", says="The spy stands outside `vmap` and sees the batch.")
+@wrong(rejected_by="one_run_serves_all_rows", says="The spy stands outside `vmap` and sees the batch.", lacks="S2-07")
 def spies_on_the_batch(xs, ws, rows):
     def look(wrap):
         seen = []
@@ -487,7 +840,7 @@ def one_run_for_each_row(xs, ws, rows):
     return {"vmap": seen * len(rows), "jit of vmap": seen}
 
 
-@wrong(rejected_by="vmap_runs_again_and_jit_does_not", says="`vmap` is believed to use `jit` inside.")
+@wrong(rejected_by="vmap_runs_again_and_jit_does_not", says="`vmap` is believed to use `jit` inside.", lacks="S3-04")
 def vmap_keeps_its_program(xs, ws, rows):
     seen = []
 
@@ -556,416 +909,86 @@ def another_number_of_rows_is_another_shape(answer, draw, reference):
     expect_equal(got, wanted, "`f` should note the shapes five times under `vmap`, and three times under `jit` of it.")
 
 
-# %% products_in_the_program
-@answer
-def products_in_the_program(rows):
-    xs, ws = jnp.ones((rows, 5)), jnp.ones((rows, 3))
-    counts = [program(f, xs, ws).primitives["dot_general"] for f in (slide_in_a_loop, jax.vmap(slide))]
-    return counts[0], counts[1]
+# %% equations_for
+@answer(
+    notice="A program depends on shapes and dtypes alone, so ones will do.",
+    another_way="`jax.make_jaxpr(function)(xs, ws).eqns` is a list of equations, but a jitted function inside is one.",
+)
+def equations_for(function, rows):
+    return [program(function, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in rows]
 
 
 @alternative
-def reads_the_printed_program(rows):
-    xs, ws = np.ones((rows, 5), np.float32), np.ones((rows, 3), np.float32)
-    loop = str(jax.make_jaxpr(slide_in_a_loop)(xs, ws)).count("dot_general[")
-    return loop, str(jax.make_jaxpr(jax.vmap(slide))(xs, ws)).count("dot_general[")
+def adds_up_the_primitives(function, rows):
+    counts = []
+    for b in rows:
+        found = program(function, np.zeros((b, 5), np.float32), np.zeros((b, 3), np.float32))
+        counts.append(sum(found.primitives.values()))
+    return tuple(counts)
+
+
+@wrong(rejected_by="each_batch_is_counted", says="The dot products alone are counted.", misses_the_point=True)
+def counts_dot_products(function, rows):
+    return [program(function, jnp.ones((b, 5)), jnp.ones((b, 3))).primitives.get("dot_general", 0) for b in rows]
 
 
 @wrong(
-    rejected_by="the_loop_grows_and_vmap_does_not",
-    says="All operations are counted, not the dot products.",
-    misses_the_point=True,
+    rejected_by="each_batch_is_counted",
+    says="One batch is counted, and taken for all.",
+    lacks="S2-04",
 )
-def counts_all_equations(rows):
-    xs, ws = jnp.ones((rows, 5)), jnp.ones((rows, 3))
-    return program(slide_in_a_loop, xs, ws).equations, program(jax.vmap(slide), xs, ws).equations
+def counts_one_size(function, rows):
+    return [program(function, jnp.ones((2, 5)), jnp.ones((2, 3))).equations] * len(rows)
 
 
-@wrong(rejected_by="the_loop_grows_and_vmap_does_not", says="`vmap` is believed to be a loop in disguise.")
-def vmap_is_a_hidden_loop(rows):
-    return 3 * rows, 3 * rows
+@wrong(rejected_by="each_batch_is_counted", says="The rows are put on the vector's axis.")
+def more_numbers_instead_of_rows(function, rows):
+    return [program(function, jnp.ones((2, b + 2)), jnp.ones((2, 3))).equations for b in rows]
 
 
-@wrong(rejected_by="the_loop_grows_and_vmap_does_not", says="The batch is put on the vector's axis.")
-def more_numbers_instead_of_rows(rows):
-    xs, ws = jnp.ones((2, rows + 2)), jnp.ones((2, 3))
-    loop, mapped = program(slide_in_a_loop, xs, ws), program(jax.vmap(slide), xs, ws)
-    return loop.primitives["dot_general"], mapped.primitives["dot_general"]
+@wrong(rejected_by="another_function_is_counted", says="The functions are known by their names.")
+def knows_the_functions(function, rows):
+    known = slide_in_a_loop if function.__name__ == "slide_in_a_loop" else function
+    if known is function and function.__name__ not in ("slide_by_hand", "slide_in_a_loop"):
+        known = jax.vmap(slide)
+    return [program(known, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in rows]
 
 
-@hidden(idea="Any number of rows.", on="another number of rows")
-def any_number_of_rows(answer, draw, reference):
-    """The counts are right for another number of rows."""
-    rows = draw.integer(3, 7)
-    got, wanted = ([int(np.asarray(one)) for one in pair(asked(rows))] for asked in (answer, reference))
-    expect_that(got == wanted, "These are other counts.", got, wanted)
+@input
+def pairs_of_rows(xs, ws):
+    total = 0.0
+    for i in range(0, len(xs), 2):
+        total = total + (xs[i : i + 2] * 2).sum() + ws.sum()
+    return total
 
 
-@wrong(rejected_by="one_row", says="The loop is believed to need no product for its first row.")
-def one_row_needs_no_loop(rows):
-    return (3 * rows if rows > 1 else 0), 3
+@hidden(idea="A function whose program grows every second row.", on="a function that is not in the lesson")
+def another_function_is_counted(answer):
+    """For another function the counts are right, also for one row and for no batch at all."""
+    for rows in ([1, 2, 3, 6], []):
+        wanted = [program(pairs_of_rows, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in rows]
+        got = [int(np.asarray(one)) for one in parts(answer(given(pairs_of_rows), rows), len(rows))]
+        expect_equal(got, wanted, "The counts should be those of the programs.")
 
 
-@hidden(idea="A batch of one row.", on="a batch of one row")
-def one_row(answer, draw, reference):
-    """The counts are right for a batch of one row."""
-    got, wanted = ([int(np.asarray(one)) for one in pair(asked(1))] for asked in (answer, reference))
-    expect_that(got == wanted, "These are other counts.", got, wanted)
-
-
-# %% slide_columns
-@answer
-def slide_columns(xst, wst):
-    return jax.vmap(slide, in_axes=1, out_axes=1)(xst, wst)
-
-
-alternative_value("the_mapped_function_itself", jax.vmap(slide, 1, 1))
-alternative_value("counts_axes_from_the_end", jax.jit(jax.vmap(slide, in_axes=(-1, -1), out_axes=-1)))
-
-
-@alternative
-def transposes(xst, wst):
-    return jax.vmap(slide)(xst.T, wst.T).T
-
-
-@wrong(rejected_by="columns_come_out", says="The result has its batch on the first axis.")
-def forgets_out_axes(xst, wst):
-    return jax.vmap(slide, in_axes=1)(xst, wst)
-
-
-@wrong(
-    rejected_by="columns_come_out", says="`out_axes` is believed to count for the inputs too.", misses_the_point=True
+equivalent(
+    "6d42983804",
+    because="A program depends on shapes and dtypes alone; NumPy makes float64, which JAX takes for float32.",
 )
-def forgets_in_axes(xst, wst):
-    return jax.vmap(slide, out_axes=1)(xst, wst)
-
-
-@wrong(rejected_by="columns_go_together", says="All columns get the first weights.")
-def first_weights_for_all(xst, wst):
-    return jax.vmap(slide, in_axes=(1, None), out_axes=1)(xst, wst[:, 0])
-
-
-@wrong(rejected_by="columns_come_out", says="`reshape` is taken for a transposition.")
-def reshapes_instead(xst, wst):
-    return jax.vmap(slide)(xst.reshape(xst.shape[::-1]), wst.reshape(wst.shape[::-1]))
-
-
-@hidden(idea="Any batch.", on="a batch of three columns of seven numbers")
-def any_columns(answer, draw, reference):
-    """Three columns of seven are right."""
-    xst, wst = draw.floats(7, 3), draw.floats(3, 3)
-    expect_close(answer(xst, wst), reference(xst, wst), atol=1e-5)
-
-
-@wrong(rejected_by="columns_need_no_loop", says="A Python loop over the columns is no vectorisation.")
-def loops_over_columns(xst, wst):
-    return jnp.stack([slide(x, w) for x, w in zip(xst.T, wst.T, strict=True)], axis=1)
-
-
-@wrong(rejected_by="one_column", says="A batch of one is taken for no batch.")
-def squeezes_a_batch_of_one(xst, wst):
-    return jnp.squeeze(jax.vmap(slide, in_axes=1, out_axes=1)(xst, wst))
-
-
-@hidden(idea="A batch of one column of three numbers.", on="a batch of one column of three numbers")
-def one_column(answer, draw, reference):
-    """A batch of one column has one column."""
-    xst, wst = draw.floats(3, 1), draw.floats(3, 1)
-    expect_close(answer(xst, wst), reference(xst, wst), "A batch of one column should give one column.", atol=1e-5)
-
-
-# %% slide_with_shared_weights
-@answer
-def slide_with_shared_weights(xs, w):
-    return jax.vmap(slide, in_axes=(0, None))(xs, w)
-
-
-alternative_value("axes_in_a_list", jax.vmap(slide, in_axes=[0, None]))
-
-
-@alternative
-@jax.jit
-def closes_over_the_weights(xs, w):
-    return jax.vmap(lambda x: slide(x, w))(xs)
-
-
-@alternative
-def by_partial(xs, w):
-    from functools import partial
-
-    return jax.vmap(partial(slide, w=w))(xs)
-
-
-@alternative
-def copies_the_weights(xs, w):
-    return jax.vmap(slide)(xs, jnp.broadcast_to(w, (len(xs), 3)))
-
-
-@wrong(rejected_by="shared_weights_give_the_documented_rows", says="The weights are mapped too: one for each row.")
-def maps_over_the_weights(xs, w):
-    return jax.vmap(slide)(xs, w)
-
-
-@wrong(rejected_by="every_row_gets_all_weights", says="Every row gets one weight, three times.")
-def one_weight_for_each_row(xs, w):
-    ws = jnp.stack([w] * 3, axis=1) if len(xs) == 3 else jnp.stack([w] * len(xs))
-    return jax.vmap(slide)(xs, ws)
-
-
-@wrong(rejected_by="shared_weights_give_the_documented_rows", says="The `None` is at the wrong argument.")
-def none_for_the_vectors(xs, w):
-    return jax.vmap(slide, in_axes=(None, 0))(xs, w)
-
-
-@wrong(
-    rejected_by="shared_weights_need_no_loop",
-    says="A Python loop over the rows is no vectorisation.",
-    misses_the_point=True,
+equivalent("39c56e6861", because="A program depends on shapes and dtypes alone.")
+equivalent(
+    "84ef1cb3c7",
+    because="A program depends on shapes and dtypes alone; NumPy makes float64, which JAX takes for float32.",
 )
-def loops_over_rows(xs, w):
-    return jnp.stack([slide(x, w) for x in xs])
-
-
-@hidden(idea="Any batch.", on="a batch of five rows of seven numbers")
-def any_batch(answer, draw, reference):
-    """Five rows of seven are right."""
-    xs, w = draw.floats(5, 7), draw.floats(3)
-    expect_close(answer(xs, w), reference(xs, w), atol=1e-5)
-
-
-@wrong(rejected_by="all_rows_in_one_operation", says="`jax.lax.map` is a loop too: it does one row after the other.")
-def loops_with_lax_map(xs, w):
-    return jax.lax.map(lambda x: slide(x, w), xs)
-
-
-@wrong(rejected_by="one_row", says="A batch of one is taken for no batch.")
-def squeezes_a_batch_of_one(xs, w):
-    return jnp.squeeze(jax.vmap(slide, in_axes=(0, None))(xs, w))
-
-
-@hidden(
-    stage="cost",
-    idea="All rows in one operation: a loop of `jax.lax` does one row after the other.",
-    on="a batch of four rows",
-)
-def all_rows_in_one_operation(answer, draw):
-    """The program holds no loop."""
-    expect_no_loop(answer, draw.floats(4, 6), draw.floats(3))
-
-
-@hidden(idea="A batch of one row of three numbers.", on="a batch of one row of three numbers")
-def one_row(answer, draw, reference):
-    """A batch of one row has one row."""
-    xs, w = draw.floats(1, 3), draw.floats(3)
-    expect_close(answer(xs, w), reference(xs, w), "A batch of one row should give one row.", atol=1e-5)
-
-
-# %% try_axes
-@answer
-def try_axes(in_axes, out_axes, a, b):
-    try:
-        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-    except ValueError as error:
-        return f"ValueError: {error}"
-
-
-@alternative
-def compiled(in_axes, out_axes, a, b):
-    try:
-        mapped = jax.jit(jax.vmap(slide, in_axes, out_axes))
-        result = mapped(a, b)
-    except ValueError as problem:
-        return type(problem).__name__ + ": " + str(problem)
-    else:
-        return result
-
-
-@wrong(rejected_by="the_rules_for_in_axes_hold", says="The error is not caught.", misses_the_point=True)
-def lets_the_error_out(in_axes, out_axes, a, b):
-    return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-
-
-@wrong(rejected_by="one_integer_counts_for_all", says="The result's axis is not passed on.")
-def forgets_out_axes(in_axes, out_axes, a, b):
-    try:
-        return jax.vmap(slide, in_axes=in_axes)(a, b)
-    except ValueError as error:
-        return f"ValueError: {error}"
-
-
-@wrong(rejected_by="other_axes", says="Only the first line of the message is kept.")
-def keeps_the_first_line(in_axes, out_axes, a, b):
-    try:
-        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-    except ValueError as error:
-        return f"ValueError: {error}".splitlines()[0]
-
-
-@wrong(rejected_by="the_rules_for_in_axes_hold", says="`in_axes` is believed to be one integer only.")
-def refuses_lists_and_tuples(in_axes, out_axes, a, b):
-    if not isinstance(in_axes, int):
-        return "ValueError: vmap must have at least one non-None value in in_axes"
-    return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-
-
-@wrong(rejected_by="the_rules_for_in_axes_hold", says="Only None is believed to mean: no batch, so call the function.")
-def calls_it_when_nothing_is_mapped(in_axes, out_axes, a, b):
-    if not isinstance(in_axes, int) and all(axis is None for axis in in_axes):
-        return slide(a, b)
-    return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-
-
-@hidden(idea="Any axes, and other mistakes than only None.")
-def other_axes(answer, draw, reference):
-    """Columns and shared vectors are mapped right, and batches of different size are refused."""
-    args = (1, None), 0, draw.floats(6, 4), draw.floats(3)
-    expect_close(answer(*args), reference(*args), atol=1e-5, on="vectors in columns, and shared weights")
-    args = (None, 1), 1, draw.floats(6), draw.floats(3, 4)
-    expect_close(answer(*args), reference(*args), atol=1e-5, on="a shared vector, and weights in columns")
-    refused = answer(0, 0, draw.floats(4, 6), draw.floats(2, 3))
-    said = isinstance(refused, str) and refused.startswith("ValueError: ") and "inconsistent sizes" in refused
-    said = said and "float32[4,6]" in refused and "float32[2,3]" in refused
-    expect_that(
-        said,
-        "For batches of 4 and 2, return the whole text of JAX's ValueError.",
-        refused,
-        "ValueError: …",
-        on="two batches of different size",
-    )
-
-
-@wrong(rejected_by="other_exceptions_come_out", says="Every exception is reported as a ValueError.")
-def calls_every_exception_a_value_error(in_axes, out_axes, a, b):
-    try:
-        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-    except Exception as error:
-        return f"ValueError: {error}"
-
-
-@wrong(rejected_by="other_exceptions_come_out", says="Every exception is reported, with its own class.")
-def reports_every_exception(in_axes, out_axes, a, b):
-    try:
-        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
-
-@hidden(idea="Four weights for windows of three numbers: the TypeError is not a ValueError.", on="rows of four weights")
-def other_exceptions_come_out(answer, draw):
-    """With rows of four weights, the TypeError of `slide` is not caught."""
-    seen = answer.observe_error(0, 0, draw.floats(4, 6), draw.floats(4, 4))
-    expect_raises(seen, "TypeError")
-
-
-# %% jit_and_vmap
-@answer
-def jit_and_vmap(xs, ws):
-    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide))(xs, ws)
-
-
-@alternative
-def decorates_both(xs, ws):
-    @jax.jit
-    @jax.vmap
-    def outside(x, w):
-        return slide(x, w)
-
-    @jax.vmap
-    @jax.jit
-    def inside(x, w):
-        return slide(x, w)
-
-    return outside(xs, ws), inside(xs, ws)
-
-
-@alternative
-def jit_on_both_sides(xs, ws):
-    mapped = jax.jit(jax.vmap(jax.jit(slide), in_axes=(0, 0)))
-    return [mapped(xs, ws), mapped(xs, ws)]
-
-
-@wrong(rejected_by="both_are_compiled", says="`vmap` is believed to compile.", misses_the_point=True)
-def vmap_alone(xs, ws):
-    return jax.vmap(slide)(xs, ws), jax.vmap(slide)(xs, ws)
-
-
-@wrong(
-    rejected_by="both_are_compiled",
-    says="The inner `jit` is left out, since the numbers are right.",
-    misses_the_point=True,
-)
-def forgets_the_inner_jit(xs, ws):
-    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(slide)(xs, ws)
-
-
-@wrong(rejected_by="jit_outside_gives_the_documented_rows", says="`jit` is put around the result of a call.")
-def jits_the_result(xs, ws):
-    return jax.jit(jax.vmap(slide)(xs, ws)), jax.vmap(jax.jit(slide))(xs, ws)
-
-
-@wrong(rejected_by="jit_inside_gives_the_same_rows", says="The second function is made and never called.")
-def makes_and_does_not_call(xs, ws):
-    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide))
-
-
-@wrong(rejected_by="jit_inside_gives_the_same_rows", says="`jit` is believed to map over the rows as well.")
-def jit_without_vmap(xs, ws):
-    return jax.jit(jax.vmap(slide))(xs, ws), jax.jit(slide)(xs[:, :3], ws[0])
-
-
-@wrong(rejected_by="both_are_the_loop", says="All rows get the first weights.")
-def first_weights_for_all(xs, ws):
-    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide), in_axes=(0, None))(xs, ws[0])
-
-
-@hidden(idea="Any batch.", on="a batch of three rows of seven numbers")
-def any_batch(answer, draw, reference):
-    """A batch of three rows of seven is right in both arrays."""
-    xs, ws = draw.floats(3, 7), draw.floats(3, 3)
-    for got, wanted in zip(pair(answer(xs, ws)), pair(reference(xs, ws)), strict=True):
-        expect_close(got, wanted, atol=1e-5)
-
-
-@wrong(rejected_by="no_loop_over_the_rows_of_either", says="A Python loop of jitted calls stands for `vmap`.")
-def a_loop_of_jitted_calls(xs, ws):
-    compiled = jax.jit(slide)
-    return jax.jit(jax.vmap(slide))(xs, ws), jnp.stack([compiled(x, w) for x, w in zip(xs, ws, strict=True)])
-
-
-@wrong(rejected_by="both_are_compiled", says="`jit` is inside of `vmap` both times.")
-def the_same_order_twice(xs, ws):
-    mapped = jax.vmap(jax.jit(slide))
-    return mapped(xs, ws), mapped(xs, ws)
-
-
-@wrong(rejected_by="one_row", says="A batch of one is taken for no batch.")
-def squeezes_a_batch_of_one(xs, ws):
-    return jnp.squeeze(jax.jit(jax.vmap(slide))(xs, ws)), jnp.squeeze(jax.vmap(jax.jit(slide))(xs, ws))
-
-
-@hidden(
-    stage="cost",
-    required=True,
-    idea="`vmap` does all rows at once: no loop over the rows, for either array.",
-    on="a batch of 4 rows, and one of 40",
-)
-def no_loop_over_the_rows_of_either(answer, draw):
-    """The program is as long for 40 rows as for 4, and holds no loop."""
-    small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
-    expect_no_growth(answer, small, large, UNROLLED)
-    expect_no_loop(answer, *small)
-
-
-@hidden(idea="A batch of one row of three numbers.", on="a batch of one row of three numbers")
-def one_row(answer, draw, reference):
-    """A batch of one row has one row, in both arrays."""
-    xs, ws = draw.floats(1, 3), draw.floats(1, 3)
-    for got, wanted in zip(pair(answer(xs, ws)), pair(reference(xs, ws)), strict=True):
-        expect_close(got, wanted, "A batch of one row should give one row.", atol=1e-5)
+equivalent("93b528e318", because="A program depends on shapes and dtypes alone.")
 
 
 # %% pairwise_distances
-@answer
+@answer(
+    notice="`None` keeps one argument whole: the inner `vmap` makes the columns of the result, the outer one its rows.",
+    another_way="`jnp.linalg.norm(xs[:, None] - ys, axis=-1)` broadcasts to the same table. By a product of "
+    "matrices it would be faster, but near points far from 0 would lose their distance to rounding.",
+)
 def pairwise_distances(xs, ys):
     def distance(x, y):
         return jnp.sqrt(jnp.sum((x - y) ** 2))
@@ -1081,199 +1104,15 @@ def one_point_each(answer, draw, reference):
     expect_close(answer(xs, ys), reference(xs, ys), atol=2e-3)
 
 
-# %% ensemble_predictions
-@answer
-def ensemble_predictions(members, x):
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-    return jax.vmap(predict, in_axes=(0, None))(stacked, x)
-
-
-@alternative
-def stacks_by_name(members, x):
-    stacked = {name: jnp.stack([member[name] for member in members]) for name in ("w", "b")}
-    return jax.vmap(predict, in_axes=({"w": 0, "b": 0}, None))(stacked, x)
-
-
-@alternative
-@jax.jit
-def closes_over_the_example(members, x):
-    stacked = jax.tree.map(lambda *leaves: jnp.array(leaves), *members)
-    return jax.vmap(lambda params: predict(params, x))(stacked)
-
-
-@alternative
-def by_einsum(members, x):
-    w, b = (jnp.stack([member[name] for member in members]) for name in ("w", "b"))
-    return jnp.tanh(jnp.einsum("d,mdh->mh", x, w) + b)
-
-
-@wrong(rejected_by="each_model_predicts", says="The example is mapped too: each model gets one number of it.")
-def maps_over_the_example(members, x):
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-    return jax.vmap(predict, in_axes=(0, 0))(stacked, x)
-
-
-@wrong(rejected_by="each_model_predicts", says="`vmap` is believed to map over a Python list.")
-def maps_over_the_list(members, x):
-    return jax.vmap(predict, in_axes=(0, None))(members, x)
-
-
-@wrong(rejected_by="each_model_predicts", says="The parameters are averaged; one model is no ensemble.")
-def averages_the_parameters(members, x):
-    mean = jax.tree.map(lambda *leaves: sum(leaves) / len(leaves), *members)
-    return jnp.stack([predict(mean, x)] * len(members))
-
-
-@wrong(
-    rejected_by="one_product_for_all_models",
-    says="A Python loop over the models is no vectorisation.",
-    misses_the_point=True,
-)
-def loops_over_models(members, x):
-    return jnp.stack([predict(member, x) for member in members])
-
-
-@hidden(idea="Any ensemble.", on="an ensemble of two models of another size")
-def any_ensemble(answer, draw, reference):
-    """An ensemble of two other models is right."""
-    members = [{"w": draw.floats(2, 5), "b": draw.floats(5)} for _ in range(2)]
-    x = draw.floats(2)
-    expect_close(answer(members, x), reference(members, x), atol=1e-5)
-
-
-@wrong(rejected_by="one_product_without_a_loop", says="`jax.lax.map` is a loop too: one product after the other.")
-def loops_with_lax_map(members, x):
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-    return jax.lax.map(lambda params: predict(params, x), stacked)
-
-
-@wrong(rejected_by="an_ensemble_of_one", says="An ensemble of one is taken for a model.")
-def squeezes_an_ensemble_of_one(members, x):
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-    return jnp.squeeze(jax.vmap(predict, in_axes=(0, None))(stacked, x))
-
-
-@hidden(
-    stage="cost",
-    idea="One product for all models: a loop of `jax.lax` makes one after the other.",
-    on="an ensemble of three models",
-)
-def one_product_without_a_loop(answer, draw):
-    """The program holds no loop."""
-    expect_no_loop(answer, some_members(draw, 3), draw.floats(3))
-
-
-@hidden(idea="An ensemble of one model.", on="an ensemble of one model")
-def an_ensemble_of_one(answer, draw, reference):
-    """One model gives one row."""
-    members, x = some_members(draw, 1), draw.floats(3)
-    expect_close(answer(members, x), reference(members, x), "One model should give one row.", atol=1e-5)
-
-
-# %% per_example_gradients
-@answer
-def per_example_gradients(params, xs, ys):
-    return jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
-
-
-@alternative
-def jacobian_of_all_losses(params, xs, ys):
-    return jax.jacrev(lambda p: jax.vmap(squared_error, in_axes=(None, 0, 0))(p, xs, ys))(params)
-
-
-@alternative
-@jax.jit
-def closes_over_the_parameters(params, xs, ys):
-    return jax.vmap(lambda x, y: jax.grad(squared_error)(params, x, y))(xs, ys)
-
-
-@alternative
-def with_calculus(params, xs, ys):
-    twice = 2 * (xs @ params["w"] + params["b"] - ys)
-    return {"b": twice, "w": twice[:, None] * xs}
-
-
-@wrong(rejected_by="one_gradient_for_each_example", says="The gradient of the mean is one gradient for all.")
-def gradient_of_the_mean(params, xs, ys):
-    return jax.grad(lambda p: jnp.mean(jax.vmap(squared_error, in_axes=(None, 0, 0))(p, xs, ys)))(params)
-
-
-@wrong(rejected_by="gradients_are_those_of_one_example", says="The mean gradient is copied for each example.")
-def copies_the_mean_gradient(params, xs, ys):
-    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf.mean(axis=0), leaf.shape), each)
-
-
-@wrong(rejected_by="gradients_are_those_of_one_example", says="Each example's part of the mean is too small by n.")
-def parts_of_the_mean(params, xs, ys):
-    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
-    return jax.tree.map(lambda leaf: leaf / len(xs), each)
-
-
-@wrong(rejected_by="one_gradient_for_each_example", says="The parameters are mapped as if each example had its own.")
-def maps_over_the_parameters(params, xs, ys):
-    return jax.vmap(jax.grad(squared_error))(params, xs, ys)
-
-
-@wrong(
-    rejected_by="no_loop_over_the_examples",
-    says="A Python loop over the examples is no vectorisation.",
-    misses_the_point=True,
-)
-def loops_over_examples(params, xs, ys):
-    each = [jax.grad(squared_error)(params, x, y) for x, y in zip(xs, ys, strict=True)]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
-
-
-@hidden(idea="Any parameters and examples.", on="a batch of five examples of two numbers")
-def any_examples(answer, draw, reference):
-    """Five examples of two numbers are right."""
-    args = {"w": draw.floats(2), "b": draw.floats()}, draw.floats(5, 2), draw.floats(5)
-    expect_close(answer(*args), reference(*args), rtol=1e-4, atol=1e-5)
-
-
-@wrong(rejected_by="all_examples_at_once", says="`jax.lax.map` is a loop too: it does one example after the other.")
-def loops_with_lax_map(params, xs, ys):
-    return jax.lax.map(lambda one: jax.grad(squared_error)(params, *one), (xs, ys))
-
-
-@wrong(rejected_by="one_example", says="A batch of one is taken for no batch.")
-def squeezes_one_example(params, xs, ys):
-    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
-    return jax.tree.map(jnp.squeeze, each)
-
-
-@hidden(
-    stage="cost",
-    idea="All examples at once: a loop of `jax.lax` does one after the other.",
-    on="a batch of four examples",
-)
-def all_examples_at_once(answer, draw):
-    """The program holds no loop."""
-    expect_no_loop(answer, {"w": draw.floats(3), "b": draw.floats()}, draw.floats(4, 3), draw.floats(4))
-
-
-@hidden(idea="A batch of one example, of one number.", on="a batch of one example of one number")
-def one_example(answer, draw, reference):
-    """One example of one number has its gradients in a batch."""
-    args = {"w": draw.floats(1), "b": draw.floats()}, draw.floats(1, 1), draw.floats(1)
-    expect_close(answer(*args), reference(*args), "One example should give a batch of one.", rtol=1e-4, atol=1e-5)
-
-
-@hidden(
-    idea="An example with large numbers and one with small ones: each gradient to a small relative error.",
-    on="an example of large numbers beside one of small numbers",
-)
-def a_small_gradient_beside_a_large_one(answer, draw):
-    """The gradient of an example of small numbers is as exact as that of large ones."""
-    params = {"w": jnp.array([1.0, 2.0]), "b": jnp.float32(0.5)}
-    xs, ys = np.float32([[300.0, -200.0], [0.001, 0.002]]), np.float32([100.0, 0.25])
-    got, wanted = answer(params, xs, ys), gradients_by_hand(params, xs, ys)
-    expect_close(got, wanted, "Each gradient should be exact.", rtol=1e-4, atol=0.0)
+equivalent("37ff517f9d", because="NumPy calls the method `sum` of the tracer.")
+equivalent("065706ba42", because="The square of a difference is the same either way.")
 
 
 # %% means_of_padded_rows
-@answer
+@answer(
+    notice="`jnp.where` chooses, so that padding cannot leak, whatever it is.",
+    another_way="`jnp.mean(xs, axis=1, where=mask)` takes the mask itself.",
+)
 def means_of_padded_rows(xs, lengths):
     def mean_of_one(x, n):
         return jnp.where(jnp.arange(x.shape[0]) < n, x, 0.0).sum() / n
@@ -1377,147 +1216,174 @@ def one_row_of_one_number(answer, draw, reference):
     )
 
 
-# %% distance_from_batch_mean
-@answer
-def distance_from_batch_mean(xs):
-    def one(x):
-        return jnp.linalg.norm(x - jax.lax.pmean(x, "batch"))
+equivalent("737e6c5e30", because="Within `vmap` a row has one axis.")
+equivalent("8329460214", because="Positions are known while tracing, so NumPy may count them.")
 
-    return jax.vmap(one, axis_name="batch")(xs)
+
+# %% in_pieces
+@answer(
+    notice="Each piece is mapped by `vmap`, and the pieces come one after the other, in a `scan`. What "
+    "is left in the end is a piece of its own.",
+    another_way="With padding to full pieces and a `scan` of your own, the padded rows must be cut off in the end.",
+)
+def in_pieces(function, xs, most):
+    return jax.lax.map(function, xs, batch_size=most)
 
 
 @alternative
-def mean_before_the_map(xs):
-    return jax.vmap(lambda x, mean: jnp.linalg.norm(x - mean), in_axes=(0, None))(xs, xs.mean(axis=0))
+def pads_and_cuts(function, xs, most):
+    b = xs.shape[0]
+    pieces = jnp.pad(xs, ((0, -b % most), (0, 0))).reshape(-1, most, xs.shape[1])
+    rows = jax.lax.map(jax.vmap(function), pieces)
+    return rows.reshape(-1, *rows.shape[2:])[:b]
+
+
+@wrong(rejected_by="no_more_rows_than_allowed", says="`vmap` does all rows at once.", misses_the_point=True)
+def all_at_once(function, xs, most):
+    return jax.vmap(function)(xs)
+
+
+@wrong(
+    rejected_by="no_more_rows_than_allowed", says="Without `batch_size` it is one row at a time.", misses_the_point=True
+)
+def one_row_at_a_time(function, xs, most):
+    return jax.lax.map(function, xs)
+
+
+@wrong(
+    rejected_by="the_loop_is_in_the_program", says="A Python loop over the pieces is unrolled.", misses_the_point=True
+)
+def loops_over_pieces(function, xs, most):
+    return jnp.concatenate([jax.vmap(function)(xs[i : i + most]) for i in range(0, len(xs), most)])
+
+
+@wrong(rejected_by="the_rows_are_those_of_vmap", says="The padding is left in.")
+def leaves_the_padding_in(function, xs, most):
+    xs = jnp.pad(xs, ((0, -len(xs) % most), (0, 0)))
+    return jax.lax.map(function, xs, batch_size=most)
+
+
+@wrong(rejected_by="the_rows_are_those_of_vmap", says="The rest is forgotten.")
+def forgets_the_rest(function, xs, most):
+    return jax.lax.map(function, xs[: len(xs) // most * most], batch_size=most)
+
+
+@wrong(rejected_by="any_function_and_size", says="The function is taken for `widest_gap`.")
+def knows_the_function(function, xs, most):
+    return jax.lax.map(widest_gap, xs, batch_size=most)
+
+
+@wrong(rejected_by="no_more_rows_than_allowed", says="`most` is the number of pieces, and not of rows.")
+def takes_most_for_a_number_of_pieces(function, xs, most):
+    return jax.lax.map(function, xs, batch_size=-(-len(xs) // most))
+
+
+@wrong(rejected_by="other_pieces", says="Pieces of three are taken for granted.")
+def always_three(function, xs, most):
+    return jax.lax.map(function, xs, batch_size=3)
+
+
+@input
+def mean_and_turned(x):
+    return jnp.append(x[::-1], x.mean())
+
+
+@hidden(
+    idea="A function that returns an array, with an infinity, in pieces of one row, of all rows and of more.",
+    on="a function that is not in the lesson, an infinity, and pieces of one row, of all rows or of more",
+)
+def any_function_and_size(answer, draw):
+    """For pieces of one row, of all and of more than there are, each row has its result."""
+    for b, most in ((5, 1), (5, 5), (5, 4), (3, 8), (1, 1)):
+        xs = draw.floats(b, 4).at[b // 2, 1].set(jnp.inf)
+        wanted = np.concatenate([np.asarray(xs)[:, ::-1], np.asarray(xs).mean(1, keepdims=True)], axis=1)
+        expect_close(answer(given(mean_and_turned), xs, most), wanted, "Row i should be `function(xs[i])`.", atol=1e-5)
+
+
+@hidden(stage="cost", required=True, idea="`most` says how many rows at once.", on="pieces of another size")
+def other_pieces(answer):
+    """In pieces of 5, five rows are computed at once, and no more."""
+    rows = rows_at_once(answer, 13, 5)
+    expect_that(max(rows) == 5, "With most = 5, five rows should be computed at once.", rows, "[3, 5]")
+
+
+# %% batch_centred
+@answer(
+    notice="`pmean` asks all rows of the named axis. Its result is the same for all, so `out_axes=None` may return it "
+    "once.",
+    another_way="`xs - xs.mean(0)` needs no `vmap`. The named axis pays inside of a longer function that is written "
+    "for one example.",
+)
+def batch_centred(xs):
+    def one(x):
+        mean = jax.lax.pmean(x, "batch")
+        return x - mean, mean
+
+    return jax.vmap(one, axis_name="batch", out_axes=(0, None))(xs)
 
 
 @alternative
 @jax.jit
 def without_vmap(xs):
-    return jnp.sqrt(((xs - xs.mean(axis=0)) ** 2).sum(axis=1))
+    mean = xs.mean(axis=0)
+    return [xs - mean, mean]
 
 
 @alternative
 def sum_and_count(xs):
     def one(x):
-        return jnp.linalg.norm(x - jax.lax.psum(x, "rows") / jax.lax.psum(1, "rows"))
+        mean = jax.lax.psum(x, "rows") / jax.lax.psum(1, "rows")
+        return x - mean, mean
 
-    return jax.vmap(one, axis_name="rows")(xs)
+    centred, means = jax.vmap(one, axis_name="rows")(xs)
+    return centred, means[0]
 
 
-@wrong(
-    rejected_by="the_mean_goes_over_the_batch", says="`mean` inside `vmap` goes over one row.", misses_the_point=True
-)
+@alternative
+def mean_before_the_map(xs):
+    mean = jnp.mean(xs, axis=0)
+    return jax.vmap(jnp.subtract, in_axes=(0, None))(xs, mean), mean
+
+
+@wrong(rejected_by="the_mean_comes_out_once", says="The mean is returned for each row.")
+def repeats_the_mean(xs):
+    mean = jnp.broadcast_to(xs.mean(axis=0), xs.shape)
+    return xs - mean, mean
+
+
+@wrong(rejected_by="the_mean_comes_out_once", says="`mean` inside `vmap` goes over one row.", misses_the_point=True)
 def mean_of_the_row(xs):
-    return jax.vmap(lambda x: jnp.linalg.norm(x - jnp.mean(x, axis=0)))(xs)
+    return jax.vmap(lambda x: (x - jnp.mean(x, axis=0), jnp.mean(x, axis=0)))(xs)
+
+
+@wrong(rejected_by="the_mean_comes_out_once", says="The name is used, and never given to `vmap`.")
+def forgets_the_axis_name(xs):
+    return jax.vmap(lambda x: (x - jax.lax.pmean(x, "batch"), jax.lax.pmean(x, "batch")), out_axes=(0, None))(xs)
 
 
 @wrong(rejected_by="the_mean_goes_over_the_batch", says="The sum is taken for the mean.")
 def sum_of_the_batch(xs):
-    return jax.vmap(lambda x: jnp.linalg.norm(x - jax.lax.psum(x, "batch")), axis_name="batch")(xs)
+    return xs - xs.sum(axis=0), xs.sum(axis=0)
 
 
 @wrong(rejected_by="the_mean_goes_over_the_batch", says="One mean is taken of all numbers.")
 def one_mean_of_everything(xs):
-    return jnp.linalg.norm(xs - xs.mean(), axis=1)
+    return xs - xs.mean(), jnp.full(xs.shape[1], xs.mean())
 
 
-@wrong(rejected_by="one_distance_for_each_row", says="The name is used, and never given to `vmap`.")
-def forgets_the_axis_name(xs):
-    return jax.vmap(lambda x: jnp.linalg.norm(x - jax.lax.pmean(x, "batch")))(xs)
+@wrong(rejected_by="one_row_is_its_own_mean", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs):
+    return jnp.squeeze(xs - xs.mean(axis=0)), xs.mean(axis=0)
 
 
-@hidden(idea="Any batch.", on="a batch of five rows of two numbers")
-def any_batch(answer, draw, reference):
-    """Five rows of two numbers are right."""
-    xs = draw.floats(5, 2)
-    expect_close(answer(xs), reference(xs), atol=1e-5)
-
-
-@wrong(rejected_by="rows_far_from_zero", says="Large squares are subtracted: for near rows rounding is left.")
-def by_subtracting_squares(xs):
-    mean = xs.mean(axis=0)
-    squares = (xs**2).sum(axis=1) - 2 * xs @ mean + (mean**2).sum()
-    return jnp.sqrt(jnp.maximum(squares, 0.0))
-
-
-@wrong(rejected_by="one_row_is_its_own_mean", says="A small number is added, for the gradient at 0.")
-def adds_a_small_number(xs):
-    return jnp.sqrt(((xs - xs.mean(axis=0)) ** 2).sum(axis=1) + 1e-8)
-
-
-@hidden(idea="Rows near each other, and far from 0.", on="rows near each other, and far from 0")
-def rows_far_from_zero(answer, draw):
-    """Rows far from 0 have their distance from the mean row."""
-    xs = (np.float32([[300, -500]]) + draw.generator.integers(0, 64, size=(4, 2)) / 64).astype(np.float32)
-    wanted = np.linalg.norm(xs.astype(np.float64) - xs.astype(np.float64).mean(axis=0), axis=1).astype(np.float32)
-    expect_close(answer(xs), wanted, "Each row should have its distance.", rtol=1e-3, atol=1e-3)
-
-
-@hidden(idea="A batch of one row: its distance is 0.", on="a batch of one row")
+@hidden(idea="A batch of one row, and rows far from 0.")
 def one_row_is_its_own_mean(answer, draw):
-    """A batch of one row is 0 away from its mean."""
-    message = "One row should be 0 away from its own mean."
-    expect_close(answer(draw.floats(1, 3)), np.zeros(1, np.float32), message, atol=1e-5)
-
-
-# %% one_switch_for_all
-@answer
-def one_switch_for_all(flag, xs):
-    return jax.vmap(choose, in_axes=(None, 0))(flag, xs)
-
-
-@alternative
-def cond_of_the_whole_batch(flag, xs):
-    return jax.lax.cond(flag, jax.vmap(costly), jax.vmap(jnp.negative), xs)
-
-
-@alternative
-@jax.jit
-def closes_over_the_flag(flag, xs):
-    return jax.vmap(lambda x: choose(flag, x))(xs)
-
-
-@wrong(rejected_by="only_one_branch_is_run", says="A flag for each row makes a select, even if all flags are the same.")
-def a_flag_for_each_row(flag, xs):
-    return jax.vmap(choose)(jnp.broadcast_to(flag, xs.shape[:1]), xs)
-
-
-@wrong(rejected_by="only_one_branch_is_run", says="A Python loop writes a `cond` for each row.", misses_the_point=True)
-def a_cond_for_each_row(flag, xs):
-    return jnp.stack([choose(flag, x) for x in xs])
-
-
-@wrong(rejected_by="only_one_branch_is_run", says="`jnp.where` runs both branches.", misses_the_point=True)
-def where_runs_both(flag, xs):
-    return jnp.where(flag, costly(xs), -xs)
-
-
-@wrong(rejected_by="the_flag_may_be_traced", says="Python's `if` needs the value of the flag.")
-def python_if(flag, xs):
-    return jax.vmap(costly)(xs) if flag else -xs
-
-
-@wrong(rejected_by="the_flag_decides_for_all_rows", says="The branches are swapped.")
-def swaps_the_branches(flag, xs):
-    return jax.lax.cond(flag, jnp.negative, costly, xs)
-
-
-@hidden(idea="Any batch, either flag.", on="a batch of three rows, with either flag")
-def any_batch(answer, draw, reference):
-    """Three rows of five are right for both flags."""
-    xs = draw.floats(3, 5)
-    for flag in (jnp.array(True), jnp.array(False)):
-        expect_close(answer(flag, xs), reference(flag, xs), atol=1e-5)
-
-
-@wrong(rejected_by="one_row_and_infinity", says="A batch of one is taken for no batch.")
-def squeezes_a_batch_of_one(flag, xs):
-    return jnp.squeeze(jax.vmap(choose, in_axes=(None, 0))(flag, xs))
-
-
-@hidden(idea="A batch of one row, and rows that hold infinity.", on="a batch of one row that holds infinities")
-def one_row_and_infinity(answer, draw):
-    """A batch of one row has one row, and infinity is negated."""
-    x = np.float32([[np.inf, -np.inf, 0.5]])
-    expect_close(answer(jnp.array(False), x), -x, "Without the flag, the row should be negated.")
+    """One row is its own mean, and rows far from 0 keep what is between them."""
+    x = draw.floats(1, 3)
+    centred, mean = parts(answer(x), 2)
+    message = "One row should be its own mean."
+    expect_close(mean, np.asarray(x)[0], message, on="a batch of one row")
+    expect_close(centred, np.zeros((1, 3), np.float32), message, atol=1e-6, on="a batch of one row")
+    xs = (np.float32([[300, -500]]) + draw.generator.integers(0, 64, size=(4, 2)) / 64).astype(np.float32)
+    wanted = (xs - xs.astype(np.float64).mean(axis=0)).astype(np.float32)
+    expect_close(parts(answer(xs), 2)[0], wanted, "Each row should lose the mean row.", atol=1e-3, on="rows far from 0")

@@ -31,10 +31,10 @@ TRIES = {
     "loop_over_batch": ["@jax.jit\ndef loop_over_batch(xs, ws):\n    return ONE * xs"],
     "vectorised_by_hand": ["vectorised_by_hand = lambda xs, ws: ONE * xs"],
     "vectorised_by_vmap": ["def one(x, w):\n    return ONE * x", "vectorised_by_vmap = jax.vmap(one)"],
-    "slide_columns": ["slide_columns = functools.partial(lambda xs, ws, n: n * xs, n=ONE)"],
-    "slide_with_shared_weights": [
+    "slide_layout": ["slide_layout = functools.partial(lambda xs, ws, n: n * xs, n=ONE)"],
+    "predict_with_all": [
         "SCALE = ONE",
-        "def slide_with_shared_weights(xs, w):\n    return half(SCALE)",
+        "def predict_with_all(params, table):\n    return half(SCALE)",
         "def half(x):\n    return x / 2",
     ],
     "jit_and_vmap": [
@@ -50,7 +50,7 @@ TRIES = {
         "class Means:\n    def __call__(self, *args):\n        return ONE",
         "means_of_padded_rows = Means()",
     ],
-    "one_switch_for_all": ["%%time\ndef one_switch_for_all(*args):\n    return ONE"],
+    "in_pieces": ["%%time\ndef in_pieces(*args):\n    return ONE"],
 }
 
 
@@ -139,24 +139,24 @@ def test_a_cell_that_failed_before_its_def_is_no_try(workspace: Path, shell: Any
 
 def test_the_books_own_code_is_no_part_of_an_answer(workspace: Path, shell: Any) -> None:
     (printed,) = (c.source for c in printed_cells(students_course().books["vectorization"]) if "def slide(" in c.source)
-    answer = "def correlation_and_convolution(x, w):\n    return slide(x, w)"
+    answer = "def vectorised_by_vmap(xs, ws):\n    return slide(xs, ws)"
     run(
         shell,
         [
             HEAD,
-            "import numpy as np\nx, w = jnp.ones(4), jnp.ones(3)",
+            "import numpy as np\nx, w, series = jnp.ones(4), jnp.ones(3), jnp.ones((1, 5))",
             printed,
             answer,
-            "check(correlation_and_convolution)",
+            "check(vectorised_by_vmap)",
         ],
     )
     (workspace / "mine.py").write_text(answer)
     progress = Progress(workspace)
     check_file(workspace / "mine.py", students_course(), progress)
-    assert progress.of("correlation_and_convolution").tries == 1
+    assert progress.of("vectorised_by_vmap").tries == 1
     changed = "def slide(x, w):\n    return x"
-    run(shell, [changed, "check(correlation_and_convolution)"])
-    assert progress.of("correlation_and_convolution").tries == 2
+    run(shell, [changed, "check(vectorised_by_vmap)"])
+    assert progress.of("vectorised_by_vmap").tries == 2
 
 
 def test_without_source_bytecode_is_compared_and_never_counts_beside_it(workspace: Path, shell: Any) -> None:

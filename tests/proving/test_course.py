@@ -81,6 +81,8 @@ SECTIONS = {
 def test_every_example_of_a_lessons_section_stands_on_an_exercise(whole_course: Course, topic: str) -> None:
     source, first, last = SECTIONS[topic]
     section = {f"{source}-{number:02}" for number in range(first, last + 1)}
+    # The question about random depth says that `vmap` uses `jit`; the lesson on `vmap` answers that.
+    section = section | {"S3-04"} if topic == "vectorization" else section - {"S3-04"}
     claimed = {example for exercise in whole_course.books[topic].exercises for example in exercise.reproduces}
     assert section == claimed
 

@@ -54,8 +54,8 @@ def sliding_dot(x, w):
     if x[0] > 0:
         return x
 
-def correlation_and_convolution(x, w):
-    return slide(None, w)
+def vectorised_by_vmap(xs, ws):
+    return slide(None, ws)
 
 def loop_over_batch(xs, ws
     return xs
@@ -69,7 +69,7 @@ def test_lines_are_those_of_the_file_and_no_line_of_the_lesson_is_named(tmp_path
     assert done.returncode == 1
     assert "line 5: `if x[0] > 0:`" in said
     # `slide` is part of the lesson, so the line at fault is the one that calls it.
-    assert "line 9: `return slide(None, w)`" in said
+    assert "line 9: `return slide(None, ws)`" in said
     assert "Python cannot read your code" in said
     assert "SyntaxError: '(' was never closed" in said
     assert "line 11: `def loop_over_batch(xs, ws`" in said
