@@ -1036,7 +1036,8 @@ print(last, all_of_them.shape)  # 133.1 (3,)""",
 def film(dish, feed, steps):
     """Film V for some steps: make this pure, and put all steps into one jitted program.
 
-    It is traced once for all feeds, and the program is as long for a thousand steps as for one.
+    It is traced once for all feeds, and the program is as long for a thousand steps as for one. (Call it through
+    `jax.jit`; do not compile it ahead of time.)
 
     >>> last, frames = film(jnp.ones((2, 4, 4)), 0.5, 2)
     >>> frames[:, 0, 0]

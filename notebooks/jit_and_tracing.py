@@ -746,7 +746,7 @@ print(jax.lax.scan(halve, 8.0, length=3))
 # Film V for some steps: make this pure, and put all steps into one jitted program.
 #
 # It is traced once for all feeds, and the program is as long for a thousand steps as
-# for one.
+# for one. (Call it through `jax.jit`; do not compile it ahead of time.)
 #
 # ```python
 # >>> last, frames = film(jnp.ones((2, 4, 4)), 0.5, 2)
