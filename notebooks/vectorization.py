@@ -456,7 +456,7 @@ draw_program(jax.vmap(slide), xs, ws)
 # - `xs`: [b,n].
 # - `ws`: float32[b,3].
 #
-# **Returns:** A tuple of two arrays float32[b,n-2], which are the same.
+# **Returns:** A tuple of two arrays float32[b,n-2] with the same numbers.
 
 # %%
 def jit_and_vmap(xs, ws):
@@ -1129,7 +1129,8 @@ print(jax.vmap(widest_gap)(series[:5]))
 #
 # Map a function over rows, `most` rows at a time and never more.
 #
-# The last piece may be smaller. The program is as long for many pieces as for two.
+# The last piece may be smaller, or be filled up. The program is as long for many pieces
+# as for two.
 #
 # ```python
 # >>> in_pieces(jnp.sum, jnp.ones((5, 3)), 2)
