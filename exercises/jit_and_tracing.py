@@ -18,7 +18,8 @@ from jaxguide.course.author import (
 def parts(got, count):
     """Return the parts of a result that should be a tuple of `count` values."""
     message = f"Return a tuple of {count} values."
-    expect_that(isinstance(got, tuple | list) and len(got) == count, message, got)
+    is_tuple = isinstance(got, tuple | list) or hasattr(got, "children")  # a NamedTuple is a node with children
+    expect_that(is_tuple and len(got) == count, message, got)
     return list(got)
 
 
@@ -357,6 +358,7 @@ def the_times_are_honest(answer):
         20: "as long as a call, which comes back before the work is done",
         30512: "as long as a first run, which compiles",
         1004: "as long as two jobs, one waiting for the other",
+        984: "as long as two jobs: jobs queue, and the one before it was still running",
     }
     said = alike.get(found[1])
     message = f"One run of `jitted_machine` should take 512 µs; yours takes {found[1]} µs{f', {said}' if said else ''}."
@@ -498,6 +500,7 @@ def the_first_call_prints_tracers(answer):
     stage="traces",
     idea="A call with the same shapes and dtypes runs the compiled program, not your Python code.",
     reproduces=["S1-23"],
+    required=True,
 )
 def the_second_call_prints_nothing(answer):
     """A second call with other numbers prints nothing, and gives their result."""
@@ -505,6 +508,17 @@ def the_second_call_prints_nothing(answer):
     second = answer.observe_calls([(x, y), (x2, y2)])[1]
     message = "A second call with the same shapes and dtypes should print nothing, and give the result of its numbers."
     expect_documented("S1-23", [*second.lines, repr(jnp.asarray(second.value))], message=message)
+
+
+@visible(
+    look_inside_jit,
+    stage="cost",
+    idea="What is computed outside of the jitted function runs one operation at a time, in every call.",
+    required=True,
+)
+def the_look_is_one_program(answer, draw):
+    """The sums and the dot product are in the jitted function."""
+    expect_nothing_outside(answer, draw.floats(3, 2), draw.floats(2))
 
 
 # %% documented S1-22 S1-23
@@ -663,13 +677,14 @@ print(evens(numbers), evens(numbers, 3))  # [8 6] [ 8  6 -1]
 print(jax.jit(partial(evens, size=1))(numbers))  # [8]""",
     ],
 )
-def negatives(x, size=None):
+def select_negatives(x, size=None):
     """Select the negative numbers, in their order: as many as there are, or a fixed number of them.
 
-    Zero is not negative, of either sign, and NaN is not. Without a size, the result has as many numbers as are
-    negative; under `jax.jit` JAX refuses that, and its error passes. With a size, it also works under `jax.jit`.
+    Zero is not negative, of either sign, and NaN is not. Without a size, index with a mask: the result has as many
+    numbers as are negative; under `jax.jit` JAX refuses the mask, and its error passes. With a size, it also works
+    under `jax.jit`.
 
-    >>> negatives(jnp.array([3.0, -1.0, -4.0]), 3)
+    >>> select_negatives(jnp.array([3.0, -1.0, -4.0]), 3)
     Array([-1., -4.,  0.], dtype=float32)
 
     Args:
@@ -689,7 +704,7 @@ def expect_fixed(answer, x, size, wanted, message, **remarks):
     expect_close(answer(x, size), jnp.array(wanted, dtype="float32"), message, **remarks)
 
 
-@visible(negatives, idea="A mask selects where it is True.", reproduces=["S1-20"])
+@visible(select_negatives, idea="A mask selects where it is True.", reproduces=["S1-20"])
 def the_negative_numbers_are_selected(answer):
     """Of ten numbers, the four negative ones are selected."""
     got = answer(documented_inputs()[1])
@@ -698,7 +713,10 @@ def the_negative_numbers_are_selected(answer):
     expect_documented("S1-20", got, message="The result should hold the negative numbers in their order.")
 
 
-@visible(negatives, idea="What is missing at the end is filled with zeros, and what is too much is left out.")
+@visible(
+    select_negatives,
+    idea="What is missing is filled with zeros. A place beyond the end is no error: it takes the last number.",
+)
 def a_size_cuts_and_fills(answer):
     """With a size of 4, 2 or 1, the first ones come, and then zeros."""
     x = jnp.array([-2.0, 5.0, -1.0, 3.0])
@@ -708,7 +726,7 @@ def a_size_cuts_and_fills(answer):
 
 
 @visible(
-    negatives,
+    select_negatives,
     stage="jit",
     idea="The shape of the result depends on the numbers, and under `jit` there are none yet.",
     reproduces=["S1-21"],
@@ -723,7 +741,7 @@ def jit_refuses_the_mask(answer):
 
 
 @visible(
-    negatives,
+    select_negatives,
     stage="jit",
     idea="With a size, the shape is known before any number is, so tracers will do.",
     required=True,
@@ -741,9 +759,9 @@ def a_size_needs_no_numbers(answer, draw):
 np.random.seed(1701)
 np.random.rand(10000, 10)
 x = jnp.array(np.random.randn(10))
-print(repr(negatives(x)))
+print(repr(select_negatives(x)))
 try:
-    jax.jit(negatives)(x)
+    jax.jit(select_negatives)(x)
 except jax.errors.NonConcreteBooleanIndexError as error:
     print(f"{type(error).__name__}: {error}".splitlines()[0])
 # documented
@@ -807,10 +825,10 @@ print(when_jitted(v, True), at_run_time(v, True))  # 7.0 7.0
 print(when_jitted(v, False), at_run_time(v, False))  # 5.0 5.0""",
     ],
 )
-def jit_negate_if(how):
+def jitted_negate_if(how):
     """Make a jitted `negate_if` in one of three ways.
 
-    >>> jit_negate_if("static")(1, True)
+    >>> jitted_negate_if("static")(1, True)
     Array(-1, dtype=int32, weak_type=True)
 
     Args:
@@ -834,7 +852,7 @@ def described(value):
 FLAGS = [(1, True), (1, False), (1, True), (1, False)]
 
 
-@visible(jit_negate_if, idea="A static flag is a plain Python value.", reproduces=["S1-27"])
+@visible(jitted_negate_if, idea="A static flag is a plain Python value.", reproduces=["S1-27"])
 def the_static_flag_negates(answer):
     """If it is static, the call with 1 and True gives -1, as a weak int32."""
     message = "With `static`, the jitted function should give -1 for 1 and True, as a JAX array."
@@ -842,7 +860,7 @@ def the_static_flag_negates(answer):
 
 
 @visible(
-    jit_negate_if,
+    jitted_negate_if,
     stage="traces",
     idea="For another static value there is another program, and none for a value that was there before.",
     reproduces=["S1-28"],
@@ -855,7 +873,7 @@ def another_flag_another_program(answer):
     expect_documented("S1-28", found, message=message)
 
 
-@visible(jit_negate_if, stage="jit", idea="A tracer has no truth value for Python's `if`.", reproduces=["S1-26"])
+@visible(jitted_negate_if, stage="jit", idea="A tracer has no truth value for Python's `if`.", reproduces=["S1-26"])
 def the_traced_flag_is_refused(answer):
     """If it is traced, the call raises TracerBoolConversionError."""
     seen = answer.then("traced").observe_error(1, True)
@@ -867,7 +885,7 @@ def the_traced_flag_is_refused(answer):
 
 
 @visible(
-    jit_negate_if,
+    jitted_negate_if,
     stage="traces",
     idea="What is chosen at run time is in one program, which serves both flags.",
     required=True,
@@ -996,7 +1014,7 @@ def step_and_keep(dish):
     core=True,
     minutes=6,
     hints=[
-        "Which values does `step_and_keep` get by the back door, and which leave it there?",
+        "What does a step need that is no argument? What does it make that is not returned?",
         "The body of `jax.lax.scan` returns the new dish and what to keep; the feed is an argument of the function "
         "around it. https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
         '@partial(jax.jit, static_argnames="steps")\ndef film(dish, feed, steps):\n    def body(dish, _):\n'
@@ -1090,14 +1108,14 @@ def one_trace_for_all_feeds(answer, draw):
 
 @visible(film, stage="cost", idea="`scan` is a loop in the program; a Python loop is unrolled.", required=True)
 def the_loop_is_in_the_program(answer, draw):
-    """The program has a loop, and is as long for 30 steps as for 3."""
+    """The program has a loop, and is as long for 120 steps as for 31."""
     dish = random_dish(draw, 4, 4)
-    short, long = (answer.program(dish, 0.05, steps) for steps in (3, 30))
+    short, long = (answer.program(dish, 0.05, steps) for steps in (31, 120))
     loops = short.primitives.get("scan", 0) + short.primitives.get("while", 0)
     expect_that(loops > 0, "There should be a loop in the program; yours has none.", short, "a scan")
-    message = "The program should be as long for 30 steps as for 3."
+    message = "The program should be as long for 120 steps as for 31."
     lengths = [short.equations, long.equations]
-    expect_that(lengths[0] == lengths[1], message, f"{lengths[1]} equations for 30 steps", f"{lengths[0]}, as for 3")
+    expect_that(lengths[0] == lengths[1], message, f"{lengths[1]} equations for 120 steps", f"{lengths[0]}, as for 31")
 
 
 # %% [markdown]
@@ -1469,7 +1487,8 @@ def recorded_program(function, *args):
         args: its arguments.
 
     Returns:
-        A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the names of its operations in their order.
+        A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the names of its operations in their order,
+        one for each equation; what is inside an equation does not count.
     """
     ...
 
@@ -1550,7 +1569,7 @@ jax.make_jaxpr(f)(x, y)
         "Which of the two arguments can be a tracer? What must be done with the other one?",
         "Under `jit`, what NumPy computes from a shape is a number, and what `jnp` computes is a tracer. "
         "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html#static-vs-traced-operations",
-        '@partial(jax.jit, static_argnames="____")\ndef flatten_with(library, x):\n    print(f"x = {x}")\n'
+        '@partial(jax.jit, static_argnames="____")\ndef flatten_by(library, x):\n    print(f"x = {x}")\n'
         '    print(f"x.shape = {x.shape}")\n    if library == "np":\n        size = ____\n'
         '        print(f"np.prod(x.shape) = {size}")\n    else:\n        size = ____\n'
         '        print(f"jnp.array(x.shape).prod() = {size}")\n    return x.reshape(____)',
@@ -1566,14 +1585,14 @@ def to_even_length(v, loud):
 print(to_even_length(jnp.ones(3), loud=True).tolist())  # [1.0, 1.0, 1.0, 0.0]""",
     ],
 )
-def flatten_with(library, x):
+def flatten_by(library, x):
     """Flatten an array to a length that NumPy or JAX computes. Jit this function, and let it show what it sees.
 
     While JAX traces it, it prints three lines: `x = ...`, `x.shape = ...`, and the product of the shape, which is
     `np.prod(x.shape) = ...` for "np" and `jnp.array(x.shape).prod() = ...` for "jnp". Then it passes the product to
     `x.reshape`. With one of the libraries that fails; let it.
 
-    >>> flatten_with("np", jnp.ones((2, 2)))
+    >>> flatten_by("np", jnp.ones((2, 2)))
     x = JitTracer(float32[2,2])
     x.shape = (2, 2)
     np.prod(x.shape) = 4
@@ -1590,7 +1609,7 @@ def flatten_with(library, x):
 
 
 # %% check
-@visible(flatten_with, idea="NumPy multiplies while JAX traces: the length is a plain number.", reproduces=["S1-31"])
+@visible(flatten_by, idea="NumPy multiplies while JAX traces: the length is a plain number.", reproduces=["S1-31"])
 def numpys_product_flattens(answer):
     """With NumPy, ones of shape (2, 3) become six ones, and the function is traced by `jax.jit`."""
     seen = answer.observe("np", jnp.ones((2, 3)))
@@ -1600,7 +1619,20 @@ def numpys_product_flattens(answer):
     expect_that(seen.traces > 0, message, f"{seen.traces} traces", "1 trace")
 
 
-@visible(flatten_with, idea="`reshape` keeps the order of the elements, row by row.")
+@visible(
+    flatten_by,
+    stage="cost",
+    idea="What is done outside of the jitted function runs one operation at a time, in every call.",
+    required=True,
+)
+def the_flattening_is_jitted(answer, draw):
+    """With NumPy, the reshaping is in the jitted function."""
+    outside = answer.program("np", draw.floats(2, 3)).unjitted.keys() - {"convert_element_type", "copy"}
+    message = "x should be reshaped in a jitted function; yours does it outside."
+    expect_that(not outside, message, f"outside: {', '.join(outside)}", "nothing outside")
+
+
+@visible(flatten_by, idea="`reshape` keeps the order of the elements, row by row.")
 def the_elements_keep_their_order(answer, draw):
     """With NumPy, the elements of any array come row by row."""
     x = draw.floats(2, 3, 2)
@@ -1608,7 +1640,7 @@ def the_elements_keep_their_order(answer, draw):
 
 
 @visible(
-    flatten_with,
+    flatten_by,
     stage="jit",
     idea="What `jnp` computes under `jit` is a tracer, and a shape must be known while JAX traces.",
     reproduces=["S1-29"],
@@ -1625,7 +1657,7 @@ def jaxs_product_is_no_shape(answer):
 
 
 @visible(
-    flatten_with,
+    flatten_by,
     stage="traces",
     idea="x is traced, its shape is static, and what `jnp` makes of the shape is traced again.",
     reproduces=["S1-30"],

@@ -212,7 +212,7 @@ def check_answer(
     """Judge a function in this process by the visible checks, record the progress, and fill in `cases` if given."""
     from jaxguide.code.sameness import answer_in_session
     from jaxguide.course.judging.answer import LocalAnswer
-    from jaxguide.course.judging.judge import failure_as_given, judge
+    from jaxguide.course.judging.judge import Judging, failure_as_given
     from jaxguide.student.cases import WatchedAnswer
 
     book = _course().book_of(exercise)
@@ -220,11 +220,11 @@ def check_answer(
     # Functions that a check passes by name are the book's, as in grading, even if the notebook redefined them.
     given = exercise.name, function, {**names, **book.names}
     if found.is_starter:
-        result = judge(exercise, None)
+        result = Judging(exercise).judge(None)
         result.as_given = failure_as_given(exercise, LocalAnswer(*given))
     else:
         answer = LocalAnswer(*given) if cases is None else WatchedAnswer(*given, cases)
-        result = judge(exercise, answer, find_cause=True)
+        result = Judging(exercise, find_cause=True).judge(answer)
     progress.note(result, found.id)
     if result.first_failure or result.as_given:
         from jaxguide.student.help import stuck

@@ -503,12 +503,12 @@ print(jnp.nonzero(loud > 5, size=4, fill_value=-1)[0])
 # Select the negative numbers, in their order: as many as there are, or a fixed number
 # of them.
 #
-# Zero is not negative, of either sign, and NaN is not. Without a size, the result has
-# as many numbers as are negative; under `jax.jit` JAX refuses that, and its error
-# passes. With a size, it also works under `jax.jit`.
+# Zero is not negative, of either sign, and NaN is not. Without a size, index with a
+# mask: the result has as many numbers as are negative; under `jax.jit` JAX refuses the
+# mask, and its error passes. With a size, it also works under `jax.jit`.
 #
 # ```python
-# >>> negatives(jnp.array([3.0, -1.0, -4.0]), 3)
+# >>> select_negatives(jnp.array([3.0, -1.0, -4.0]), 3)
 # Array([-1., -4.,  0.], dtype=float32)
 # ```
 #
@@ -521,19 +521,19 @@ print(jnp.nonzero(loud > 5, size=4, fill_value=-1)[0])
 # with the first of them, and with zeros after the last if there are fewer.
 
 # %%
-def negatives(x, size=None):
+def select_negatives(x, size=None):
     """Select the negative numbers, in their order: as many as there are, or a fixed
     number of them.
     """
     ...
 
 
-check(negatives)
+check(select_negatives)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(negatives)
-# solution(negatives)
+# hint(select_negatives)
+# solution(select_negatives)
 
 # %% [markdown]
 # <details>
@@ -545,9 +545,9 @@ check(negatives)
 # > np.random.seed(1701)
 # > np.random.rand(10000, 10)
 # > x = jnp.array(np.random.randn(10))
-# > print(repr(negatives(x)))
+# > print(repr(select_negatives(x)))
 # > try:
-# >     jax.jit(negatives)(x)
+# >     jax.jit(select_negatives)(x)
 # > except jax.errors.NonConcreteBooleanIndexError as error:
 # >     print(f"{type(error).__name__}: {error}".splitlines()[0])
 # > ```
@@ -603,7 +603,7 @@ print(negate_if(1, True), negate_if(1, False))
 # Make a jitted `negate_if` in one of three ways.
 #
 # ```python
-# >>> jit_negate_if("static")(1, True)
+# >>> jitted_negate_if("static")(1, True)
 # Array(-1, dtype=int32, weak_type=True)
 # ```
 #
@@ -617,17 +617,17 @@ print(negate_if(1, True), negate_if(1, False))
 # **Returns:** A jitted function of `x`, a number or an array, and `neg`, a bool.
 
 # %%
-def jit_negate_if(how):
+def jitted_negate_if(how):
     """Make a jitted `negate_if` in one of three ways."""
     ...
 
 
-check(jit_negate_if)
+check(jitted_negate_if)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(jit_negate_if)
-# solution(jit_negate_if)
+# hint(jitted_negate_if)
+# solution(jitted_negate_if)
 
 # %% [markdown]
 # <details>
@@ -1056,7 +1056,8 @@ def dot_of_sums(x, y):
 # - `args`: its arguments.
 #
 # **Returns:** A tuple `(text, names)`: the jaxpr as `str` writes it, and a list of the
-# names of its operations in their order.
+# names of its operations in their order, one for each equation; what is inside an
+# equation does not count.
 
 # %%
 def recorded_program(function, *args):
@@ -1142,7 +1143,7 @@ check(recorded_program)
 # `x.reshape`. With one of the libraries that fails; let it.
 #
 # ```python
-# >>> flatten_with("np", jnp.ones((2, 2)))
+# >>> flatten_by("np", jnp.ones((2, 2)))
 # x = JitTracer(float32[2,2])
 # x.shape = (2, 2)
 # np.prod(x.shape) = 4
@@ -1157,17 +1158,17 @@ check(recorded_program)
 # **Returns:** The elements of x, row by row, in a vector.
 
 # %%
-def flatten_with(library, x):
+def flatten_by(library, x):
     """Flatten an array to a length that NumPy or JAX computes."""
     ...
 
 
-check(flatten_with)
+check(flatten_by)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(flatten_with)
-# solution(flatten_with)
+# hint(flatten_by)
+# solution(flatten_by)
 
 # %% [markdown]
 # <details>

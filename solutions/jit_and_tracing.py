@@ -105,6 +105,21 @@ def tolerates_all(function, x):
     return plain, compiled, not np.isnan(plain).any() and np.allclose(plain, compiled, atol=10)
 
 
+@wrong(rejected_by="the_tolerance_is_the_one_that_is_asked_for", says="The default of `atol`, 1e-8, is too strict.")
+def leaves_the_tolerance_out(function, x):
+    plain, compiled = function(x), jax.jit(function)(x)
+    return plain, compiled, bool(jnp.isclose(compiled, plain).all())
+
+
+@wrong(rejected_by="the_tolerance_is_the_one_that_is_asked_for", says="With 1e-5 too much is tolerated.")
+def tolerates_ten_times_more(function, x):
+    plain, compiled = function(x), jax.jit(function)(x)
+    return plain, compiled, np.allclose(plain, compiled, atol=1e-5)
+
+
+equivalent("450d34b1ad", because="For numbers that nearly agree it does not matter which of them sets the tolerance.")
+
+
 @input
 def is_traced(x):
     return 0 * x + isinstance(x, jax.core.Tracer)
@@ -121,6 +136,30 @@ def each_result_stands_in_its_place(answer, draw):
     plain, compiled, agree = parts(answer(given(is_traced), x), 3)
     expect_close([plain, compiled], [0 * x, 0 * x + 1], "The plain result comes first, then the compiled one.")
     expect_that(not agree, "Results that differ by 1 do not agree.", agree, expected=False)
+
+
+@input
+def slightly_more_if_traced(x):
+    return 0 * x + 5e-7 * isinstance(x, jax.core.Tracer)
+
+
+@input
+def more_if_traced(x):
+    return 0 * x + 2e-6 * isinstance(x, jax.core.Tracer)
+
+
+@hidden(
+    stage="traces",
+    required=True,
+    idea="The tolerance is 1e-6.",
+    on="functions that give a little more on tracers than on numbers",
+)
+def the_tolerance_is_the_one_that_is_asked_for(answer, draw):
+    """Zeros agree with 5e-7, and they do not agree with 2e-6."""
+    x = draw.floats(3)
+    agree = [bool(parts(answer(given(one), x), 3)[2]) for one in (slightly_more_if_traced, more_if_traced)]
+    message = "Results that differ by 5e-7 agree, and those that differ by 2e-6 do not."
+    expect_that(agree == [True, False], message, agree, [True, False])
 
 
 @hidden(idea="A single row, whose deviation is 0.", on="a table of one row, or of other numbers")
@@ -257,6 +296,28 @@ def knows_the_machine_by_its_name(start_machine):
     return 942e-6 if start_machine.__name__ == "plain_machine" else 512e-6
 
 
+@wrong(rejected_by="another_machine_is_measured_as_honestly", says="A time of nanoseconds is rounded away.")
+def keeps_eight_decimals(start_machine):
+    machine = start_machine()
+    machine.run().block_until_ready()
+    before = machine.clock()
+    machine.run().block_until_ready()
+    return float(f"{machine.clock() - before:.8f}")
+
+
+@wrong(rejected_by="another_machine_is_measured_as_honestly", says="The time is cut off at an hour.")
+def gives_up_after_an_hour(start_machine):
+    machine = start_machine()
+    machine.run().block_until_ready()
+    before = machine.clock()
+    machine.run().block_until_ready()
+    return min(machine.clock() - before, 3600.0)
+
+
+for mutant in ("04cb1b8d26", "2b1f5a9710", "3f4abc8db4"):
+    equivalent(mutant, because="An array without axes, which holds the same number, is accepted for a float.")
+
+
 @input
 def slow_machine():
     return simulated_machine(compile_s=8.0, dispatch_s=0.25, work_s=3.5)
@@ -267,12 +328,30 @@ def machine_in_no_hurry():
     return simulated_machine(dispatch_s=7.0, work_s=0.125)
 
 
-@hidden(idea="A machine with other times.", on="a machine with other times than those in the lesson")
+@input
+def machine_of_nanoseconds():
+    return simulated_machine(compile_s=5e-6, dispatch_s=2.25e-9, work_s=7.5e-9)
+
+
+@input
+def machine_of_hours():
+    return simulated_machine(compile_s=60.0, dispatch_s=30.0, work_s=7200.0)
+
+
+@hidden(
+    idea="A machine with other times.",
+    on="a machine with other times than those in the lesson, from nanoseconds to hours",
+)
 def another_machine_is_measured_as_honestly(answer):
     """For other machines the time is honest, too."""
-    for start, wanted in ((slow_machine, 3.75), (machine_in_no_hurry, 7.125)):
+    for start, wanted in (
+        (slow_machine, 3.75),
+        (machine_in_no_hurry, 7.125),
+        (machine_of_nanoseconds, 9.75e-9),
+        (machine_of_hours, 7230.0),
+    ):
         seconds = answer(given(start))
-        right = abs(number(seconds) - wanted) < 1e-4
+        right = abs(number(seconds) - wanted) < 1e-4 * wanted
         expect_that(right, "One run should take as long as on this machine.", seconds, f"{wanted:g} s")
 
 
@@ -304,7 +383,7 @@ def _look(x, y):
 
 
 @alternative
-@partial(jax.jit, inline=True)
+@partial(jax.jit, keep_unused=True)
 def with_a_partial(x, y):
     print("Running f():")
     for name, value in {"x": x, "y": y}.items():
@@ -361,6 +440,17 @@ def prints_outside(x, y):
     return result
 
 
+@wrong(rejected_by="the_look_is_one_program", says="The jitted function only prints, and gives the sums.")
+def multiplies_outside(x, y):
+    return jnp.dot(*_printed(x, y))
+
+
+@jax.jit
+def _printed(x, y):
+    print(f"Running f():\nx = {x}\ny = {y}\nresult = {jnp.dot(x + 1, y + 1)}")
+    return x + 1, y + 1
+
+
 @wrong(rejected_by="the_dot_product_is_right", says="The 1 is added to the product, not to x and y.")
 @jax.jit
 def adds_one_afterwards(x, y):
@@ -400,12 +490,12 @@ def predict_traces():
     return 4
 
 
-# %% negatives
+# %% select_negatives
 @answer(
     notice="`size` is a Python int, so that the shape of the result is known before any number of x is.",
     another_way="`x[jnp.nonzero(x < 0, size=size)[0]]` is shorter, but fills what is missing with copies of `x[0]`.",
 )
-def negatives(x, size=None):
+def select_negatives(x, size=None):
     if size is None:
         return x[x < 0]
     return jnp.extract(x < 0, x, size=size, fill_value=0)
@@ -489,9 +579,15 @@ def fills_with_the_first(x, size=None):
     return x[x < 0] if size is None else x[jnp.nonzero(x < 0, size=size)[0]]
 
 
-@wrong(rejected_by="a_size_cuts_and_fills", says="The place -1 is the last of x, and not a place outside.")
+@wrong(
+    rejected_by="a_size_cuts_and_fills",
+    says="The place -1 takes the last number of x, and so does a place beyond the end: neither is an error.",
+)
 def fills_with_the_last(x, size=None):
     return x[x < 0] if size is None else x[jnp.nonzero(x < 0, size=size, fill_value=-1)[0]]
+
+
+equivalent("ffc271f878", because="Without `fill_value`, `jnp.extract` fills with zeros.")
 
 
 @wrong(rejected_by="a_size_needs_no_numbers", says="It selects first, and that needs the numbers of the mask.")
@@ -563,12 +659,12 @@ def any_number_of_negatives(answer, draw, reference):
     expect_raises(answer.jit.observe_error(x), "NonConcreteBooleanIndexError", on="other numbers, under `jax.jit`")
 
 
-# %% jit_negate_if
+# %% jitted_negate_if
 @answer(
     notice="`lax.cond` takes two functions and what they get; each becomes a branch of the one program.",
     another_way="`jnp.where(neg, -x, x)` computes both, which costs nothing for so little work.",
 )
-def jit_negate_if(how):
+def jitted_negate_if(how):
     if how == "traced":
         return jax.jit(negate_if)
     if how == "static":
@@ -666,6 +762,39 @@ def makes_all_static(how):
     if how == "static":
         return jax.jit(lambda x, neg: int(negate_if(x, neg)), static_argnums=(0, 1))
     return jax.jit(negate_if) if how == "traced" else jax.jit(_chosen)
+
+
+@wrong(rejected_by="every_number_is_negated", says="Of an infinity, the part that should count for nothing is NaN.")
+def mixes_both(how):
+    if how == "at run time":
+        return jax.jit(lambda x, neg: neg * -x + (1 - neg) * x)
+    return jax.jit(negate_if, static_argnums=1) if how == "static" else jax.jit(negate_if)
+
+
+@wrong(rejected_by="every_number_is_negated", says="A sign that is a float makes floats of integers.")
+def has_a_float_sign(how):
+    if how == "at run time":
+        return jax.jit(lambda x, neg: jnp.where(neg, -1.0, 1.0) * x)
+    return jax.jit(negate_if, static_argnums=1) if how == "static" else jax.jit(negate_if)
+
+
+@wrong(rejected_by="every_number_is_negated", says="Twice a large number is more than a float32 can hold.")
+def takes_away_twice(how):
+    if how == "at run time":
+        return jax.jit(lambda x, neg: x - jnp.where(neg, x + x, 0))
+    return jax.jit(negate_if, static_argnums=1) if how == "static" else jax.jit(negate_if)
+
+
+equivalent("6cc3ebd5f3", because="Of the three words only `traced` is not before `traced` in the alphabet.")
+
+
+@hidden(idea="Infinities, NaN, the largest numbers, and integers.", on="large numbers, integers, infinities or NaN")
+def every_number_is_negated(answer):
+    """At run time, large numbers, integers, infinities and NaN are negated, too."""
+    x = jnp.array([jnp.inf, -jnp.inf, jnp.nan, 3e38, -3e38, 0.5])
+    for numbers in (x, jnp.array([2**30, -7, 0], dtype="int32"), jnp.array([3e38, 1.0])):
+        for neg in (True, False):
+            expect_close(answer.then("at run time")(numbers, neg), -numbers if neg else numbers)
 
 
 @wrong(rejected_by="one_program_for_both_flags", says="A static flag makes a program for each of its values.")
@@ -834,6 +963,88 @@ def always_makes_one_step(dish, feed, steps):
     return last, jnp.concatenate([frame[None], frames])
 
 
+@wrong(rejected_by="the_loop_is_in_the_program", says="The loop is in the program, but unrolled as a whole.")
+@partial(jax.jit, static_argnames="steps")
+def unrolls_the_scan(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish[1]
+
+    return jax.lax.scan(body, dish, length=steps, unroll=True)
+
+
+@wrong(rejected_by="the_loop_is_in_the_program", says="Two steps in a round: an even number needs a longer body.")
+@partial(jax.jit, static_argnames="steps")
+def makes_two_steps_in_a_round(dish, feed, steps):
+    in_a_round = 1 + (steps % 2 == 0)
+
+    def body(dish, _):
+        frames = []
+        for _ in range(in_a_round):
+            dish = step(dish, feed)
+            frames.append(dish[1])
+        return dish, jnp.stack(frames)
+
+    last, frames = jax.lax.scan(body, dish, length=steps // in_a_round)
+    return last, frames.reshape(steps, *dish.shape[1:])
+
+
+@wrong(rejected_by="the_dish_stays_usable", says="The dish is donated, so that the film uses it up.")
+@partial(jax.jit, static_argnames="steps", donate_argnames="dish")
+def uses_up_the_dish(dish, feed, steps):
+    def body(dish, _):
+        dish = step(dish, feed)
+        return dish, dish[1]
+
+    return jax.lax.scan(body, dish, length=steps)
+
+
+@wrong(rejected_by="a_long_film_is_complete", says="There is room for 256 frames, and a longer film is cut.")
+def has_room_for_256(dish, feed, steps):
+    last, frames = _filmed_to(dish, feed, min(steps, 256))
+    return last, frames[jnp.minimum(jnp.arange(steps), 255)]
+
+
+@partial(jax.jit, static_argnums=2)
+def _filmed_to(dish, feed, steps):
+    def body(k, state):
+        dish, frames = state
+        dish = step(dish, feed)
+        return dish, frames.at[k].set(dish[1])
+
+    return jax.lax.fori_loop(0, steps, body, (dish, jnp.zeros((256, *dish.shape[1:]))))
+
+
+equivalent("e87c78bf25", because="An index beyond the end takes the last plane, which is `dish[1]`.")
+
+
+@hidden(idea="The dish of the call may be used again.", on="a dish that is used again after the film")
+def the_dish_stays_usable(answer, draw):
+    """The dish that is given stays as it was."""
+    dish = random_dish(draw, 4, 4)
+    (kept, _, _) = answer.observe(dish, 0.05, 4).arguments
+    message = "The dish that the film is given should stay usable; yours is used up, as a donated argument is."
+    expect_that(hasattr(kept, "shape"), message, kept, "a float32[2,4,4]")
+    expect_equal(kept, dish)
+
+
+@hidden(
+    stage="cost",
+    kind="value",
+    required=True,
+    idea="As many frames as there are steps, however many.",
+    on="a film of more than 500 steps",
+)
+def a_long_film_is_complete(answer, draw):
+    """A film of hundreds of steps has a frame for each, and the last dish is that after all steps."""
+    dish, steps = random_dish(draw, 2, 2).at[0].set(0), draw.integer(600, 700)  # without U, V decays to the end
+    last, frames = parts(answer(dish, 0.0, steps), 2)
+    wanted = steps_by_numpy(dish, 0.0, steps)
+    expect_shape(frames, (steps, 2, 2))
+    expect_close(frames, np.stack([one[1] for one in wanted]).astype("float32"), rtol=1e-3, atol=0)
+    expect_close(last, wanted[-1].astype("float32"), rtol=1e-3, atol=0)
+
+
 @hidden(
     idea="No step at all, and one; a dish with sides of different lengths.",
     on="a film of no step, of one, or of several, in a dish that is no square",
@@ -991,6 +1202,25 @@ def makes_most_static(dish, feed, tolerance, most):
     return _until(dish, feed, tolerance, most)
 
 
+@wrong(rejected_by="a_dish_that_stands_still", says="It goes on unless all changes are less than the tolerance.")
+@jax.jit
+def must_change_by_less(dish, feed, tolerance, most):
+    def goes_on(state):
+        before, after, steps = state
+        still = (steps > 0) & jnp.all(jnp.abs(after - before) < tolerance)
+        return ~still & (steps < most)
+
+    start = (dish, dish, jnp.int32(0))
+    _, dish, steps = jax.lax.while_loop(goes_on, lambda s: (s[1], step(s[1], feed), s[2] + 1), start)
+    return dish, steps
+
+
+@wrong(rejected_by="a_dish_that_stands_still", says="It has a limit of its own, besides `most`.")
+@jax.jit
+def has_a_limit_of_its_own(dish, feed, tolerance, most):
+    return _until(dish, feed, tolerance, jnp.minimum(most, 1024))
+
+
 @hidden(idea="A limit of 0.", on="a limit of no step")
 def no_step_is_made_if_none_is_allowed(answer, draw):
     """With most = 0 the dish comes back as it was."""
@@ -1009,6 +1239,23 @@ def a_dish_that_only_decays(answer, draw):
         message = "It should stop where nothing changes by more than the tolerance."
         expect_that(number(steps) == count, message, steps, count)
         expect_close(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+@hidden(
+    idea="A tolerance of 0, with a dish that does not change at all, and one that never stands still.",
+    on="a tolerance of 0, with a dish that never changes, or changes for very long",
+)
+def a_dish_that_stands_still(answer):
+    """With a tolerance of 0, one step is made where nothing changes, and 1,200 where something always does."""
+    plain = jnp.stack([jnp.ones((3, 4)), jnp.zeros((3, 4))])
+    only_v = jnp.stack([jnp.zeros((3, 4)), jnp.full((3, 4), 0.8)])
+    for dish, feed, wanted in ((plain, 0.25, 1), (only_v, 0.0, 1200)):
+        got, steps = parts(answer(dish, feed, 0.0, 1200), 2)
+        message = (
+            f"It should make {wanted} steps." if wanted > 1 else "After one step without a change, it should stop."
+        )
+        expect_that(number(steps) == wanted, message, steps, wanted)
+        expect_close(got, steps_by_numpy(dish, feed, wanted)[-1].astype("float32"), rtol=1e-3, atol=1e-6)
 
 
 # %% traces_so_far
@@ -1286,6 +1533,58 @@ def knows_the_two_by_name(function, *args):
     return str(jax.make_jaxpr(function)(*args)), ["add", "add", "dot_general"]
 
 
+@wrong(rejected_by="what_is_inside_does_not_count", says="The names are those before a `[` or a variable in the text.")
+def looks_for_names_in_the_text(function, *args):
+    import re
+
+    text = str(jax.make_jaxpr(function)(*args))
+    lines = [line.partition("] = " if "] = " in line else " = ")[2] for line in text.splitlines()]
+    return text, [re.split(r"[\[ ]", line)[0] for line in lines if line]
+
+
+@wrong(rejected_by="what_is_inside_does_not_count", says="The operations of the inner program are counted in.")
+def looks_inside_equations(function, *args):
+    def names(jaxpr):
+        for equation in jaxpr.eqns:
+            yield equation.primitive.name
+            for value in equation.params.values():
+                yield from names(value) if hasattr(value, "eqns") else ()
+
+    jaxpr = jax.make_jaxpr(function)(*args)
+    return str(jaxpr), list(names(jaxpr))
+
+
+@wrong(rejected_by="another_function_of_this_name_is_listed", says="A program is kept under the function's name.")
+def keeps_it_under_the_name(function, *args):
+    kept = _listings.setdefault(f"{function.__name__}{jax.tree.map(jnp.shape, args)}", [])
+    if not kept:
+        jaxpr = jax.make_jaxpr(function)(*args)
+        kept += [str(jaxpr), [equation.primitive.name for equation in jaxpr.eqns]]
+    return tuple(kept)
+
+
+_listings = {}
+
+
+@input
+def calls_a_jitted_function(x):
+    return jnp.cos(jax.jit(lambda v: jnp.exp(v) * 2)(x))
+
+
+@input
+def bell(x):
+    return jnp.sin(x) + x
+
+
+def expect_program(answer, reference, function, *args):
+    """Expect the text and the names of a program."""
+    (text, names), (wanted, wanted_names) = (parts(one(function, *args), 2) for one in (answer, reference))
+    text, wanted = (re.sub(r"\x1b\[[0-9;]*m", "", one) for one in (text, wanted))
+    expect_that(text.split() == wanted.split(), "The text should be that of the jaxpr.", text, wanted)
+    message = "The names should be those of the operations, in their order."
+    expect_that(list(names) == list(wanted_names), message, names, wanted_names)
+
+
 @input
 def two_results(x, n):
     return jnp.tanh(x).sum() * n, x - n
@@ -1303,21 +1602,37 @@ def nothing_to_do(x):
 def another_program_is_listed(answer, draw, reference):
     """For other functions the text and the names are right."""
     for function, *args in ((two_results, draw.floats(draw.integer(2, 9), 1), 2.0), (nothing_to_do, draw.floats(0))):
-        (text, names), (wanted, wanted_names) = answer(given(function), *args), reference(given(function), *args)
-        text, wanted = (re.sub(r"\x1b\[[0-9;]*m", "", one) for one in (text, wanted))
-        expect_that(text.split() == wanted.split(), "The text should be that of the jaxpr.", text, wanted)
-        message = "The names should be those of the operations, in their order."
-        expect_that(list(names) == list(wanted_names), message, names, wanted_names)
+        expect_program(answer, reference, given(function), *args)
 
 
-# %% flatten_with
+@hidden(
+    idea="A function that calls a jitted one: this is one equation, with a program inside.",
+    on="a function that calls a jitted one",
+)
+def what_is_inside_does_not_count(answer, draw, reference):
+    """A call of a jitted function is one operation, whatever is inside."""
+    expect_program(answer, reference, given(calls_a_jitted_function), draw.floats(4))
+
+
+@hidden(
+    idea="Two functions of one name, and numbers of another dtype.",
+    on="another function with the name `bell`, or `bell` with other dtypes",
+)
+def another_function_of_this_name_is_listed(answer, draw, reference):
+    """A function that has the name of another one, and arguments that have the shapes of others, are traced anew."""
+    x = draw.floats(3)
+    for function, argument in ((given("bell"), x), (given(bell), x), (given("bell"), jnp.arange(3))):
+        expect_program(answer, reference, function, argument)
+
+
+# %% flatten_by
 @answer(
     notice="The shape is static in both cases; `jnp` turns it into a tracer, and `np` does not. `library` is "
     "static, so a Python `if` may look at it.",
     another_way="`x.size` and `math.prod(x.shape)` are static, too, and `x.reshape(-1)` needs no product at all.",
 )
 @partial(jax.jit, static_argnames="library")
-def flatten_with(library, x):
+def flatten_by(library, x):
     print(f"x = {x}")
     print(f"x.shape = {x.shape}")
     if library == "np":
@@ -1465,6 +1780,25 @@ def library_is_not_static(library, x):
     size = np.prod(x.shape) if library == "np" else jnp.array(x.shape).prod()
     print(f"np.prod(x.shape) = {size}" if library == "np" else f"jnp.array(x.shape).prod() = {size}")
     return x.reshape(size)
+
+
+@wrong(rejected_by="the_flattening_is_jitted", says="The jitted function gives the length, and x is reshaped outside.")
+def reshapes_outside(library, x):
+    if library == "jnp":
+        return _by_jax(x)
+    _length(x)
+    return x.ravel()
+
+
+@jax.jit
+def _length(x):
+    print(f"x = {x}\nx.shape = {x.shape}\nnp.prod(x.shape) = {np.prod(x.shape)}")
+    return np.prod(x.shape)
+
+
+equivalent("19868aefd4", because="A shape has one axis.")
+equivalent("805ce07039", because="`jnp` comes before `np` in the alphabet.")
+equivalent("45072a7c23", because="A shape has one axis.")
 
 
 @wrong(rejected_by="the_elements_keep_their_order", says="The elements come column by column.")
@@ -1699,6 +2033,35 @@ def knows_one_error(operation, x):
     return found[0]
 
 
+@wrong(rejected_by="each_question_is_asked_anew", says="What JAX has traced before leaves no new note.")
+def keeps_one_list_for_all(operation, x):
+    _looks(operation, x)
+    return _notes[-1]
+
+
+_notes = []
+
+
+@partial(jax.jit, static_argnames="operation")
+def _looks(operation, x):
+    try:
+        _notes.append(("static", "traced")[isinstance(operation(x), jax.Array)])
+    except Exception:
+        _notes.append("refused")
+    return x
+
+
+@wrong(rejected_by="each_question_is_asked_anew", says="What was found for one type is told for all types.")
+def remembers_the_operation(operation, x):
+    if operation not in _remembered:
+        _looks(operation, x)
+        _remembered[operation] = _notes[-1]
+    return _remembered[operation]
+
+
+_remembered = {}
+
+
 @wrong(
     rejected_by="what_computes_nothing_is_told_apart", says="The name of the operation is read, and nothing is tried."
 )
@@ -1760,6 +2123,25 @@ def every_class_of_exception_counts(answer, draw):
     ):
         got = answer(given(operation), x)
         expect_that(got == kind, f"The operation should be {kind} for this x.", got, kind)
+
+
+@input
+def shape_of_integers(x):
+    return x.shape if x.dtype == "int32" else x / 2
+
+
+@hidden(
+    idea="Operations that were asked before, with the same array, or with one of another type.",
+    on="an operation that was asked before, and another one in between, or with another dtype",
+)
+def each_question_is_asked_anew(answer, draw):
+    """Whatever was asked before, the answer is that of this operation and this type."""
+    x, k = draw.floats(2, 3), jnp.arange(6).reshape(2, 3)
+    asked = [(size_by_numpy, x), (size_by_jax, x), (sine_by_numpy, x), (size_by_numpy, x), (size_by_jax, x)]
+    asked += [(shape_of_integers, x), (shape_of_integers, k), (shape_of_integers, x)]
+    got = [seen.value for seen in answer.observe_calls([(given(operation), one) for operation, one in asked])]
+    wanted = ["static", "traced", "refused", "static", "traced", "traced", "static", "traced"]
+    expect_that(got == wanted, "Each answer should be that of its operation and its x.", got, wanted)
 
 
 # %% louder
@@ -1860,7 +2242,12 @@ def jits_the_product_alone(x, factor):
 _product = jax.jit(lambda x, factor: x * factor)
 
 
-@hidden(stage="cost", idea="The product and the sum are both in the jitted program.", on="a vector and one factor")
+@hidden(
+    stage="cost",
+    required=True,
+    idea="The product and the sum are both in the jitted program.",
+    on="a vector and one factor",
+)
 def the_whole_is_one_program(answer, draw):
     """Nothing is computed outside of the jitted function."""
     expect_nothing_outside(answer, draw.floats(3), 2.5)
@@ -2149,7 +2536,15 @@ class HalfJitted:
 _half = jax.jit(lambda u: u / 2)
 
 
-@hidden(stage="cost", idea="The halving and the feeding are both in the jitted program.", on="two feeds and a vector")
+equivalent("028ec34b12", because="The feed is set again before each step.")
+
+
+@hidden(
+    stage="cost",
+    required=True,
+    idea="The halving and the feeding are both in the jitted program.",
+    on="two feeds and a vector",
+)
 def the_step_is_one_program(answer, draw):
     """Nothing is computed outside of the jitted function."""
     expect_nothing_outside(answer, [0.5, 2.0], draw.floats(3))
@@ -2253,6 +2648,43 @@ def scales_outside(x, width, scale):
 
 
 _sums = jax.jit(lambda x, width: jnp.convolve(x, jnp.ones(width), mode="valid"), static_argnums=1)
+
+
+@wrong(rejected_by="each_place_has_its_own_sum", says="A number that has left the window still spoils its sum.")
+@partial(jax.jit, static_argnames="width")
+def moves_the_window(x, width, scale):
+    def move(total, k):
+        total = total + x[k + width] - x[k]
+        return total, total
+
+    first = x[:width].sum()
+    _, others = jax.lax.scan(move, first, jnp.arange(len(x) - width))
+    return scale * jnp.concatenate([first[None], others])
+
+
+@wrong(rejected_by="each_place_has_its_own_sum", says="NaN is taken for 0.")
+@partial(jax.jit, static_argnames="width")
+def takes_nan_for_0(x, width, scale):
+    return scale * sum(jnp.nan_to_num(x[i : len(x) - width + 1 + i]) for i in range(width))
+
+
+equivalent("0c0b6eaf14", because="The window is a constant of the program, whoever makes it.")
+equivalent("5867c58790", because="The convolution of x with the window is that of the window with x.")
+
+
+@hidden(
+    idea="A large number, an infinity or a NaN at the start, which later windows do not hold.",
+    on="a vector that starts with a large number, an infinity or a NaN",
+)
+def each_place_has_its_own_sum(answer, draw):
+    """Numbers that are not in a window have no part in its sum."""
+    small = 0.5 + np.abs(draw.numpy(7))
+    for first in (1e8, np.inf, np.nan):
+        x = np.array([first, *small], "float32")
+        for width in (2, 3):
+            wanted = [1.5 * x[i : i + width].sum(dtype="float64") for i in range(len(x) - width + 1)]
+            got = answer(jnp.asarray(x), width, 1.5)
+            expect_close(got, np.array(wanted, "float32"), "A sum holds its own numbers alone.", rtol=1e-4, atol=0)
 
 
 @hidden(idea="A width of 1, of n, and others; a scale of 0, of 1, or below 0.")

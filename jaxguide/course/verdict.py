@@ -134,15 +134,6 @@ class ErrorInfo:
             return ""
         return f"{self.cell}, line {self.line}" if self.cell else f"line {self.line}"
 
-    def to_plain(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "ErrorInfo":
-        text = plain.get("explanation")
-        fixes = tuple((sentence, code) for sentence, code in text["fixes"]) if text else ()
-        return cls(**{**plain, "explanation": text and ExplanationText(**{**text, "fixes": fixes})})
-
 
 class StudentError(Exception):
     """The student's function raised an exception; `info` says which and where."""
@@ -165,27 +156,9 @@ class NotJudged(Exception):
     """Judging itself is not possible; no student is at fault."""
 
 
-class CheckFailed(Exception):
-    """A check failed: the message, what the function returned, what was expected, and the likely misconception.
-
-    `call` is the call that returned it. `compared` is what the check derived from it, and `label` says what that is.
-    `difference`, `extent` and `names_cause` are as in `CheckResult`. `on` is the kind of input in words.
-    """
-
-    names_cause = False
-
-    def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = ""):
-        super().__init__(message)
-        self.message = message
-        self.got = got
-        self.expected = expected
-        self.misconception = misconception
-        self.call = self.compared = self.label = self.difference = self.extent = self.on = ""
-
-
-@dataclasses.dataclass
-class CheckResult:
-    """The result of one check of one answer.
+@dataclasses.dataclass(kw_only=True)
+class Evidence:
+    """What a failed check shows.
 
     Args:
         call: the call that the check failed on, or several, one a line.
@@ -194,12 +167,41 @@ class CheckResult:
         expected: what it should be.
         difference: how lines of text differ, as `line_diff` writes it; '' if there are no lines.
         extent: how many elements of an array differ, and by how much at most, as a sentence.
+        names_cause: whether the failure is something that also makes values wrong: a problem in the use of keys, or
+            the misconception that the check declares.
+    """
+
+    call: str = ""
+    got: str = ""
+    compared: str = ""
+    label: str = ""
+    expected: str = ""
+    difference: str = ""
+    extent: str = ""
+    names_cause: bool = False
+
+
+class CheckFailed(Exception):
+    """A check failed: the message, what the function returned, what was expected, and the likely misconception.
+
+    `on` is the kind of input in words.
+    """
+
+    def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = "", on: str = ""):
+        super().__init__(message)
+        self.message, self.misconception, self.on = message, misconception, on
+        self.evidence = Evidence(got=got, expected=expected)
+
+
+@dataclasses.dataclass
+class CheckResult(Evidence):
+    """The result of one check of one answer, with the evidence if it failed.
+
+    Args:
         on: the kind of input in the author's words, which students see also if the check is hidden.
         misconceptions: the names of the planted wrong answers that fail on the same input in the same way.
         says: a sentence for each of them, or what the check itself saw.
         trouble: the exception that the check itself raised, if any.
-        names_cause: whether the failure is something that also makes values wrong: a problem in the use of keys, or
-            the misconception that the check declares.
         after_failure: how the check came out if it ran only to find out why an earlier one failed. Its `verdict` is
             `NOT_CHECKED` then, since it decides nothing and earns nothing.
     """
@@ -214,19 +216,11 @@ class CheckResult:
     required: bool = False
     message: str = ""
     idea: str = ""
-    call: str = ""
-    got: str = ""
-    compared: str = ""
-    label: str = ""
-    expected: str = ""
-    difference: str = ""
-    extent: str = ""
     on: str = ""
     error: ErrorInfo | None = None
     misconceptions: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
     trouble: str = ""
-    names_cause: bool = False
     after_failure: Verdict | None = None
 
     @property

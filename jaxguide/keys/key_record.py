@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.base.render.prose import lines_html
 from jaxguide.keys import key_cards
 
@@ -36,15 +37,6 @@ class Use:
         return key_cards.use_text(self)
 
     __repr__ = __str__
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dict, list, str, int and None only."""
-        return {**vars(self), "bits": list(self.bits)}
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Use":
-        """Rebuild what `to_plain` returned."""
-        return cls(**{**plain, "bits": tuple(plain["bits"])})
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,15 +74,6 @@ class KeyProblem:
 
     def _repr_html_(self) -> str:
         return key_cards.problems_card([self])
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dict, str, int and None only."""
-        return dict(vars(self))
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "KeyProblem":
-        """Rebuild what `to_plain` returned."""
-        return cls(**plain)
 
 
 class KeyProblems(list[KeyProblem]):
@@ -145,21 +128,11 @@ class KeyUse:
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str, int and None only, to cross a process boundary."""
-        return {
-            "uses": [use.to_plain() for use in self.uses],
-            "problems": [problem.to_plain() for problem in self.problems],
-            "untraceable": self.untraceable,
-            "ignored": self.ignored,
-            "cut_loops": self.cut_loops,
-        }
+        plain: dict[str, Any] = plain_of(self)
+        return plain
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "KeyUse":
         """Rebuild what `to_plain` returned."""
-        return cls(
-            [Use.from_plain(use) for use in plain["uses"]],
-            [KeyProblem.from_plain(problem) for problem in plain["problems"]],
-            plain["untraceable"],
-            plain["ignored"],
-            plain["cut_loops"],
-        )
+        found: KeyUse = read_plain(cls, plain)
+        return found

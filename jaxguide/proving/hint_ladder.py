@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import Verdict
 
 Run = Callable[[str], dict[str, Any]]
@@ -63,5 +63,5 @@ def _sibling_problems(exercise: Exercise, source: str, run: Run, answer: MakeAns
 
 def _passes(exercise: Exercise, answer: Answer) -> bool:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-        return judge(exercise, answer, until_decided=True).verdict is Verdict.PASSED
+        return Judging(exercise).judge(answer, until_decided=True).verdict is Verdict.PASSED
     return False

@@ -20,7 +20,7 @@ from jaxguide.code.slices import returns_value
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.judge import deciding, guessed_right, judge
+from jaxguide.course.judging.judge import Judging, deciding, guessed_right
 from jaxguide.course.judging.run_check import raised_at, says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
 from jaxguide.grading.batch.references import Reference, References
@@ -261,14 +261,8 @@ class _Prover:
         return self._run_checks(exercise or self.exercise, answer, reference, seed)
 
     def _run_checks(self, exercise: Exercise, answer: Answer, reference: Answer, seed: int) -> ExerciseResult:
-        return judge(
-            exercise,
-            answer,
-            seed=seed,
-            reference=reference,
-            course_digest=self.settings.course_digest,
-            until_decided=True,
-        )
+        judging = Judging(exercise, seed=seed, reference=reference, course_digest=self.settings.course_digest)
+        return judging.judge(answer, until_decided=True)
 
     def _answer(self, planted: Planted) -> LimitedAnswer:
         """Run a planted answer, anew each time: what it and its traces have noted must not decide on later verdicts."""

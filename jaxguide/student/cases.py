@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxguide.base.plain import read_plain
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.calls import write_call
 from jaxguide.course.judging.evaluate import Request
@@ -32,14 +33,14 @@ class WatchedAnswer(LocalAnswer):
 def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:
     calls = [write_call(name, request, number) for number in range(len(request.calls))]
     if "error" in reply:
-        return [_outcome(calls[0], None, ErrorInfo.from_plain(reply["error"]))]
+        return [_outcome(calls[0], None, read_plain(ErrorInfo, reply["error"]))]
     value = reply["value"]
     if request.question == "program":
         return [f"the program of {calls[0]}"]
     if request.question == "key_use":
         return [f"the keys of {calls[0]}"]
     if request.question == "observe":
-        errors = [ErrorInfo.from_plain(one["error"]) if one["error"] else None for one in value]
+        errors = [read_plain(ErrorInfo, one["error"]) if one["error"] else None for one in value]
         return [_outcome(c, one["value"], e) for c, one, e in zip(calls, value, errors, strict=True)]
     return [_outcome(calls[0], value, None)]
 

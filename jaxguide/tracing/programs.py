@@ -53,7 +53,8 @@ class Program:
 
     Args:
         primitives: how often each primitive occurs. Calls (jit, custom rules, checkpoint) are inlined; the body of a
-            scan or while and each branch of a cond count once, and so does the loop itself.
+            while, each branch of a cond and the loop itself count once, and the body of a scan as often as `unroll`
+            repeats it.
         equations: the number of equations, the sum of `primitives`.
         outputs: the flat outputs, in order.
         largest_constant_bytes: the size of the program's largest array constant, 0 without any.
@@ -298,7 +299,8 @@ def _equations(
             yield from _equations(called, place, jitted_by | owner)
             continue
         yield eqn, place, jitted_by
-        for inner in inner_jaxprs(eqn):
+        copies = min(eqn.params.get("unroll", 1), eqn.params.get("length", 1))
+        for inner in inner_jaxprs(eqn) * max(copies, 1):
             yield from _equations(inner, place, jitted_by)
 
 

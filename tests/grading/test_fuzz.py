@@ -17,6 +17,7 @@ import pytest
 from mutations import bounded, with_other_bytes, with_other_parts
 from small_course import ANSWERS
 
+from jaxguide.base.plain import plain_of
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request, evaluate
 from jaxguide.course.judging.values import ArrayData
@@ -84,7 +85,7 @@ def test_replies_of_every_type_are_taken_or_broken(text: CourseText, count: int)
         lambda answer: answer.jit.observe_calls([(jnp.ones(2),), (jnp.ones(2),)]),
         lambda answer: answer.key_use(jax.random.key(0)),
     ]
-    good = read_content("a.py", ANSWERS["double"].encode(), text).to_plain()
+    good = plain_of(read_content("a.py", ANSWERS["double"].encode(), text))
     replies: list[tuple[dict[str, Any], Callable[[dict[str, Any]], object]]] = [
         ({"failed": _ERROR, "bound": ["double"], "values": ["triple"]}, lambda reply: defined_by(reply, names)),
         ({"submission": good}, lambda reply: found_in(reply, text)),
@@ -143,7 +144,7 @@ def test_notebooks_are_read_or_refused(text: CourseText, count: int) -> None:
         )
         with bounded(changed), contextlib.suppress(UnreadableSubmission):
             found = read_content(name, changed, text)
-            reply = wire.decode(wire.encode({"submission": found.to_plain()}))
+            reply = wire.decode(wire.encode({"submission": plain_of(found)}))
             assert isinstance(reply, dict)
             found_in(reply, text)
             return True

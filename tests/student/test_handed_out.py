@@ -85,7 +85,7 @@ from jaxguide.course.books.library import load_course
 from jaxguide.course.books.book import run_answer
 from jaxguide.course.set_up import beside_files
 from jaxguide.course.judging.answer import LocalAnswer
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.student.cases import WatchedAnswer
 
 course = load_course(Path(sys.argv[1]))
@@ -93,7 +93,7 @@ with beside_files(course.files):
     for exercise in course.exercises.values():
         names = run_answer(course.book_of(exercise), exercise.key.answer.source)
         given, cases = (exercise.name, names[exercise.name], names), {}
-        judge(exercise, WatchedAnswer(*given, cases), reference=LocalAnswer(*given))
+        Judging(exercise, reference=LocalAnswer(*given)).judge(WatchedAnswer(*given, cases))
         print(" ".join(re.findall(r"\\d+\\.\\d{4,}", str(cases))))
 """
 

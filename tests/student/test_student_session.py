@@ -14,7 +14,7 @@ from jaxguide import lesson
 from jaxguide.course.books.library import students_course
 from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.judging.answer import LocalAnswer
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.progress import ExerciseProgress, Progress, progress_file_name
 from jaxguide.course.settings import BUNDLED
 from jaxguide.student.position import Position
@@ -136,9 +136,9 @@ def test_a_wrong_guess_and_hints_read_are_told_apart_from_done_and_new(tmp_path:
     for guess, word in (("(3, 2)", "done"), ("(9, 9)", "guessed")):
         progress = Progress(tmp_path, word)
         answer = LocalAnswer("predict_shape", names_of(f"def predict_shape(): return {guess}")["predict_shape"], {})
-        progress.note(judge(exercise, answer), "1")
+        progress.note(Judging(exercise).judge(answer), "1")
         again = LocalAnswer("predict_shape", lambda: (3, 2), {})
-        progress.note(judge(exercise, again), "2")
+        progress.note(Judging(exercise).judge(again), "2")
         assert badge_of(progress.of("predict_shape")).word == word, guess
     assert badge_of(ExerciseProgress(passed=True, guess="3")).word == "done", "of earlier versions, it is not known"
     assert badge_of(ExerciseProgress(hints=1)).word == "begun"

@@ -55,6 +55,14 @@ def test_loops_count_once_with_their_bodies():
     assert program(loop, jnp.float32(1)).primitives == {"broadcast_in_dim": 1, "scan": 1, "sin": 1, "add": 1}
 
 
+def test_the_body_of_a_scan_counts_as_often_as_it_is_unrolled():
+    def loop(x, unroll):
+        return lax.scan(lambda c, _: (jnp.sin(c), None), x, length=6, unroll=unroll)[0]
+
+    sines = [program(loop, jnp.float32(1), unroll).primitives["sin"] for unroll in (1, 2, 6, True, 99)]
+    assert sines == [1, 2, 6, 6, 6]
+
+
 def test_a_python_loop_grows_and_vmap_does_not():
     def unrolled(xs):
         return jnp.stack([jnp.sin(x) for x in xs])

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jaxguide.base.plain import read_plain
 from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import Request, Step, evaluate
 from jaxguide.course.judging.values import Data, to_data
@@ -107,7 +108,7 @@ class Answer(ABC):
     ) -> list[Observation]:
         data = tuple((to_data(args), to_data(kwargs)) for args, kwargs in calls)
         request = Request(self.steps, "observe", data, explains)
-        found = [Observation.from_plain(plain) for plain in self._send(request)]
+        found = [read_plain(Observation, plain) for plain in self._send(request)]
         for number, one in enumerate(found):
             self.log.add(request, number, one)
         return found
@@ -126,11 +127,11 @@ class Answer(ABC):
         return reply
 
     def _send(self, request: Request) -> Data:
-        self.log.start(self.name, request)
+        self.log.name, self.log.request, self.log.raised = self.name, request, None
         reply = self._ask(request)
         self.log.printed += reply.get("printed", "")
         if "error" in reply:
-            raise StudentError(ErrorInfo.from_plain(reply["error"]))
+            raise StudentError(read_plain(ErrorInfo, reply["error"]))
         return reply["value"]
 
 

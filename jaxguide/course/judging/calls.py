@@ -1,6 +1,5 @@
 """Record the calls that a check makes, and find the call that a compared value came from."""
 
-import contextlib
 import contextvars
 import dataclasses
 import functools
@@ -14,7 +13,7 @@ import numpy as np
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.literals import CUT, in_line, shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, children_of, to_data
-from jaxguide.course.verdict import ErrorInfo
+from jaxguide.course.verdict import ErrorInfo, Evidence
 
 _ARGUMENT_LIMIT = 240  # characters
 _KEPT = 64  # calls
@@ -48,11 +47,6 @@ class Observation:
     traces: int
     compiles: int
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Observation":
-        error = ErrorInfo.from_plain(plain["error"]) if plain["error"] else None
-        return cls(**{**plain, "error": error})
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MadeCall:
@@ -80,9 +74,8 @@ class MadeCall:
     @functools.cached_property
     def size_bytes(self) -> int:
         """About how much memory its value takes."""
-        if self.value is _NOT_GIVEN:
-            return 0
-        return sum(_size_bytes(one) for _path, one in _parts(self.value))
+        parts = (part for _path, part in _parts(self.value))
+        return sum(part.values.nbytes if isinstance(part, ArrayData) else sys.getsizeof(part) for part in parts)
 
     def returned(self) -> str:
         """Write what the function returned, or the exception that was observed; '' if neither was asked for."""
@@ -105,15 +98,6 @@ class ValueOrigin(NamedTuple):
     path: str | None
     label: str = ""
     is_whole: bool = False
-
-
-class Evidence(NamedTuple):
-    """What a failed check shows: the call, what it returned, and what the check derived from that, with its label."""
-
-    call: str = ""
-    got: str = ""
-    compared: str = ""
-    label: str = ""
 
 
 @dataclasses.dataclass
@@ -142,15 +126,6 @@ class CallLog:
         self.check = name
         self.request, self.calls, self.blamed = None, [], ()
         self._made = self._settled = self._settled_before = 0
-
-    @property
-    def is_called(self) -> bool:
-        """Whether the function has been called since the current check started."""
-        return self.request is not None
-
-    def start(self, name: str, request: Request) -> None:
-        """Note a request before it is sent."""
-        self.name, self.request, self.raised = name, request, None
 
     @property
     def last(self) -> str:
@@ -200,40 +175,27 @@ class CallLog:
         since = self._settled if self._made > self._settled else self._settled_before
         return tuple(call for call in self.calls if call.made >= since)
 
-    def evidence(self, origin: ValueOrigin, text: str, label: str = "") -> Evidence:
-        """Return what to show for a value from `origin` that is written as `text`."""
+    def evidence(self, origin: ValueOrigin | None = None, text: str = "", label: str = "") -> Evidence:
+        """Return what to show for a value from `origin`, by default the unsettled calls, that is written as `text`."""
+        origin = origin or ValueOrigin(self.unsettled(), None)
         found = list(dict.fromkeys((one.written(self.name), one.returned()) for one in origin.calls))
         pairs = found[-len(_last([call for call, _got in found])) :]
         is_cut = len(pairs) < len(found)
         call = _in_rows([call for call, _got in pairs], is_cut)
         if origin.path == "":
-            return Evidence(call, text)
+            return Evidence(call=call, got=text)
         several = [" ".join(got.split()) for _call, got in pairs]
         got = pairs[0][1] if len(pairs) == 1 else _in_rows(several if any(several) else [], is_cut)
         if text == got or origin.is_whole:
-            return Evidence(call, got)
+            return Evidence(call=call, got=got)
         if origin.label:  # what was printed is compared, whatever was returned
             got = ""
         place = shortened(f"result{origin.path}") if origin.path else ""
-        return Evidence(call, got, text, label or origin.label or place)
+        return Evidence(call=call, got=got, compared=text, label=label or origin.label or place)
 
 
-_current: contextvars.ContextVar[CallLog | None] = contextvars.ContextVar("current", default=None)
-
-
-@contextlib.contextmanager
-def noting_calls(log: CallLog) -> Iterator[None]:
-    """Let expectations in the block find the calls in this log."""
-    token = _current.set(log)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def current_log() -> CallLog | None:
-    """Return the log of the answer whose check is running."""
-    return _current.get()
+current_log: contextvars.ContextVar[CallLog | None] = contextvars.ContextVar("current_log", default=None)
+"""The log of the answer whose check is running, in which expectations find its calls."""
 
 
 def _last(calls: list[str]) -> list[str]:
@@ -270,7 +232,8 @@ def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
     path = _path_to(whole, value)
     if path is not None:
         return ValueOrigin((call,), path)
-    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, part) for part in _arrays(whole)):
+    arrays = (part.values for _path, part in _parts(whole) if isinstance(part, ArrayData))
+    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, array) for array in arrays):
         return ValueOrigin((call,), None)
     return None
 
@@ -326,14 +289,6 @@ def _parts(data: Data) -> Iterator[tuple[str, Data]]:
         yield path, one
         base = shortened(path)  # a long one, once for each of its parts, would fill the memory
         waiting += [(base + name, child) for name, child in itertools.islice(children_of(one), _NODES)]
-
-
-def _arrays(data: Data) -> Iterator[np.ndarray]:
-    return (one.values for _path, one in _parts(data) if isinstance(one, ArrayData))
-
-
-def _size_bytes(part: Data) -> int:
-    return part.values.nbytes if isinstance(part, ArrayData) else sys.getsizeof(part)
 
 
 def write_call(name: str, request: Request, number: int = 0) -> str:

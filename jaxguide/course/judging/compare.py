@@ -1,6 +1,6 @@
 """Compare two values part by part, and name the near miss if they differ."""
 
-from typing import Any
+import dataclasses
 
 import numpy as np
 
@@ -32,71 +32,162 @@ class Mismatch(CheckFailed):
 
 def reject_missing(got: Data, path: str = RESULT) -> None:
     """Reject a missing value: None after a forgotten `return`, the stub's `...`, or anything that is not data."""
-    if got is None and path != RESULT:
-        raise CheckFailed(f"The value{_where(path)} is None.")
-    if got is None:
-        raise CheckFailed("Your function returned None. Is the `return` missing?")
-    if not isinstance(got, Unsupported):
+    if got is not None and not isinstance(got, Unsupported):
         return
+    inside = "" if got is None else ", and a check cannot look inside it"
     if path != RESULT:
-        message = "The value{where} is {what}, and a check cannot look inside it."
-        raise CheckFailed(message.format(where=_where(path), what=describe_type(got)))
-    if got.type_name == "ellipsis":
-        raise CheckFailed("Your function returned `...`: the stub is still there.")
-    if got.type_name == "function":
-        message = "Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?"
-        raise CheckFailed(message)
-    raise CheckFailed(f"Your function returned {describe_type(got)}, and a check cannot look inside it.")
+        raise CheckFailed(f"The value{at_path(path)} is {describe_type(got)}{inside}.")
+    known = {
+        "None": "Your function returned None. Is the `return` missing?",
+        "ellipsis": "Your function returned `...`: the stub is still there.",
+        "function": "Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?",
+    }
+    kind = "None" if got is None else got.type_name
+    raise CheckFailed(known.get(kind, f"Your function returned {describe_type(got)}{inside}."))
 
 
-def compare(
-    got: Data,
-    expected: Data,
-    path: str,
-    message: str,
-    rtol: float | None,
-    atol: float | None,
-    weak_type: bool,
-    exact: bool,
-) -> None:
-    """Compare two values, part by part.
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """How to compare values.
 
     Args:
-        got, expected: the values.
-        path: where they are: `RESULT`, a part of it such as `result[0].weights`, or `DERIVED`.
         message: the message if values differ, instead of a near miss. Without either, a card says the check's fact.
         rtol, atol: tolerances instead of those of the dtype.
         weak_type: whether weak types must agree.
         exact: whether values must be equal, not only close.
-
-    Raises:
-        Mismatch: two values, or their structures, differ.
-        CheckFailed: a value is missing.
     """
-    if expected is not None:
-        reject_missing(got, path)
-    children = list(children_of(expected))
-    if children or isinstance(expected, tuple | list | dict | NodeData):
+
+    message: str = ""
+    rtol: float | None = None
+    atol: float | None = None
+    weak_type: bool = False
+    exact: bool = False
+
+    def compare(self, got: Data, expected: Data, path: str = RESULT) -> None:
+        """Compare two values, part by part.
+
+        Args:
+            got, expected: the values.
+            path: where they are: `RESULT`, a part of it such as `result[0].weights`, or `DERIVED`.
+
+        Raises:
+            Mismatch: two values, or their structures, differ.
+            CheckFailed: a value is missing.
+        """
+        if expected is not None:
+            reject_missing(got, path)
+        children = list(children_of(expected))
+        if not children and not isinstance(expected, tuple | list | dict | NodeData):
+            wrong = self._wrong_leaf(got, expected, at_path(path))
+            if wrong is not None:
+                raise Mismatch(wrong, path, got, expected, self._which_are_close(got, expected))
+            return
         try:
             _same_structure(got, expected, path)
             for (name, left), (_name, right) in zip(children_of(got), children, strict=True):
-                compare(left, right, f"{path}{name}", message, rtol, atol, weak_type, exact)
+                self.compare(left, right, f"{path}{name}")
         except Mismatch as failure:
             if are_lines(got) and are_lines(expected):
                 raise Mismatch(failure.message, path, got, expected) from None
             raise
-        return
-    try:
+
+    def _wrong_leaf(self, got: Data, expected: Data, where: str) -> str | None:
+        """Return what is wrong with a value, '' if only that it is another one, and None if it is right."""
         if isinstance(expected, KeyData):
-            _compare_keys(got, expected, path, message)
-        elif isinstance(expected, ArrayData) or _is_number(expected):
-            _compare_arrays(got, expected, path, message, rtol, atol, weak_type, exact)
-        elif type(got) is not type(expected) or got != expected:
-            where = _where(path)
-            raise CheckFailed(message or (f"The value{where} is not the expected one." if where else ""))
-    except CheckFailed as failure:
-        close = _which_are_close(got, expected, rtol, atol, exact)
-        raise Mismatch(failure.message, path, got, expected, close) from None
+            return self._wrong_key(got, expected, where)
+        if isinstance(expected, ArrayData) or _is_number(expected):
+            return self._wrong_array(got, expected, where)
+        if type(got) is type(expected) and got == expected:
+            return None
+        return self.message or (f"The value{where} is not the expected one." if where else "")
+
+    def _wrong_key(self, got: Data, expected: KeyData, where: str) -> str | None:
+        if isinstance(got, ArrayData) and got.dtype == np.uint32 and got.shape == expected.bits.shape:
+            # A legacy key with the same bits is the same key.
+            got = KeyData(got.values, expected.impl)
+        if not isinstance(got, KeyData):
+            return _other_kind(got, expected, where)
+        if got.shape != expected.shape:
+            return _wrong_shape(got.shape, expected.shape, where)
+        if got.impl != expected.impl or not np.array_equal(got.bits, expected.bits):
+            return self.message or f"The key{where} is another key."
+        return None
+
+    def _wrong_array(self, got: Data, expected: Data, where: str) -> str | None:
+        if not isinstance(got, ArrayData) and not _is_number(got):
+            return _other_kind(got, expected, where)
+        left, right = np.asarray(got), np.asarray(expected)
+        dtype_matters = isinstance(expected, ArrayData)
+        if not dtype_matters and left.dtype.name in ("float16", "bfloat16"):
+            left = left.astype(np.float32)  # a coarse dtype must not earn a coarse tolerance where any dtype is right
+        if left.shape != right.shape:
+            return self._near_shape(left, right, where)
+        if not np.all(self._are_close(left, right, self.exact)):
+            return self.message or self._near_value(left, right, where)
+        if dtype_matters and not (isinstance(got, ArrayData) and left.dtype == right.dtype):
+            return wrong_dtype(got, right.dtype.name, where)
+        if self.weak_type and isinstance(expected, ArrayData) and got.weak_type != expected.weak_type:
+            text = "Values and dtype{where} are right, but the type is {got} and should be {expected}."
+            words = ("strong", "weak")
+            return text.format(where=where, got=words[got.weak_type], expected=words[expected.weak_type])
+        return None
+
+    def _are_close(self, left: np.ndarray, right: np.ndarray, exact: bool = False) -> np.ndarray | bool:
+        """Return for each element whether it is close, or False if the arrays cannot be compared."""
+        if left.shape != right.shape or left.dtype.kind in "SU" or right.dtype.kind in "SU":
+            return False
+        if exact:
+            is_nan = left.dtype.kind in "fc" and right.dtype.kind in "fc"
+            same: np.ndarray = np.asarray(left == right)
+            return same | (np.isnan(left) & np.isnan(right)) if is_nan else same
+        wide = _widen(left), _widen(right)
+        largest = float(np.max(np.abs(wide[1]), initial=0.0, where=np.isfinite(wide[1])))
+        tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
+        # Infinities are compared by themselves; they would make the tolerance of the others infinite.
+        close: np.ndarray = np.isclose(
+            *wide,
+            rtol=tolerance if self.rtol is None else self.rtol,
+            atol=tolerance * max(1.0, largest) if self.atol is None else self.atol,
+            equal_nan=True,
+        )
+        return close
+
+    def _which_are_close(self, got: Data, expected: Data) -> np.ndarray | None:
+        """Return for each element whether it is close, or None if all are or these are not arrays of one shape."""
+        if not isinstance(got, ArrayData) or not isinstance(expected, ArrayData):
+            return None
+        close = self._are_close(got.values, expected.values, self.exact)
+        return None if isinstance(close, bool) or close.all() else close
+
+    def _near_shape(self, left: np.ndarray, right: np.ndarray, where: str) -> str:
+        if left.size == right.size and np.all(self._are_close(left.reshape(right.shape), right)):
+            return f"The values{where} are right but the shape is {left.shape}; expected {right.shape}."
+        if left.ndim == 2 and np.all(self._are_close(left.T, right)):
+            return f"The result{where} is transposed: shape {left.shape}; expected {right.shape}."
+        if left.ndim > right.ndim and self._reduces_to(left, right):
+            return f"A reduction{where} is missing: shape {left.shape}; expected {right.shape}."
+        return _wrong_shape(left.shape, right.shape, where)
+
+    def _reduces_to(self, left: np.ndarray, right: np.ndarray) -> bool:
+        if left.dtype.kind not in "iufcb" or not 0 < left.size <= _REDUCED_LIMIT:
+            return False
+        axes = [None, *range(left.ndim)]
+        return any(
+            np.all(self._are_close(np.asarray(reduce(_widen(left), axis=axis)), right))
+            for reduce in (np.sum, np.mean)
+            for axis in axes
+        )
+
+    def _near_value(self, left: np.ndarray, right: np.ndarray, where: str) -> str:
+        if left.dtype.kind in "fc" and not np.all(np.isfinite(left)) and np.all(np.isfinite(_widen(right))):
+            return f"The result{where} holds NaN or infinity; every value should be finite."
+        if left.dtype.kind in "iufc" and np.all(self._are_close(-_widen(left), right)):
+            return f"The sign{where} is wrong: every value is the negative of the expected one."
+        if left.ndim == 2 and np.all(self._are_close(left.T, right)):
+            return f"The result{where} is transposed."
+        if left.size > 1 and left.ndim and np.all(self._are_close(np.sort(left, None), np.sort(right, None))):
+            return f"The values{where} are the expected ones in another order."
+        return f"The values{where} are not the expected ones." if where else ""
 
 
 def are_lines(data: Data) -> bool:
@@ -108,7 +199,7 @@ def _is_number(data: Data) -> bool:
     return isinstance(data, bool | int | float | complex)
 
 
-def _where(path: str) -> str:
+def at_path(path: str) -> str:
     return f" at `{shortened(path)}`" if path not in (RESULT, DERIVED) else ""
 
 
@@ -119,144 +210,21 @@ def _same_structure(got: Data, expected: Data, path: str) -> None:
     )
     names = [name for name, _child in children_of(expected)]
     if not same_kind or [name for name, _child in children_of(got)] != names:
-        text = f"The structure{_where(path)} is {_describe_tree(got)}; expected {_describe_tree(expected)}."
+        text = f"The structure{at_path(path)} is {_describe_tree(got)}; expected {_describe_tree(expected)}."
         if isinstance(got, kinds) and isinstance(expected, kinds) and len(got) == len(expected):
             text += " " + "A list is not a tuple: JAX treats them as different pytrees."
         raise Mismatch(text, path, got, expected)
 
 
 def _describe_tree(data: Data) -> str:
-    if isinstance(data, dict):
-        return "a dict with the keys {names}".format(names=_names(data) or "(none)")
-    return describe_type(data)
-
-
-def _names(data: dict[Any, Data]) -> str:
-    return ", ".join(show(name) for name in list(data)[:_NAMES_SHOWN]) + (", …" if len(data) > _NAMES_SHOWN else "")
-
-
-def _compare_keys(got: Data, expected: KeyData, path: str, message: str) -> None:
-    if isinstance(got, ArrayData) and got.dtype == np.uint32 and got.shape == expected.bits.shape:
-        # A legacy key with the same bits is the same key.
-        got = KeyData(got.values, expected.impl)
-    if not isinstance(got, KeyData):
-        raise CheckFailed(_other_kind(got, expected, path))
-    if got.shape != expected.shape:
-        raise CheckFailed(_wrong_shape(got.shape, expected.shape, path))
-    if got.impl != expected.impl or not np.array_equal(got.bits, expected.bits):
-        raise CheckFailed(message or f"The key{_where(path)} is another key.")
-
-
-def _compare_arrays(
-    got: Data,
-    expected: Data,
-    path: str,
-    message: str,
-    rtol: float | None,
-    atol: float | None,
-    weak_type: bool,
-    exact: bool,
-) -> None:
-    if not isinstance(got, ArrayData) and not _is_number(got):
-        raise CheckFailed(_other_kind(got, expected, path))
-    left, right = np.asarray(got), np.asarray(expected)
-    dtype_matters = isinstance(expected, ArrayData)
-    if not dtype_matters and left.dtype.name in ("float16", "bfloat16"):
-        left = left.astype(np.float32)  # a coarse dtype must not earn a coarse tolerance where any dtype is right
-    close = _close(left, right, rtol, atol, exact)
-    if left.shape != right.shape:
-        raise CheckFailed(_near_shape(left, right, rtol, atol, path))
-    same_dtype = not dtype_matters or (isinstance(got, ArrayData) and left.dtype == right.dtype)
-    if close and not same_dtype:
-        raise CheckFailed(wrong_dtype(got, right.dtype.name, path))
-    if not close:
-        raise CheckFailed(message or _near_value(left, right, rtol, atol, path))
-    if weak_type and isinstance(expected, ArrayData) and got.weak_type != expected.weak_type:
-        text = "Values and dtype{where} are right, but the type is {got} and should be {expected}."
-        words = ("strong", "weak")
-        raise CheckFailed(text.format(where=_where(path), got=words[got.weak_type], expected=words[expected.weak_type]))
-
-
-def _close(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, exact: bool) -> bool:
-    return bool(np.all(_are_close(left, right, rtol, atol, exact)))
-
-
-def _are_close(
-    left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, exact: bool
-) -> np.ndarray | bool:
-    """Return for each element whether it is close, or False if the arrays cannot be compared."""
-    if left.shape != right.shape or left.dtype.kind in "SU" or right.dtype.kind in "SU":
-        return False
-    if exact:
-        is_nan = left.dtype.kind in "fc" and right.dtype.kind in "fc"
-        same: np.ndarray = np.asarray(left == right)
-        return same | (np.isnan(left) & np.isnan(right)) if is_nan else same
-    wide = _widen(left), _widen(right)
-    tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
-    # Infinities are compared by themselves; they would make the tolerance of the others infinite.
-    close: np.ndarray = np.isclose(
-        *wide,
-        rtol=tolerance if rtol is None else rtol,
-        atol=tolerance * max(1.0, _largest(wide[1])) if atol is None else atol,
-        equal_nan=True,
-    )
-    return close
-
-
-def _which_are_close(
-    got: Data, expected: Data, rtol: float | None, atol: float | None, exact: bool
-) -> np.ndarray | None:
-    """Return for each element whether it is close, or None if all are or these are not arrays of one shape."""
-    if not isinstance(got, ArrayData) or not isinstance(expected, ArrayData) or got.shape != expected.shape:
-        return None
-    close = _are_close(got.values, expected.values, rtol, atol, exact)
-    if isinstance(close, bool) or close.all():
-        return None
-    return close
-
-
-def _largest(array: np.ndarray) -> float:
-    """Return the largest absolute value among the finite elements, and 0 if there are none."""
-    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
+    if not isinstance(data, dict):
+        return describe_type(data)
+    names = ", ".join(show(name) for name in list(data)[:_NAMES_SHOWN]) + (", …" if len(data) > _NAMES_SHOWN else "")
+    return f"a dict with the keys {names or '(none)'}"
 
 
 def _widen(array: np.ndarray) -> np.ndarray:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-
-
-def _near_shape(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, path: str) -> str:
-    where = _where(path)
-    if left.size == right.size and _close(left.reshape(right.shape), right, rtol, atol, exact=False):
-        return f"The values{where} are right but the shape is {left.shape}; expected {right.shape}."
-    if left.ndim == 2 and left.T.shape == right.shape and _close(left.T, right, rtol, atol, exact=False):
-        return f"The result{where} is transposed: shape {left.shape}; expected {right.shape}."
-    if left.ndim > right.ndim and _reduces_to(left, right, rtol, atol):
-        return f"A reduction{where} is missing: shape {left.shape}; expected {right.shape}."
-    return _wrong_shape(left.shape, right.shape, path)
-
-
-def _reduces_to(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None) -> bool:
-    if left.dtype.kind not in "iufcb" or not 0 < left.size <= _REDUCED_LIMIT:
-        return False
-    axes = [None, *range(left.ndim)]
-    return any(
-        _close(np.asarray(reduce(_widen(left), axis=axis)), right, rtol, atol, exact=False)
-        for reduce in (np.sum, np.mean)
-        for axis in axes
-    )
-
-
-def _near_value(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, path: str) -> str:
-    where = _where(path)
-    if left.dtype.kind in "fc" and not np.all(np.isfinite(left)) and np.all(np.isfinite(_widen(right))):
-        return f"The result{where} holds NaN or infinity; every value should be finite."
-    if left.dtype.kind in "iufc" and _close(-_widen(left), right, rtol, atol, exact=False):
-        return f"The sign{where} is wrong: every value is the negative of the expected one."
-    if left.ndim == 2 and left.T.shape == right.shape and _close(left.T, right, rtol, atol, exact=False):
-        return f"The result{where} is transposed."
-    if left.size > 1 and left.ndim and _close(np.sort(left, None), np.sort(right, None), rtol, atol, exact=False):
-        return f"The values{where} are the expected ones in another order."
-    return f"The values{where} are not the expected ones." if where else ""
 
 
 def shape_of(data: Data) -> tuple[int, ...] | None:
@@ -265,17 +233,16 @@ def shape_of(data: Data) -> tuple[int, ...] | None:
     return () if _is_number(data) else None
 
 
-def _other_kind(got: Data, expected: Data, path: str) -> str:
-    text = "Expected {expected}{where}, got {got}."
-    return text.format(expected=describe_type(expected), where=_where(path), got=describe_type(got))
+def _other_kind(got: Data, expected: Data, where: str) -> str:
+    return f"Expected {describe_type(expected)}{where}, got {describe_type(got)}."
 
 
-def _wrong_shape(got: tuple[int, ...], expected: tuple[int, ...], path: str) -> str:
-    return f"The shape{_where(path)} is {got}; expected {expected}."
+def _wrong_shape(got: tuple[int, ...], expected: tuple[int, ...], where: str) -> str:
+    return f"The shape{where} is {got}; expected {expected}."
 
 
-def wrong_dtype(got: Data, expected: str, path: str = RESULT) -> str:
-    text = f"The dtype{_where(path)} is {describe_type(got)}; it should be {expected}."
+def wrong_dtype(got: Data, expected: str, where: str = "") -> str:
+    text = f"The dtype{where} is {describe_type(got)}; it should be {expected}."
     is_numpy = isinstance(got, ArrayData) and got.origin == "numpy"
     if is_numpy and got.dtype.name == "float64" and expected == "float32":
         text += " " + "It is a NumPy array, and NumPy computes in float64 where jax.numpy computes in float32."

@@ -1,51 +1,39 @@
 """Write where two values differ, short enough for a card."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxguide.base.render.line_diff import line_diff
 from jaxguide.course.judging.compare import Mismatch, are_lines
-from jaxguide.course.judging.literals import element, show
+from jaxguide.course.judging.literals import element, shortened, show
 from jaxguide.course.judging.values import ArrayData, Data
 
 _LINE = 68  # characters on a line of a card at 80 columns, after its label
 
 
-class Difference(NamedTuple):
-    """Two values as texts, whole or the part that differs.
+def difference_of(failure: Mismatch, got: Data, expected: Data) -> dict[str, Any]:
+    """Return, as fields of `Evidence`, how two values differ: as a whole if each fits on a line, and otherwise where.
 
     Args:
-        label: the path of the part, such as `result[0][2, 1]`; '' if these are the whole values.
-        got, expected: the texts.
-        lines: how lines of text differ, as `line_diff` writes it.
-        extent: how many elements of an array differ.
+        failure: how they were told apart.
+        got, expected: the values.
     """
-
-    label: str
-    got: str
-    expected: str
-    lines: str = ""
-    extent: str = ""
-
-
-def difference_of(failure: Mismatch, got: Data, expected: Data) -> Difference:
-    """Return how two values differ that `compare` told apart: whole if each fits on a line, and otherwise where."""
-    counts = "" if failure.close is None else _extent(failure)
-    whole = show(got), show(_as_in(got, expected))
+    found, whole = {"extent": _extent(failure)}, (show(got), show(_as_in(got, expected)))
     if _fits(whole):
-        return Difference("", *whole, extent=counts)
-    part, wanted = failure.part, _as_in(failure.part, failure.expected_part)
-    label = failure.path if part is not got else ""
+        return found | {"expected": whole[1]}
+    part, wanted, path = failure.part, _as_in(failure.part, failure.expected_part), failure.path
     texts = show(part), show(wanted)
-    if not _fits(texts) and isinstance(part, ArrayData) and isinstance(wanted, ArrayData) and failure.index is not None:
-        index = ", ".join(map(str, failure.index))
-        return Difference(
-            f"{failure.path}[{index}]", element(part, failure.index), element(wanted, failure.index), extent=counts
-        )
-    lines = "" if _fits(texts) else _lines(part, wanted)
-    return Difference(label, *texts, lines, counts)
+    if not _fits(texts) and failure.index is not None:
+        path += f"[{', '.join(map(str, failure.index))}]"
+        library = "np" if part.origin == "numpy" else "jnp"
+        texts = element(part.values[failure.index], library), element(wanted.values[failure.index], library)
+    elif not _fits(texts):
+        found["difference"] = _lines(part, wanted)
+    if path != failure.path or part is not got:
+        found |= {"label": shortened(path), "compared": texts[0]}
+    return found | {"expected": texts[1]}
 
 
 def _as_in(got: Data, expected: Data) -> Data:
@@ -72,11 +60,12 @@ def _lines(got: Data, expected: Data) -> str:
 
 def _extent(failure: Mismatch) -> str:
     """Return a sentence that says how many elements of an array differ, and by how much at most."""
-    left, right, close = np.asarray(failure.part), np.asarray(failure.expected_part), failure.close
+    close = failure.close
     if close is None or close.size < 2:
         return ""
     differ = ~close
-    left, right, count = left[differ], right[differ], int(differ.sum())
+    left, right = (np.asarray(part)[differ] for part in (failure.part, failure.expected_part))
+    count = len(left)
     words = f"{count} of {close.size} elements {'differs' if count == 1 else 'differ'}"
     if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
         return f"{words}."

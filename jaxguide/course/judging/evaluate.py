@@ -8,12 +8,13 @@ import linecache
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 import jax
 
 from jaxguide import compat, keys, tracing
+from jaxguide.base.plain import plain_of
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import cell_name
 from jaxguide.course.judging.unattended import unattended
@@ -65,14 +66,6 @@ class Request:
     calls: tuple[tuple[tuple[Data, ...], dict[str, Data]], ...]
     explains: bool = False
 
-    @property
-    def args(self) -> tuple[Data, ...]:
-        return self.calls[0][0]
-
-    @property
-    def kwargs(self) -> dict[str, Data]:
-        return self.calls[0][1]
-
 
 def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reply to a request: `{"value": ...}`, or `{"error": ...}` if it raised, and always `"printed"`.
@@ -84,22 +77,16 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
     """
     namespace = dict(names)
     out = Printed()
-    with _quiet(out), unattended():
+    quiet = warnings.catch_warnings(action="ignore")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), quiet, unattended():
         try:
             subject = _transform(function, request.steps, namespace)
-            value: Any = _QUESTIONS[request.question](subject, request, namespace)
-            reply = {"value": value}
+            calls = [(from_data(args, namespace), from_data(kwargs, namespace)) for args, kwargs in request.calls]
+            reply = {"value": _reply(subject, request.question, calls, request.explains)}
         except BaseException as error:  # sys.exit() or KeyboardInterrupt in a student's code is a student's error
-            reply = {"error": describe_error(error, request.explains).to_plain()}
+            reply = {"error": plain_of(describe_error(error, request.explains))}
     reply["printed"] = out.getvalue()
     return reply
-
-
-@contextlib.contextmanager
-def _quiet(out: io.StringIO) -> Iterator[None]:
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dict[str, Any]) -> Callable[..., Any]:
@@ -123,15 +110,6 @@ def _made_by(function: Callable[..., Any], outer: tuple[Data, ...], names: dict[
     return lambda *args: made()(*args)
 
 
-def _with_documented_draws(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function, updated=())
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with compat.documented_draws_setting():
-            return function(*args, **kwargs)
-
-    return run
-
-
 def _summed(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -145,28 +123,30 @@ _STEPS: dict[str, Callable[..., Callable[..., Any]]] = {
     "sum": _summed,
     "vmap": jax.vmap,
     "grad": jax.grad,
-    "documented_draws": _with_documented_draws,
+    "documented_draws": compat.documented_draws_setting(),
 }
 
 
-def _arguments(request: Request, names: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return from_data(request.args, names), from_data(request.kwargs, names)
+_Calls = list[tuple[tuple[Any, ...], dict[str, Any]]]
 
 
-def _value(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> Data:
-    args, kwargs = _arguments(request, names)
-    value = subject(*args, **kwargs)
-    jax.block_until_ready(value)
-    return to_data(value)
+def _reply(subject: Callable[..., Any], question: str, calls: _Calls, explains: bool) -> Data:
+    if question == "observe":
+        return _observe(subject, calls, explains)
+    args, kwargs = calls[0]
+    if question == "program":
+        return tracing.program(subject, *args, **kwargs).to_plain()
+    if question == "key_use":
+        return keys.key_use(subject, *args, **kwargs).to_plain()
+    return to_data(jax.block_until_ready(subject(*args, **kwargs)))
 
 
-def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> list[dict[str, Any]]:
-    calls = [(from_data(args, names), from_data(kwargs, names)) for args, kwargs in request.calls]
+def _observe(subject: Callable[..., Any], calls: _Calls, explains: bool) -> list[dict[str, Any]]:
     seen: list[dict[str, Any]] = []
 
     def watched(*args: Any, **kwargs: Any) -> None:
         # Count and watch the same call: code that prints while it is traced would print nothing in a second call.
-        seen.append(_watch(subject, args, kwargs, request.explains and not any(one["error"] for one in seen)))
+        seen.append(_watch(subject, args, kwargs, explains and not any(one["error"] for one in seen)))
 
     counts = tracing.trace_counts(watched, calls)
     return [
@@ -182,13 +162,11 @@ def _watch(
     with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            value = subject(*args, **kwargs)
-            jax.block_until_ready(value)
-            value = to_data(value)
+            value = to_data(jax.block_until_ready(subject(*args, **kwargs)))
         except BaseException as raised:
             if isinstance(raised, MemoryError) or "RESOURCE_EXHAUSTED" in _text_of(raised):
                 raise  # this ends the exercise; it is not an observation
-            value, error = None, describe_error(raised, explains).to_plain()
+            value, error = None, plain_of(describe_error(raised, explains))
         jax.effects_barrier()
     return {
         "value": value,
@@ -197,24 +175,6 @@ def _watch(
         "lines": out.getvalue().splitlines(),
         "warnings": [f"{w.category.__name__}: {w.message}"[:500] for w in caught[:20]],
     }
-
-
-def _program(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> dict[str, Any]:
-    args, kwargs = _arguments(request, names)
-    return tracing.program(subject, *args, **kwargs).to_plain()
-
-
-def _key_use(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> dict[str, Any]:
-    args, kwargs = _arguments(request, names)
-    return keys.key_use(subject, *args, **kwargs).to_plain()
-
-
-_QUESTIONS: dict[str, Callable[[Callable[..., Any], Request, dict[str, Any]], Any]] = {
-    "value": _value,
-    "observe": _observe,
-    "program": _program,
-    "key_use": _key_use,
-}
 
 
 _HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*")

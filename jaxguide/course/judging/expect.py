@@ -1,5 +1,6 @@
 """Compare results with expected values, and explain differences in helpful messages."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Collection
 from typing import Any, NoReturn, ParamSpec, TypedDict, Unpack
@@ -11,17 +12,18 @@ from jaxguide.course.judging.calls import Observation, ValueOrigin, current_log
 from jaxguide.course.judging.compare import (
     DERIVED,
     RESULT,
+    Comparison,
     Mismatch,
-    compare,
+    at_path,
     reject_missing,
     shape_of,
     wrong_dtype,
 )
-from jaxguide.course.judging.difference import Difference, difference_of
+from jaxguide.course.judging.difference import difference_of
 from jaxguide.course.judging.facts import agree
 from jaxguide.course.judging.literals import shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, KeyData, children_of, describe_type, to_data
-from jaxguide.course.verdict import CheckFailed
+from jaxguide.course.verdict import CheckFailed, Evidence
 from jaxguide.keys import KeyUse
 
 # All records are shorter, so a longer value differs from them and need not be converted.
@@ -51,7 +53,7 @@ def _expectation(function: Callable[_P, None]) -> Callable[_P, None]:
     @functools.wraps(function)
     def expect(*args: _P.args, **kwargs: _P.kwargs) -> None:
         function(*args, **kwargs)
-        log = current_log()
+        log = current_log.get()
         if log is not None:
             log.settle()
 
@@ -82,75 +84,61 @@ def expect_close(
     Raises:
         CheckFailed: the values differ; near misses (dtype, shape, transposed, sign, missing reduction...) are named.
     """
-    _compare(got, expected, message, rtol, atol, weak_type, False, remarks)
+    _compare(got, expected, Comparison(message, rtol, atol, weak_type), remarks)
 
 
 @_expectation
 def expect_equal(got: Data, expected: Any, message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect the same structure, shapes, dtypes and exactly the same values; keys must have the same bits."""
-    _compare(got, expected, message, None, None, False, True, remarks)
+    _compare(got, expected, Comparison(message, exact=True), remarks)
 
 
-def _compare(
-    got: Any,
-    expected: Any,
-    message: str,
-    rtol: float | None,
-    atol: float | None,
-    weak_type: bool,
-    exact: bool,
-    remarks: Remarks,
-) -> None:
+def _compare(got: Any, expected: Any, how: Comparison, remarks: Remarks) -> None:
     seen, wanted = to_data(got), to_data(expected)
     try:
-        compare(seen, wanted, RESULT, message, rtol, atol, weak_type, exact)
+        _with_path(got, lambda path: how.compare(seen, wanted, path))
+    except CheckFailed as failure:
+        raise _described(failure, got, seen, expected, wanted, remarks) from None
+
+
+def _with_path(got: Any, test: Callable[[str], None]) -> None:
+    """Test a value by `test(path)`; the call that it came from, which takes time to find, counts only if it fails."""
+    try:
+        test(RESULT)
     except CheckFailed:
-        path = _path(_origin(got))
-        try:
-            compare(seen, wanted, path, message, rtol, atol, weak_type, exact)
-        except Mismatch as failure:
-            raise _described(failure, got, seen, expected, wanted, remarks) from None
-        except CheckFailed as failure:
-            raise _failure(failure.message, got, show(seen), show(wanted), remarks, expected) from None
+        test(_path(_origin(got)))
 
 
-def _described(failure: Mismatch, got: Any, seen: Data, expected: Any, wanted: Data, remarks: Remarks) -> CheckFailed:
+def _described(
+    failure: CheckFailed, got: Any, seen: Data, expected: Any, wanted: Data, remarks: Remarks
+) -> CheckFailed:
     """Add the values to a failure, and the call: of several whose results a check lists, the first that is wrong."""
-    found = _failure(failure.message, got, show(seen), "", remarks, expected)
-    one = _one_call(seen, wanted)
-    if one is None:
-        _add(found, difference_of(failure, seen, wanted))
-    else:
-        found.call, found.got, shown = one
-        found.compared = found.label = ""
-        _add(found, shown)
+    found = _failure(failure.message, got, show(seen), show(wanted), remarks, expected)
+    if isinstance(failure, Mismatch):
+        differs = difference_of(failure, seen, wanted)
+        found.evidence = _one_call(seen, wanted) or dataclasses.replace(found.evidence, **differs)
     return found
 
 
-def _add(failure: CheckFailed, shown: Difference) -> None:
-    failure.expected, failure.difference, failure.extent = shown.expected, shown.lines, shown.extent
-    if shown.label:
-        failure.label, failure.compared = shortened(shown.label), shown.got
-
-
-def _one_call(seen: Data, wanted: Data) -> tuple[str, str, Difference] | None:
+def _one_call(seen: Data, wanted: Data) -> Evidence | None:
     """Return the first call that returned what it should not, if a value lists what several calls returned."""
-    log = current_log()
+    log = current_log.get()
     parts, rights = list(children_of(seen)), list(children_of(wanted))
     if log is None or len(parts) < 2 or [name for name, _part in parts] != [name for name, _right in rights]:
         return None
     calls = log.calls_of([part for _name, part in parts])
     for call, (_name, part), (_same, right) in zip(calls, parts, rights, strict=False):
         try:
-            compare(part, right, RESULT, "", None, None, weak_type=False, exact=False)
+            Comparison().compare(part, right)
         except Mismatch as failure:
-            return call.written(log.name), call.returned(), difference_of(failure, part, right)
+            differs = difference_of(failure, part, right)
+            return Evidence(call=call.written(log.name), got=call.returned(), **differs)
     return None
 
 
 def _origin(value: Any) -> ValueOrigin | None:
-    log = current_log()
-    return log.origin(value) if log is not None and log.is_called else None
+    log = current_log.get()
+    return log.origin(value) if log is not None and log.request is not None else None
 
 
 def _path(origin: ValueOrigin | None) -> str:
@@ -160,14 +148,7 @@ def _path(origin: ValueOrigin | None) -> str:
     return DERIVED if origin.path is None else f"{RESULT}{origin.path}"
 
 
-def _failure(
-    message: str,
-    value: Any,
-    text: str,
-    expected: str,
-    remarks: Remarks,
-    other: Any = None,
-) -> CheckFailed:
+def _failure(message: str, value: Any, text: str, expected: str, remarks: Remarks, other: Any = None) -> CheckFailed:
     """Return a failure with the call that gave a value, what it returned, and what the check compared.
 
     Args:
@@ -178,13 +159,12 @@ def _failure(
         remarks: see `Remarks`.
         other: what it was compared with, which may come from a call, too.
     """
-    failure = CheckFailed(message, text, expected, remarks.get("misconception", ""))
-    failure.on = remarks.get("on", "")
-    log, origin = current_log(), _origin(value)
+    failure = CheckFailed(message, text, expected, remarks.get("misconception", ""), remarks.get("on", ""))
+    log, origin = current_log.get(), _origin(value)
     if log is None or origin is None:
         return failure
-    evidence = log.evidence(origin, text, remarks.get("label", ""))
-    failure.call, failure.got, failure.compared, failure.label = evidence
+    failure.evidence = log.evidence(origin, text, remarks.get("label", ""))
+    failure.evidence.expected = expected
     against = () if other is None else log.origin(other).calls
     log.blamed = tuple(dict.fromkeys((*origin.calls, *against, *log.unsettled())))
     return failure
@@ -193,61 +173,55 @@ def _failure(
 @_expectation
 def expect_different(first: Data, second: Any, message: str, **remarks: Unpack[Remarks]) -> None:
     """Expect two results that differ, neither of which is missing."""
-    one, other = to_data(first), to_data(second)
-    for data, raw in ((one, first), (other, second)):
-        _require(data, raw, remarks)
+    one, other = _present(first, remarks), _present(second, remarks)
     try:
-        compare(one, other, RESULT, "", 0.0, 0.0, weak_type=False, exact=True)
+        Comparison(exact=True).compare(one, other)
     except CheckFailed:
         return
     raise _failure(message, first, show(one), "different values", remarks, second)
 
 
-def _require(data: Data, raw: Any, remarks: Remarks) -> None:
-    """Reject a missing value."""
+def _present(got: Any, remarks: Remarks) -> Data:
+    """Return a value as data, which must not be missing."""
+    data = to_data(got)
     try:
-        reject_missing(data)
-    except CheckFailed:
-        try:
-            reject_missing(data, _path(_origin(raw)))
-        except CheckFailed as failure:
-            raise _failure(failure.message, raw, show(data), "", remarks) from None
+        _with_path(got, lambda path: reject_missing(data, path))
+    except CheckFailed as failure:
+        raise _failure(failure.message, got, show(data), "", remarks) from None
+    return data
 
 
 @_expectation
 def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect an array, or keys, with this shape."""
-    data = to_data(got)
-    _require(data, got, remarks)
+    data = _present(got, remarks)
     seen = shape_of(data)
     if seen != shape:
         text = message or f"The shape is {seen}; expected {shape}."
         if seen is None and not message:
             text = "This is {what}; one array of shape {shape} is expected."
             text = text.format(what=describe_type(data), shape=shape)
-        raise _property(text, got, data, ("shape", "" if seen is None else str(seen)), str(shape), remarks)
+        raise _property(text, got, data, "shape", "" if seen is None else str(seen), str(shape), remarks)
 
 
 @_expectation
 def expect_dtype(got: Data, dtype: Any, message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect an array with this dtype."""
-    data = to_data(got)
-    _require(data, got, remarks)
+    data = _present(got, remarks)
     seen = data.dtype if isinstance(data, ArrayData) else None
     if seen != np.dtype(dtype):
-        text = message or wrong_dtype(data, np.dtype(dtype).name, _path(_origin(got)))
-        raise _property(text, got, data, ("dtype", "" if seen is None else seen.name), np.dtype(dtype).name, remarks)
+        text = message or wrong_dtype(data, np.dtype(dtype).name, at_path(_path(_origin(got))))
+        raise _property(text, got, data, "dtype", "" if seen is None else seen.name, np.dtype(dtype).name, remarks)
 
 
 def _property(
-    message: str, value: Any, data: Data, found: tuple[str, str], expected: str, remarks: Remarks
+    message: str, value: Any, data: Data, name: str, text: str, expected: str, remarks: Remarks
 ) -> CheckFailed:
     """Return a failure about an attribute of a value, given as its name and text ('' if the value has none)."""
     failure = _failure(message, value, show(data), expected, remarks)
-    name, text = found
     if text:
-        failure.compared = text
-        failure.label = remarks.get("label") or f"{shortened(_path(_origin(value)))}.{name}"
+        failure.evidence.compared = text
+        failure.evidence.label = remarks.get("label") or f"{shortened(_path(_origin(value)))}.{name}"
     return failure
 
 
@@ -266,7 +240,7 @@ def _reject(got: Any, seen: Data, expected: Any, message: str, rtol: float, rema
     """Fail with this message on a value that is known to be wrong, and show where it differs, if it does."""
     wanted = to_data(expected)
     try:
-        compare(seen, wanted, _path(_origin(got)), message, rtol, rtol, weak_type=False, exact=not rtol)
+        Comparison(message, rtol, rtol, exact=not rtol).compare(seen, wanted, _path(_origin(got)))
     except Mismatch as failure:
         failure.message = message
         raise _described(failure, got, seen, expected, wanted, remarks) from None
@@ -295,14 +269,11 @@ def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: U
     To make a key again, by the same split, `fold_in` or seed, is no use of it: what counts is whether a key is drawn
     from twice, or used in two ways of draw, split and fold.
     """
-    clashes: bool | None = None
     for problem in use.problems:
-        if problem.kind in _MADE_AGAIN:
-            clashes = _has_clash(use) if clashes is None else clashes
-        if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or clashes):
-            seen, wanted = _in_words(problem.kind), "each key used once"
+        if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or _has_clash(use)):
+            seen, wanted = problem.kind.replace("_", " "), "each key used once"
             failure = _failure(problem.message, use, seen, wanted, {"label": "Keys", **remarks})
-            failure.names_cause = True
+            failure.evidence.names_cause = True
             raise failure
 
 
@@ -320,21 +291,6 @@ def _has_clash(use: KeyUse) -> bool:
         if one.kind in ("draw", "split", "fold_in"):
             known.add(one.kind)
     return any(len(known) > 1 for known in ways.values())
-
-
-def _in_words(kind: str) -> str:
-    """Return the kind of a key problem in words for students."""
-    said = {
-        "drawn_twice": "drawn twice",
-        "parent_used_after_split": "parent used after split",
-        "parent_used_after_fold": "parent used after fold",
-        "split_twice": "split twice",
-        "fold_twice_same_data": "fold twice same data",
-        "split_and_fold_mixed": "split and fold mixed",
-        "same_key_for_all_rows": "same key for all rows",
-        "seed_built_twice": "seed built twice",
-    }
-    return said.get(kind, kind.replace("_", " "))
 
 
 @_expectation
@@ -370,10 +326,10 @@ def expect_documented(
     expected = record.value
     if isinstance(got, Observation) and got.error is None:
         raise _failure("It ran without an error.", got, show(got.value), str(expected), remarks)
-    shown, data = show(to_data(expected)), _raised(got) if isinstance(got, Observation) else to_data(got)
+    shown = show(to_data(expected))
+    data = _raised(got) if isinstance(got, Observation) else _present(got, remarks)
     is_todays = part == "today" or record.compare == "facts"
     message = message or f"It should give {shown}{'' if is_todays else ', as documented'}."
-    _require(data, got, remarks)
     if _size(data) > _RECORD_LIMIT:
         raise _failure(message, got, show(data), shown, remarks)
     plain = _plain(data)
@@ -418,8 +374,6 @@ def _plain(data: Data) -> Any:
         return data.values.tolist()
     if isinstance(data, KeyData):
         return data.bits.tolist()
-    if isinstance(data, np.ndarray | np.generic):
-        return data.tolist()
     if isinstance(data, tuple | list):
         return [_plain(child) for child in data]
     if isinstance(data, dict):

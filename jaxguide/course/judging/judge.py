@@ -6,10 +6,10 @@ import functools
 from jaxguide import compat
 from jaxguide.code.sameness import is_to_repair
 from jaxguide.course import verdict
-from jaxguide.course.exercise import Check, Exercise, Planted
+from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
-from jaxguide.course.judging.likeness import Failure, PlantedAnswers, is_alike
+from jaxguide.course.judging.likeness import Failure, PlantedFailure, is_alike
 from jaxguide.course.judging.literals import show
 from jaxguide.course.judging.run_check import error_sentence, error_verdict, run_check
 from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, to_data
@@ -25,87 +25,46 @@ from jaxguide.course.verdict import (
 )
 
 
-def judge(
-    exercise: Exercise,
-    answer: Answer | None,
-    *,
-    seed: int = DEFAULT_SEED,
-    reference: Answer | None = None,
-    all_or_nothing: bool = False,
-    course_digest: str = "",
-    until_decided: bool = False,
-    find_cause: bool = False,
-    planted: PlantedAnswers | None = None,
-) -> ExerciseResult:
-    """Run an exercise's checks on an answer.
-
-    Args:
-        exercise: the exercise; its hidden checks run only with a `reference`.
-        answer: the student's function, or None if the exercise was not attempted.
-        seed: the seed that all inputs are derived from.
-        reference: the key's answer.
-        all_or_nothing: whether to give no partial marks.
-        course_digest: together with the seed, determines the hidden inputs.
-        until_decided: whether to run visible and hidden checks together by stage, and to stop after the first
-            required check that fails: the verdict and the marks, which are then 0, are those that all checks would
-            give. For planted answers, since those of students could reveal hidden inputs to later visible checks.
-        find_cause: whether to go on, after wrong values, with later visible checks that can say why they are wrong.
-            This changes neither verdict nor marks.
-        planted: runs planted wrong answers, to find out whether the answer fails as one of them does. Without it, only
-            misconceptions that a check itself saw are named.
-
-    Returns:
-        The verdict, the marks, and the result of every check, by stage.
-    """
-    judging = Judging(
-        exercise,
-        seed=seed,
-        reference=reference,
-        all_or_nothing=all_or_nothing,
-        course_digest=course_digest,
-        find_cause=find_cause,
-        planted=planted,
-    )
-    if until_decided:
-        judging.ask(answer, hidden=None)
-        return judging.end()
-    judging.ask(answer, hidden=False)
-    if judging.has_hidden:
-        judging.ask(answer, hidden=True)
-    return judging.end()
-
-
 def failure_as_given(exercise: Exercise, starter: Answer) -> CheckResult | None:
     """Return the visible check that an exercise's starter fails; None if that is no code to repair, or passes."""
     if exercise.reveal is not None or not is_to_repair(exercise.starter_source):
         return None
-    return judge(exercise, starter, find_cause=True).leading
+    return Judging(exercise, find_cause=True).judge(starter).leading
 
 
+@dataclasses.dataclass
 class Judging:
     """The judging of one student's answer: `ask` runs the visible checks, then the hidden ones; then call `end`.
 
     The result is the same as if all checks ran by stage. However, code that has seen a hidden input can reveal it in
     any later output, and students may read the output of visible checks. So graders run the visible checks of all
     exercises before the first hidden check.
+
+    Args:
+        exercise: the exercise; its hidden checks run only with a `reference`.
+        seed: the seed that all inputs are derived from.
+        reference: the key's answer.
+        all_or_nothing: whether to give no partial marks.
+        course_digest: together with the seed, determines the hidden inputs.
+        find_cause: whether to go on, after wrong values, with later visible checks that can say why they are wrong.
+            This changes neither verdict nor marks.
+        planted: runs planted wrong answers, to find out whether the answer fails as one of them does. Without it, only
+            misconceptions that a check itself saw are named.
     """
 
-    def __init__(
-        self,
-        exercise: Exercise,
-        *,
-        seed: int = DEFAULT_SEED,
-        reference: Answer | None = None,
-        all_or_nothing: bool = False,
-        course_digest: str = "",
-        find_cause: bool = False,
-        planted: PlantedAnswers | None = None,
-    ):
-        self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
-        self._find_cause, self._planted = find_cause, planted
-        self._seed, self._course_digest = seed, course_digest
+    exercise: Exercise
+    _: dataclasses.KW_ONLY
+    seed: int = DEFAULT_SEED
+    reference: Answer | None = None
+    all_or_nothing: bool = False
+    course_digest: str = ""
+    find_cause: bool = False
+    planted: PlantedFailure | None = None
+
+    def __post_init__(self) -> None:
+        exercise, reference = self.exercise, self.reference
         self._checks = ordered(exercise, hidden=reference is not None)
-        self._required = required_names(self._checks)
+        required = required_names(self._checks)
         self._outcome = ExerciseResult(
             name=exercise.name,
             title=exercise.title,
@@ -113,13 +72,28 @@ class Judging:
             points=exercise.points,
             verdict=Verdict.NOT_ATTEMPTED,
             score=0.0,
-            checks=[self._unchecked(check) for check in self._checks],
+            checks=[not_checked(check, check.name in required) for check in self._checks],
             is_all=reference is not None,
         )
         self._is_attempted = False
-        # The earliest stages with a failure and with a check that ended the answer's process; the checks that ended it.
+        # The earliest stages with a failure and with a check that ended the answer's process.
         self._failed_at = self._gone_at = len(STAGES)
-        self._gone: set[int] = set()
+
+    def judge(self, answer: Answer | None, until_decided: bool = False) -> ExerciseResult:
+        """Run all checks; return the verdict, the marks, and the result of every check, by stage.
+
+        Args:
+            answer: the student's function, or None if the exercise was not attempted.
+            until_decided: whether to run visible and hidden checks together by stage, and to stop after the first
+                required check that fails: the verdict and the marks, which are then 0, are those that all checks would
+                give. For planted answers, since those of students could reveal hidden inputs to later visible checks.
+        """
+        if until_decided:
+            self.ask(answer, hidden=None)
+        else:
+            self.ask(answer, hidden=False)
+            self.ask(answer, hidden=True)
+        return self.end()
 
     def ask(self, answer: Answer | None, hidden: bool | None) -> None:
         """Run the hidden checks, the visible ones, or all by stage until a required one fails.
@@ -146,7 +120,6 @@ class Judging:
             if not result.passed:
                 self._failed_at = min(self._failed_at, stage)
             if gone:
-                self._gone.add(number)
                 self._gone_at = min(self._gone_at, stage)
                 break
             if hidden is None and result.required and not result.passed:
@@ -159,7 +132,7 @@ class Judging:
 
     def _look_for_cause(self, answer: Answer) -> None:
         """Run the visible checks that can say why values are wrong, if they are and if these have not run."""
-        if self._gone or not self._find_cause or not _is_wrong_value(self._outcome.first_failure):
+        if self._gone_at < len(STAGES) or not self.find_cause or not _is_wrong_value(self._outcome.first_failure):
             return
         for number, check in enumerate(self._checks):
             if _can_name_cause(check) and STAGES.index(check.stage) > self._failed_at and self._run(number, answer):
@@ -174,16 +147,12 @@ class Judging:
         """Return the verdict, the marks, and the result of every check."""
         if not self._is_attempted:
             return self._outcome
-        results, failed_at, is_gone = self._outcome.checks, len(STAGES), False
+        results = self._outcome.checks
         for number, check in enumerate(self._checks):
-            stage = STAGES.index(check.stage)
-            if is_gone or stage > failed_at:
+            if STAGES.index(check.stage) > self._failed_at:
                 # If all checks had run by stage, this one would not have run.
                 results[number] = self._after_failure(number)
-            elif not results[number].passed:
-                failed_at = min(failed_at, stage)
-                is_gone = number in self._gone
-        self._outcome.score = verdict.score(self.exercise.points, results, self._all_or_nothing)
+        self._outcome.score = verdict.score(self.exercise.points, results, self.all_or_nothing)
         self._outcome.verdict = _verdict(self._outcome)
         return self._outcome
 
@@ -196,24 +165,21 @@ class Judging:
             if hidden in (None, check.hidden) and stages[number] <= self._failed_at and stages[number] < self._gone_at
         ]
 
-    def _unchecked(self, check: Check) -> CheckResult:
-        return not_checked(check, check.name in self._required)
-
     def _after_failure(self, number: int) -> CheckResult:
         """Return the result of a check that decides nothing, because an earlier stage failed."""
         check, result = self._checks[number], self._outcome.checks[number]
         # Any other failure may be an effect of the wrong value.
         is_told = result.seen is Verdict.PASSED or (result.seen is Verdict.FAILED and result.names_cause)
-        is_asked = self._find_cause and _is_wrong_value(self._outcome.first_failure) and _can_name_cause(check)
+        is_asked = self.find_cause and _is_wrong_value(self._outcome.first_failure) and _can_name_cause(check)
         if not is_told or not is_asked:
-            return self._unchecked(check)
+            return not_checked(check, result.required)
         return dataclasses.replace(result, verdict=Verdict.NOT_CHECKED, after_failure=result.seen)
 
     def _run(self, number: int, answer: Answer) -> bool:
         check, result = self._checks[number], self._outcome.checks[number]
         answer.log.explains = not check.hidden and not any(one.error for one in self._outcome.checks)
         with compat.float64(self.exercise.x64):
-            gone = run_check(check, result, answer, self._reference, self._draw(check))
+            gone = run_check(check, result, answer, self.reference, self._draw(check))
             self._name_misconceptions(check, result, Failure.of(result, answer.log))
             result.names_cause |= check.misconception in result.misconceptions
         return gone
@@ -221,35 +187,27 @@ class Judging:
     def _draw(self, check: Check) -> Draw:
         """Return the inputs of a check, from the first on."""
         if check.hidden:
-            return Draw.hidden(self._seed, self._course_digest, self.exercise.name, check.name)
-        return Draw(self._seed, self.exercise.name, check.name)
+            return Draw.hidden(self.seed, self.course_digest, self.exercise.name, check.name)
+        return Draw(self.seed, self.exercise.name, check.name)
 
     def _name_misconceptions(self, check: Check, result: CheckResult, failure: Failure | None) -> None:
         """Record the planted wrong answers that fail as this answer does, and what the check itself saw."""
         (said,) = result.says or ("",)
-        if failure is None or self.exercise.key is None or self._planted is None:
+        wrong = [] if self.exercise.key is None else self.exercise.key.wrong
+        if failure is None or self.exercise.key is None or self.planted is None:
             result.misconceptions = (said,) if said and " " not in said else ()
-            named = [planted.sentence for planted in self._wrong() if planted.name == said]
-            result.says = tuple(named) or ((said,) if " " in said else ())
-            return
-        likely = [p for p in self._wrong() if p.rejected_by == check.name or p.name in (said, check.misconception)]
-        judged = functools.partial(self._failure_of, check)
-        found = [
-            planted
-            for planted in likely
-            if (its := self._planted.failure(self.exercise, planted, check, judged)) is not None
-            and is_alike(failure, its)
-        ]
-        result.misconceptions = tuple(planted.name for planted in found)
-        result.says = tuple(planted.sentence for planted in found) or ((said,) if " " in said else ())
-
-    def _wrong(self) -> list[Planted]:
-        return [] if self.exercise.key is None else self.exercise.key.wrong
+            named = [planted for planted in wrong if planted.name == said]
+        else:
+            likely = [p for p in wrong if p.rejected_by == check.name or p.name in (said, check.misconception)]
+            judged = functools.partial(self._failure_of, check)
+            named = [p for p in likely if is_alike(failure, self.planted(self.exercise, p, check, judged))]
+            result.misconceptions = tuple(planted.name for planted in named)
+        result.says = tuple(planted.sentence for planted in named) or ((said,) if " " in said else ())
 
     def _failure_of(self, check: Check, answer: Answer) -> Failure | None:
         """Return how another answer fails a check on the same inputs."""
         result = not_checked(check, required=False)
-        run_check(check, result, answer, self._reference, self._draw(check))
+        run_check(check, result, answer, self.reference, self._draw(check))
         return Failure.of(result, answer.log)
 
 
@@ -314,29 +272,28 @@ def _verdict(outcome: ExerciseResult) -> Verdict:
     return Verdict.ERROR if failure.verdict is Verdict.ERROR else Verdict.FAILED
 
 
-def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> ExerciseResult:
+def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> None:
     """Give the points for a prediction with a valid guess, and reveal what JAX returns."""
     assert exercise.reveal is not None
     try:
         guess = answer()
     except StudentError as failure:
         outcome.verdict, outcome.note = error_verdict(failure), error_sentence(failure)
-        return outcome
+        return
     except AnswerGone as gone:
         outcome.verdict, outcome.note = gone.verdict, gone.note
-        return outcome
+        return
     if guess is None or guess is Ellipsis or isinstance(guess, Unsupported):
-        return outcome
+        return
     live = to_data(exercise.reveal())
     guess = _as_python(guess)
     if type(guess) is not type(live):
         message = "Your guess is {got}; it should be {expected}. Guess again."
         outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
-        return outcome
+        return
     outcome.reveal, outcome.note = live, show(guess)
     outcome.why, outcome.shows = exercise.why, exercise.shows
     outcome.verdict, outcome.score = Verdict.PASSED, exercise.points
-    return outcome
 
 
 def _as_python(guess: Data) -> Data:

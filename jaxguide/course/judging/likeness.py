@@ -3,13 +3,12 @@
 import dataclasses
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.calls import CallLog, MadeCall, Observation
-from jaxguide.course.judging.compare import RESULT, compare
-from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.compare import Comparison
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.values import Data, Unsupported
 from jaxguide.course.verdict import CheckFailed, CheckResult, Verdict
 
@@ -37,28 +36,18 @@ class Failure:
         return cls(result.verdict, message, error, log.request, log.blamed)
 
 
-class PlantedAnswers(Protocol):
-    """The planted wrong answers of a course, where they can be run."""
-
-    def failure(
-        self, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
-    ) -> Failure | None:
-        """Return how a planted answer fails a check, or None if it passes or this is not known.
-
-        Args:
-            exercise, planted, check: the exercise, the answer and the check.
-            judge: runs the check on an answer.
-        """
+PlantedFailure = Callable[[Exercise, Planted, Check, Callable[[Answer], Failure | None]], Failure | None]
+"""Returns how a planted answer fails a check, which the last argument runs; None if it passes or this is not known."""
 
 
-def is_alike(one: Failure, other: Failure) -> bool:
+def is_alike(one: Failure, other: Failure | None) -> bool:
     """Return whether two answers failed a check in the same way on the same input.
 
     That is: with the same message, apart from numbers, after the same exception or after the same calls returned the
     same. Traces and printed lines count where they were observed, primitives and outputs of a program, and problems in
     the use of keys.
     """
-    if (one.verdict, one.message, one.error) != (other.verdict, other.message, other.error):
+    if other is None or (one.verdict, one.message, one.error) != (other.verdict, other.message, other.error):
         return False
     try:
         if one.verdict is Verdict.ERROR:
@@ -73,41 +62,31 @@ def is_alike(one: Failure, other: Failure) -> bool:
 
 
 def _same_request(one: Request | None, other: Request | None) -> bool:
-    if one is None or other is None or one.question != other.question:
-        return False
-    return _are_equal(_plain_steps(one.steps), _plain_steps(other.steps)) and _are_equal(one.calls, other.calls)
+    return one is not None and other is not None and _are_same(_as_data(one), _as_data(other), exact=True)
 
 
-def _plain_steps(steps: tuple[Step, ...]) -> list[Data]:
-    return [(step.name, dict(step.options)) for step in steps]
+def _as_data(request: Request) -> Data:
+    return request.question, [(step.name, dict(step.options)) for step in request.steps], request.calls
 
 
 def _same_reply(one: MadeCall, other: MadeCall) -> bool:
     left, right = one.reply, other.reply
     if isinstance(left, Observation) or isinstance(right, Observation):
         seen = [(o.error and o.error.type_name, o.lines, o.traces) for o in (left, right)]
-        return seen[0] == seen[1] and _are_close(left.value, right.value)
+        return seen[0] == seen[1] and _are_same(left.value, right.value)
     if one.request.question == "program":
         return bool((left["primitives"], left["outputs"]) == (right["primitives"], right["outputs"]))
     if one.request.question == "key_use":
         kinds = [[problem["kind"] for problem in use["problems"]] for use in (left, right)]
         return kinds[0] == kinds[1]
-    return _are_close(left, right)
+    return _are_same(left, right)
 
 
-def _are_equal(one: Data, other: Data) -> bool:
-    return _compares(one, other, exact=True)
-
-
-def _are_close(one: Data, other: Data) -> bool:
-    return _compares(one, other, exact=False)
-
-
-def _compares(one: Any, other: Any, exact: bool) -> bool:
+def _are_same(one: Data, other: Data, exact: bool = False) -> bool:
     if isinstance(one, Unsupported) and isinstance(other, Unsupported):
         return one == other
     try:
-        compare(one, other, RESULT, "", None, None, weak_type=True, exact=exact)
+        Comparison(weak_type=True, exact=exact).compare(one, other)
     except CheckFailed:
         return one is None and other is None
     return True

@@ -95,11 +95,6 @@ def in_line(data: Data, limit: int = LIMIT) -> str:
     return _tidy(text) if isinstance(data, ArrayData | KeyData) else text
 
 
-def element(data: ArrayData, index: tuple[int, ...]) -> str:
-    """Write one element of an array."""
-    return _element(data.values[index], "np" if data.origin == "numpy" else "jnp")
-
-
 def _tidy(text: str) -> str:
     """Write an array on one line, without the spaces that line up its columns."""
     return re.sub(r"(?<=\[) | (?=[,\]])", "", " ".join(text.split()))
@@ -135,18 +130,18 @@ def _array(data: ArrayData, limit: int) -> str:
 
 def _scalar(values: np.ndarray, library: str, weak_type: bool) -> str:
     if weak_type:  # a strong type would be another value to JAX
-        return f"jnp.asarray({_element(values, 'jnp')})"
+        return f"jnp.asarray({element(values, 'jnp')})"
     if values.dtype.kind == "U":
         return f"np.str_({values.item()!r})"
     if not _is_of_numbers(values.dtype):
         return f"{values.dtype.name}[]"
     name = _dtype(values.dtype, library)
     if not name.startswith(library):  # NumPy has no type of this name
-        return f"np.array({_element(values, library)}, dtype={name})"
-    return f"{name}({_element(values, library)})"
+        return f"np.array({element(values, library)}, dtype={name})"
+    return f"{name}({element(values, library)})"
 
 
-def _element(value: Any, library: str) -> str:
+def element(value: Any, library: str) -> str:
     """Write an element of an array with as few digits as its dtype needs."""
     value = _as_usual(np.asarray(value))
     if value.dtype.kind in "fc" and np.isfinite(value):
@@ -186,7 +181,7 @@ def _literal(values: np.ndarray, library: str) -> str:
 def _elements(values: np.ndarray, library: str, opening: str) -> str:
     values = _as_usual(values)
     if values.dtype.kind == "c" and not np.isfinite(values).all():
-        rows = [_elements(row, library, opening) if row.shape else _element(row, library) for row in values]
+        rows = [_elements(row, library, opening) if row.shape else element(row, library) for row in values]
         return f"[{', '.join(rows)}]"
     with np.printoptions(**_PRINTING, nanstr=f"{library}.nan", infstr=f"{library}.inf"):
         text = np.array2string(
@@ -213,7 +208,7 @@ def _rule(values: np.ndarray, library: str) -> str:
         name = {0: "zeros", 1: "ones"}.get(first.item())
         if name is not None:
             return f"{library}.{name}({shape}, {dtype})"
-        return f"{library}.full({shape}, {_element(first, library)}, {dtype})"
+        return f"{library}.full({shape}, {element(first, library)}, {dtype})"
     if usual.dtype.kind in "iuf" and not np.signbit(first) and np.array_equal(usual.ravel(), np.arange(usual.size)):
         return f"{library}.arange({usual.size}, {dtype})" + (f".reshape{shape}" if usual.ndim > 1 else "")
     return ""

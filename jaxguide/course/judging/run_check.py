@@ -1,5 +1,6 @@
 """Run one check on one answer and record the result."""
 
+import contextvars
 import dataclasses
 import inspect
 import re
@@ -11,7 +12,7 @@ from typing import Any
 
 from jaxguide.course.exercise import Check
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.calls import ValueOrigin, noting_calls
+from jaxguide.course.judging.calls import CallLog, current_log
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.judging.unattended import END_OF_INPUT
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
@@ -33,20 +34,16 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
     result.on = check.on
     given: dict[str, Any] = {"answer": answer, "draw": draw, "reference": reference}
     try:
-        with noting_calls(log):
-            _call(check.function, given)
+        contextvars.copy_context().run(_call, log, check.function, given)
     except CheckFailed as failure:
-        result.verdict = Verdict.FAILED
-        if not failure.call and log.calls:  # raised by the check itself
-            failure.call = log.evidence(ValueOrigin(log.unsettled(), None), "").call
+        if not failure.evidence.call and log.calls:  # raised by the check itself
+            failure.evidence.call = log.evidence().call
             log.blamed = log.unsettled()
-        for name in ("message", "call", "got", "compared", "label", "expected", "difference", "extent"):
-            setattr(result, name, getattr(failure, name))
+        vars(result).update(vars(failure.evidence))
+        result.verdict, result.message, result.idea = Verdict.FAILED, failure.message, check.idea
         if failure.on and failure.on in _constants(check.function):
             result.on = failure.on
         result.says = (failure.misconception,) if failure.misconception else ()
-        result.names_cause = failure.names_cause
-        result.idea = check.idea
         return False
     except StudentError as failure:
         result.verdict = error_verdict(failure)
@@ -67,16 +64,14 @@ def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answ
         result.idea = check.idea if check.hidden else ""
         result.call = log.last
         return True
-    except NotJudged:
-        raise
     except (MemoryError, OSError) as error:
         # Errors in the student's code arrive as StudentError, so this one comes from the machine.
         raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
         # `verify` proves each check on right answers, so the check cannot handle the form of this answer's value.
-        if not log.is_called:
+        if log.request is None or isinstance(error, NotJudged):
             raise
-        seen = log.evidence(ValueOrigin(log.unsettled(), None), "")
+        seen = log.evidence()
         result.verdict, result.call, result.got = Verdict.FAILED, seen.call or log.last, seen.got
         result.message = "What your function returned has another form than the contract asks for."
         if seen.got == "None":
@@ -125,7 +120,8 @@ def raised_at(error: Exception, files: Collection[Path], otherwise: tuple[Path, 
     return places[-1] if places else otherwise
 
 
-def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
+def _call(log: CallLog, function: Callable[..., None], given: dict[str, Any]) -> None:
+    current_log.set(log)
     function(**{name: given[name] for name in inspect.signature(function).parameters})
 
 

@@ -217,10 +217,8 @@ def to_data(value: Any, depth: int = 0) -> Data:
         return value
     if isinstance(value, type) and issubclass(value, np.generic):
         return np.dtype(value)
-    if kind is tuple:
-        return tuple(to_data(child, depth + 1) for child in value)
-    if kind is list:
-        return [to_data(child, depth + 1) for child in value]
+    if kind in (tuple, list):
+        return kind(to_data(child, depth + 1) for child in value)
     if kind is dict:
         if not all(type(name) in _SCALARS or name is None for name in value):
             return Unsupported("dict", "with keys that are not plain")
@@ -253,12 +251,9 @@ def _node_to_data(value: Any, depth: int) -> Data:
         return Unsupported(kind.__name__)
     if len(children) == 1 and children[0][1] is value:
         return Unsupported(kind.__name__)
-    named = {_path_name(path): to_data(child, depth + 1) for path, child in children}
-    return NodeData(kind.__name__, named)
-
-
-def _path_name(path: tuple[Any, ...]) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")
+    names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _child in children]
+    parts = [to_data(child, depth + 1) for _path, child in children]
+    return NodeData(kind.__name__, dict(zip(names, parts, strict=True)))
 
 
 def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
@@ -281,10 +276,8 @@ def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
         return names[data.name]
     if isinstance(data, InputFunction):
         return data.define({} if names is None else names)
-    if type(data) is tuple:
-        return tuple(from_data(child, names) for child in data)
-    if type(data) is list:
-        return [from_data(child, names) for child in data]
+    if type(data) in (tuple, list):
+        return type(data)(from_data(child, names) for child in data)
     if type(data) is dict:
         return {name: from_data(child, names) for name, child in data.items()}
     if isinstance(data, NodeData):

@@ -29,7 +29,7 @@ _MOST_BYTES = 4 * 2**20  # of what one answer returned in the calls that a check
 
 
 class PlantedWorkers:
-    """The planted wrong answers of a course, usable from any thread; see `judging.likeness.PlantedAnswers`.
+    """The planted wrong answers of a course, usable from any thread.
 
     Args:
         course: the course, with its keys.
@@ -45,10 +45,10 @@ class PlantedWorkers:
         self._end: Callable[[], object] = lambda: None
         self._lesson, self._defined = "", ("", "")
 
-    def failure(
+    def __call__(
         self, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
     ) -> Failure | None:
-        """Return how a planted answer fails a check, or None if it passes or cannot be run; see `PlantedAnswers`."""
+        """Return how a planted answer fails a check, or None if it passes or cannot be run."""
         key = exercise.name, planted.name, check.name
         with self._lock:
             if key not in self._failures:

@@ -193,20 +193,6 @@ class ReadSubmission:
         """Whether Python can read every cell."""
         return all(cell.error is None and not cell.rejected for cell in self.cells)
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dicts, lists, strings, numbers and booleans."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "ReadSubmission":
-        """Return the submission that `to_plain` described; types are not checked."""
-        cells = [ReadCell(**{**cell, "error": _error(cell["error"])}) for cell in plain["cells"]]
-        return cls(**{**plain, "cells": cells})
-
-
-def _error(plain: Any) -> ErrorInfo | None:
-    return None if plain is None else ErrorInfo.from_plain(plain)
-
 
 def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmission:
     """Read a file of this name and content.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
@@ -218,7 +219,7 @@ def found_in(reply: dict[str, Any], course: CourseText) -> ReadSubmission:
     if "error" in reply:  # more than a reply can hold
         raise UnreadableSubmission("The file contains too many definitions.")
     raise_problem(reply)
-    found = checked(ReadSubmission, lambda: ReadSubmission.from_plain(reply["submission"]))
+    found = checked(ReadSubmission, lambda: read_plain(ReadSubmission, reply["submission"]))
     if not _is_about(found, course):
         raise broken_reply()
     return dataclasses.replace(found, cells=[_with_short_error(cell) for cell in found.cells])
@@ -253,7 +254,7 @@ def _texts(cell: ReadCell) -> list[str]:
 
 
 def _with_short_error(cell: ReadCell) -> ReadCell:
-    return cell if cell.error is None else dataclasses.replace(cell, error=error_of(cell.error.to_plain()))
+    return cell if cell.error is None else dataclasses.replace(cell, error=error_of(plain_of(cell.error)))
 
 
 def _why_not(gone: AnswerGone, limits: Limits) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from jaxguide.base.plain import plain_of
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request, Step
@@ -41,7 +42,7 @@ class RemoteAnswer(Answer):
         reply = {**reply, "printed": reply["printed"][:PRINTED_LIMIT]}
         if request.question == "observe" and isinstance(reply.get("value"), list):
             reply["value"] = [_with_short_error(one) for one in reply["value"]]
-        return {**reply, "error": error_of(reply["error"]).to_plain()} if "error" in reply else reply
+        return {**reply, "error": plain_of(error_of(reply["error"]))} if "error" in reply else reply
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         return checked(Program, lambda: super(RemoteAnswer, self).program(*args, **kwargs))
@@ -78,7 +79,7 @@ def _with_short_error(observed: Any) -> Any:
     """Return an observation with the texts of its error cut to a length that can be shown."""
     if type(observed) is not dict or not observed.get("error"):
         return observed
-    return {**observed, "error": error_of(observed["error"]).to_plain()}
+    return {**observed, "error": plain_of(error_of(observed["error"]))}
 
 
 class BrokenAnswer(Answer):

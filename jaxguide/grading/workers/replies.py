@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.clean import clean
+from jaxguide.base.plain import read_plain
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, NotJudged, StudentError, Verdict
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.how_code_ended import broken_reply
@@ -64,7 +65,7 @@ def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
     Raises:
         AnswerGone: the reply is broken.
     """
-    found = checked(ErrorInfo, lambda: ErrorInfo.from_plain(plain))
+    found = checked(ErrorInfo, lambda: read_plain(ErrorInfo, plain))
     if found.line is not None and not 0 <= found.line <= _LARGEST_LINE_NUMBER:
         raise broken_reply()
     return ErrorInfo(

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.held_folders import hold
+from jaxguide.base.plain import plain_of
 
 FIRST_PRIVATE_DESCRIPTOR = 200
 # What notebooks import from `jaxguide.lesson`, which does nothing here.
@@ -304,7 +305,7 @@ class StudentNamespace:
                     if code.co_flags & inspect.CO_COROUTINE:
                         self._event_loop().run_until_complete(awaited)
             except BaseException as raised:  # also a sys.exit() in the cell
-                error = describe_error(raised, explains).to_plain()
+                error = plain_of(describe_error(raised, explains))
         return {"failed": error}
 
     def _event_loop(self) -> Any:
@@ -356,7 +357,7 @@ class FileReader:
         """Read the file with the content that was sent."""
         from jaxguide.grading.intake.reading import read_content
 
-        return {"submission": read_content(request["name"], self._sent(), self._course).to_plain()}
+        return {"submission": plain_of(read_content(request["name"], self._sent(), self._course))}
 
     def hold(self, request: dict[str, Any]) -> dict[str, Any]:
         """Keep the archive with the content that was sent."""

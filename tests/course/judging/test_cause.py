@@ -14,7 +14,7 @@ from jaxguide.course.cards import Card, result_from_plain, result_to_plain
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.evaluate import Request
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import AnswerGone, CheckFailed, ExerciseResult, Kind, Verdict
 
 BOOK = '''\
@@ -138,8 +138,8 @@ def two_draws(tmp_path: Path) -> Exercise:
 def judged(exercise: Exercise, function: Callable[..., Any], hidden: bool = False, **options: Any) -> ExerciseResult:
     """Judge a function; looking for the cause must change nothing that counts."""
     answer, reference = LocalAnswer("two_draws", function, {}), LocalAnswer("two_draws", right, {}) if hidden else None
-    found = judge(exercise, answer, reference=reference, find_cause=True, **options)
-    plain = judge(exercise, answer, reference=reference, **options)
+    found = Judging(exercise, reference=reference, find_cause=True, **options).judge(answer)
+    plain = Judging(exercise, reference=reference, **options).judge(answer)
     assert [check.verdict for check in found.checks] == [check.verdict for check in plain.checks]
     assert (found.verdict, found.score) == (plain.verdict, plain.score)
     assert found.first_failure == plain.first_failure
@@ -233,7 +233,7 @@ def test_a_stop_ends_the_looking_and_changes_nothing(two_draws: Exercise, last: 
     for find_cause in (False, True):
         answer = Asked("two_draws", one_key_for_both, {})
         answer.questions, answer.last = [], last
-        results.append(judge(two_draws, answer, find_cause=find_cause))
+        results.append(Judging(two_draws, find_cause=find_cause).judge(answer))
     assert answer.questions == ["value", "value", "key_use"][:last]
     assert results[0] == results[1]
 

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.evaluate import describe_error
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ErrorInfo
 
 
@@ -48,7 +49,7 @@ def test_a_known_error_is_explained_in_the_students_names() -> None:
     assert info.message.startswith("Attempted boolean conversion")
     # Not the name of the file.
     assert re.search(r"while tracing the function chosen at line \d+ for jit", info.message)
-    assert ErrorInfo.from_plain(info.to_plain()) == info
+    assert read_plain(ErrorInfo, plain_of(info)) == info
 
 
 def test_an_unknown_error_is_not_explained_nor_is_one_without_being_asked() -> None:
@@ -113,7 +114,7 @@ def test_the_first_error_of_an_exercise_is_explained_if_its_check_is_visible(tin
 
     def explained(function: Callable[..., Any]) -> dict[str, bool]:
         reference = LocalAnswer("double", lambda x: 2 * x, {})
-        result = judge(exercise, LocalAnswer("double", function, {}), reference=reference)
+        result = Judging(exercise, reference=reference).judge(LocalAnswer("double", function, {}))
         return {check.name: check.error.explanation is not None for check in result.checks if check.error}
 
     assert explained(works_only_outside_jit) == {"works_under_jit": True}

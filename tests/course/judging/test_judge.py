@@ -16,7 +16,7 @@ from jaxguide.course.books.library import load_course
 from jaxguide.course.cards import result_to_plain
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import LocalAnswer
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 
@@ -25,8 +25,10 @@ def double(tiny: Path) -> Exercise:
     return load_course(tiny).exercise("double")
 
 
-def _judge(exercise: Exercise, function: Callable[..., Any], **options: Any) -> ExerciseResult:
-    return judge(exercise, LocalAnswer("double", function, {}), **options)
+def _judge(
+    exercise: Exercise, function: Callable[..., Any], until_decided: bool = False, **options: Any
+) -> ExerciseResult:
+    return Judging(exercise, **options).judge(LocalAnswer("double", function, {}), until_decided)
 
 
 def _hidden(exercise: Exercise, function: Callable[..., Any], **options: Any) -> ExerciseResult:
@@ -109,7 +111,7 @@ def test_warnings_and_stderr_never_change_a_mark(double: Exercise) -> None:
 
 
 def test_not_attempted_runs_nothing(double: Exercise) -> None:
-    result = judge(double, None)
+    result = Judging(double).judge(None)
     assert result.verdict is Verdict.NOT_ATTEMPTED
     assert {check.verdict for check in result.checks} == {Verdict.NOT_CHECKED}
 
@@ -131,9 +133,9 @@ def test_the_same_seed_gives_the_same_inputs_and_another_seed_others(double: Exe
 
 def test_a_prediction_earns_its_points_for_being_answered(tiny: Path) -> None:
     exercise = load_course(tiny).exercise("guess_shape")
-    wrong = judge(exercise, LocalAnswer("guess_shape", lambda: (4,), {}))
+    wrong = Judging(exercise).judge(LocalAnswer("guess_shape", lambda: (4,), {}))
     assert (wrong.verdict, wrong.score, wrong.note, wrong.reveal) == (Verdict.PASSED, 1, "(4,)", (3,))
-    empty = judge(exercise, LocalAnswer("guess_shape", lambda: None, {}))
+    empty = Judging(exercise).judge(LocalAnswer("guess_shape", lambda: None, {}))
     assert (empty.verdict, empty.score) == (Verdict.NOT_ATTEMPTED, 0)
 
 

@@ -1,5 +1,6 @@
 """Test that a misconception is named only where an answer fails as that planted answer does, on the same input."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,28 +15,24 @@ from jaxguide.course.books.book import run_answer
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.judging.likeness import Failure
 from jaxguide.course.verdict import CheckResult
 
 
-class InThisProcess:
-    """Runs planted answers in this process."""
-
-    def __init__(self, course: Course):
-        self.course = course
-
-    def failure(
-        self, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
-    ) -> Failure | None:
-        names = run_answer(self.course.book_of(exercise), planted.source)
-        return judge(LocalAnswer(exercise.name, names[exercise.name], names))
+def in_this_process(
+    course: Course, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
+) -> Failure | None:
+    """Run a planted answer in this process."""
+    names = run_answer(course.book_of(exercise), planted.source)
+    return judge(LocalAnswer(exercise.name, names[exercise.name], names))
 
 
 def first_failure(folder: Path, function: Callable[..., Any]) -> CheckResult:
     course = load_course(folder)
     answer, reference = (LocalAnswer("double", one, {}) for one in (function, lambda x: 2 * x))
-    result = judge(course.exercise("double"), answer, reference=reference, planted=InThisProcess(course))
+    planted = functools.partial(in_this_process, course)
+    result = Judging(course.exercise("double"), reference=reference, planted=planted).judge(answer)
     assert result.first_failure is not None
     return result.first_failure
 
@@ -98,7 +95,7 @@ def test_what_a_check_itself_saw_is_named_without_the_key(tiny: Path) -> None:
     edit(tiny, "exercises/tiny.py", "    expect_no_key_problem,\n", "    expect_no_key_problem,\n    expect_that,\n")
     exercise = load_course(tiny, keys=False).exercise("double")
     for function, says in ((lambda x: x, (said,)), (lambda x: 3 * x, ())):
-        failure = judge(exercise, LocalAnswer("double", function, {})).first_failure
+        failure = Judging(exercise).judge(LocalAnswer("double", function, {})).first_failure
         assert failure is not None
         assert failure.says == says
     assert first_failure(tiny, lambda x: x).says == (said,)

@@ -12,7 +12,7 @@ import pytest
 
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging.answer import LocalAnswer
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import StudentError, Verdict
 from jaxguide.debug import scripted_breakpoints
 
@@ -39,7 +39,7 @@ def stops_in_python(x: jax.Array) -> jax.Array:
 def test_an_answer_goes_on_at_a_breakpoint(function: object, typed: io.StringIO, tiny: Path) -> None:
     exercise = load_course(tiny).exercise("double")
     assert callable(function)
-    assert judge(exercise, LocalAnswer("double", function, {})).verdict is Verdict.PASSED
+    assert Judging(exercise).judge(LocalAnswer("double", function, {})).verdict is Verdict.PASSED
     assert typed.tell() == 0
 
 
@@ -53,11 +53,11 @@ def reads(x: jax.Array) -> jax.Array:
 
 def test_an_answer_that_asks_for_input_is_told_that_nobody_types(typed: io.StringIO, tiny: Path) -> None:
     exercise = load_course(tiny).exercise("double")
-    result = judge(exercise, LocalAnswer("double", asks, {}))
+    result = Judging(exercise).judge(LocalAnswer("double", asks, {}))
     assert (result.verdict, result.printed) == (Verdict.ERROR, "And how much more? ")
     assert result.first_failure is not None
     assert "it asked for input, but nobody can type while it is checked" in result.first_failure.message
-    assert judge(exercise, LocalAnswer("double", reads, {})).verdict is Verdict.FAILED
+    assert Judging(exercise).judge(LocalAnswer("double", reads, {})).verdict is Verdict.FAILED
     assert typed.tell() == 0
 
 

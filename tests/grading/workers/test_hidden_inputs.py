@@ -17,7 +17,7 @@ from jaxguide.course.books.digest import course_digest, what_decides
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw, fresh_seed
-from jaxguide.course.judging.judge import judge
+from jaxguide.course.judging.judge import Judging
 from jaxguide.grading.batch.course_state import course_state_digest as digest_on_this_jax
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 
@@ -66,7 +66,7 @@ def test_visible_inputs_are_those_of_the_notebook(course: Course, notebook: Note
     grader = Grader(course, GradeSettings(only=frozenset({"double"})))
     (result,) = grader.grade(notebook("def double(x):\n    return x\n")).results
     exercise = course.exercise("double")
-    in_the_notebook = judge(exercise, LocalAnswer("double", lambda x: x, {}))
+    in_the_notebook = Judging(exercise).judge(LocalAnswer("double", lambda x: x, {}))
     assert result.checks[0].call == in_the_notebook.checks[0].call
     assert not result.checks[0].hidden
     drawn = Draw(DEFAULT_SEED, "double", result.checks[0].name).floats(3)
@@ -85,13 +85,9 @@ def test_grading_and_judging_agree_on_hidden_inputs(course: Course, notebook: No
     assert exercise.key is not None
     names = run_answer(book, exercise.key.answer.source)
     wrong = run_answer(book, WRONG)
-    judged = judge(
-        exercise,
-        LocalAnswer("double", wrong["double"], wrong),
-        seed=5,
-        reference=LocalAnswer("double", names["double"], names),
-        course_digest=course_digest(course),
-    )
+    judged = Judging(
+        exercise, seed=5, reference=LocalAnswer("double", names["double"], names), course_digest=course_digest(course)
+    ).judge(LocalAnswer("double", wrong["double"], wrong))
     assert [(c.name, c.verdict, c.call) for c in graded.checks] == [(c.name, c.verdict, c.call) for c in judged.checks]
 
 

@@ -153,7 +153,7 @@ def test_no_other_name_of_the_key_can_be_reached(course: Path) -> None:
 def test_the_wire_takes_code_only_in_requests_to_workers() -> None:
     source = InputFunction("shift", "def shift(x):\n    return x")
     request = Request((), "value", (((source, 1), {}),))
-    assert decode(encode(request), takes_requests=True).args == (source, 1)
+    assert decode(encode(request), takes_requests=True).calls[0][0] == (source, 1)
     with pytest.raises(WireError, match="a request where none belongs"):
         decode(encode(request))
     for message in (source, {"value": source}, {"op": "define", "source": source}, [request, source]):

@@ -10,6 +10,7 @@ import pytest
 from needs import ON_THE_NEWEST
 from small_course import ANSWERS
 
+from jaxguide.base.plain import plain_of
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import AnswerGone
 from jaxguide.grading.intake.reading import CourseText, read_content
@@ -81,7 +82,7 @@ def test_code_is_counted_without_the_lines_above_it(readers: Readers) -> None:
 
 
 def forged(text: CourseText, **changes: Any) -> dict[str, Any]:
-    plain = read_content("ada.py", GOOD.encode(), text).to_plain()
+    plain = plain_of(read_content("ada.py", GOOD.encode(), text))
     for name, value in changes.items():
         if name in plain:
             plain[name] = value

@@ -73,7 +73,7 @@ def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) 
         ("key_use", {**KEY_USE, "uses": [{"kind": 3}]}),
         ("key_use", {**KEY_USE, "uses": [{**KEY_USE["uses"][0], "bits": ["0"]}]}),
         ("key_use", {**KEY_USE, "problems": [{"kind": 1, "message": ""}]}),
-        ("key_use", {"uses": []}),
+        ("key_use", {**KEY_USE, "uses": 3}),
     ],
 )
 def test_what_is_observed_has_its_declared_types(question: str, value: Any) -> None:
