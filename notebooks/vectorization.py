@@ -4,8 +4,8 @@
 # **Core:** 8 exercises, about 45 minutes. **Beyond the core:** 6 exercises.
 #
 # You write a function for **one** example. `jax.vmap` turns it into a function for a
-# **batch** of examples: no loop, no new axes to think through, and under `jit` as fast
-# as if you had rewritten it by hand.
+# **batch** of examples: no loop, and no new axes to think through. With `jit` around
+# it, it is as fast as if you had rewritten your function by hand and jitted that.
 #
 # After this lesson you can
 #
@@ -170,7 +170,8 @@ print(slide(series[0, :5], smoothing))
 # %% [markdown]
 # ### Exercise: Stack and loop (1 point)
 #
-# Make two batches of lists, and slide row by row, in a Python loop.
+# Make two batches of lists, and slide row by row, in a Python loop. The lists stay as
+# they are.
 #
 # ```python
 # >>> _, _, rows = loop_over_batch([jnp.arange(3)] * 2, [jnp.ones(3), jnp.zeros(3)])
@@ -239,14 +240,15 @@ check(loop_over_batch)
 # ### A batch, by hand
 #
 # The loop is right, but slow: each row has operations of its own, and each of them is
-# started by Python. All rows in one operation would be better. For that you must
-# rewrite the function, and think every index and every axis through again.
+# started by Python. It would be better if one operation did all rows. For that you must
+# rewrite the function, and think every index and every axis through again. (A loop over
+# the windows may stay: there are as many windows for 256 rows as for one.)
 
 # %% [markdown]
 # ### Repair: vectorised by hand (2 points)
 #
-# Slide a batch, all rows in one operation. The body below was written for one vector:
-# repair it.
+# Slide a batch, so that each operation does all rows. The body below was written for
+# one vector: repair it.
 #
 # ```python
 # >>> vectorised_by_hand(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
@@ -260,11 +262,11 @@ check(loop_over_batch)
 # - `ws`: float32[b,3], the weights of each.
 #
 # **Returns:** float32[b,n-2]: row i is `slide(xs[i], ws[i])`. No Python loop over the
-# rows, and no loop of `jax.lax`.
+# rows, and no loop of `jax.lax`; a Python loop over the windows may stay.
 
 # %%
 def vectorised_by_hand(xs, ws):
-    """Slide a batch, all rows in one operation."""
+    """Slide a batch, so that each operation does all rows."""
     return jnp.array([jnp.dot(xs[i - 1 : i + 2], ws) for i in range(1, len(xs) - 1)])
 
 
@@ -313,6 +315,20 @@ check(vectorised_by_hand)
 # %%
 norms = jax.vmap(jnp.linalg.norm)
 print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
+
+# %% [markdown]
+# First make the mapped function, then call it: `jax.vmap(f)(xs)`, and not
+# `jax.vmap(f, xs)`. If `f` has two arguments, row i of one batch goes with row i of the
+# other.
+
+# %%
+def clip_at(vector, limit):
+    """Return a vector with no number above the limit."""
+    return jnp.minimum(vector, limit)
+
+
+vectors = jnp.array([[1, 5, 9], [1, 5, 9]])
+print(jax.vmap(clip_at)(vectors, jnp.array([6, 3])))
 
 # %% [markdown]
 # ### Exercise: Vectorised by vmap (1 point)
@@ -375,19 +391,8 @@ check(vectorised_by_vmap)
 # %% [markdown]
 # ### What `vmap` does inside
 #
-# Here is the program of `slide` for one vector, and then the mapped one. Compare the
-# types on the `dot_general` rows.
-
-# %%
-draw_program(slide, x, w)
-
-# %%
-xs, ws = jnp.stack([x, x]), jnp.stack([w, w])
-draw_program(jax.vmap(slide), xs, ws)
-
-# %% [markdown]
-# The operations are the same ones, and each has one axis more. But what does *your*
-# function see while it runs?
+# `jax.vmap(slide)` runs your function to find its operations. What does *your* function
+# see while it runs?
 
 # %% [markdown]
 # ### Predict: the shape inside (1 point)
@@ -410,8 +415,21 @@ check(predict_shape_inside)
 # solution(predict_shape_inside)
 
 # %% [markdown]
-# So `vmap` traces, as `jit` does. But it compiles nothing and keeps nothing: each call
-# traces again, and runs one operation at a time.
+# So `vmap` traces, as `jit` does. It gives each operation that it finds one axis more.
+# Here is the program of `slide` for one vector, and then that of `jax.vmap(slide)`. The
+# second picture shows the operations on the whole batch, though your function sees one
+# row. Compare the types on the `dot_general` rows.
+
+# %%
+draw_program(slide, x, w)
+
+# %%
+xs, ws = jnp.stack([x, x]), jnp.stack([w, w])
+draw_program(jax.vmap(slide), xs, ws)
+
+# %% [markdown]
+# But `vmap` compiles nothing and keeps nothing: each call traces again, and runs one
+# operation at a time.
 #
 # ### `jit` and `vmap` together
 #
@@ -422,7 +440,8 @@ check(predict_shape_inside)
 # %% [markdown]
 # ### Repair: jit around vmap, and the other way (2 points)
 #
-# Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`.
+# Slide a batch twice: with `jit` around `vmap`, and with `vmap` around `jit`, of
+# `slide` both times.
 #
 # Both lines are wrong: repair them. No Python loop over the rows.
 #
@@ -437,11 +456,13 @@ check(predict_shape_inside)
 # - `xs`: [b,n].
 # - `ws`: float32[b,3].
 #
-# **Returns:** A tuple of two arrays float32[b,n-2], which are the same.
+# **Returns:** A tuple of two arrays float32[b,n-2] with the same numbers.
 
 # %%
 def jit_and_vmap(xs, ws):
-    """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`."""
+    """Slide a batch twice: with `jit` around `vmap`, and with `vmap` around `jit`, of
+    `slide` both times.
+    """
     jit_outside = jax.jit(jax.vmap(slide)(xs, ws))
     jit_inside = jax.vmap(jax.jit(slide(xs, ws)))
     return jit_outside, jit_inside
@@ -458,8 +479,8 @@ check(jit_and_vmap)
 # <details>
 # <summary>The document's example, today (S2-11, S2-12)</summary>
 #
-# Documented and today's output agree. That `vmap` of a jitted function works, too, is
-# said there in words. (`convolve` is the page's name for `slide`.)
+# Documented and today's output agree. The page says in words that `vmap` of a jitted
+# function works, too. (`convolve` is the page's name for `slide`.)
 #
 # > ```python
 # > convolve = slide
@@ -491,8 +512,8 @@ check(jit_and_vmap)
 # </details>
 
 # %% [markdown]
-# Now the four ways race, on real series. This is the stopwatch from the lesson
-# `jit_and_tracing`.
+# Now four ways race, on real series: the loop, the function rewritten by hand, `vmap`,
+# and `jit` around `vmap`. This is the stopwatch from the lesson `jit_and_tracing`.
 
 # %%
 def seconds_for(function, *args):
@@ -508,16 +529,17 @@ def seconds_for(function, *args):
 
 
 def race(sizes=(2, 8, 32, 128), n=8):
-    """Draw how long your four ways take for batches of different sizes."""
+    """Draw how long four ways take for batches of different sizes."""
     try:
         both = jit_and_vmap(series[:2, :n], jnp.stack([smoothing] * 2))
-        ways = [loop_over_batch([series[0, :n]], [smoothing])[2], vectorised_by_vmap(series[:2, :n], series[:2, :3])]
-        ways += [vectorised_by_hand(series[:2, :n], series[:2, :3]), *both]
+        ways = [loop_over_batch([series[0, :n]], [smoothing])[2], *both]
+        rows = series[:2, :n], series[:2, :3]
+        ways += [vectorised_by_hand(*rows), vectorised_by_vmap(*rows)]
         ready = all(isinstance(one, jax.Array) and one.ndim == 2 for one in ways)
     except (TypeError, ValueError):
         ready = False
     if not ready:
-        print("Write the four functions above first: then this cell draws how long they take.")
+        print("Write the functions of Parts 1 and 2 first: then this cell times them.")
         return
     compiled = jax.jit(vectorised_by_vmap)
     ways = {
@@ -529,8 +551,10 @@ def race(sizes=(2, 8, 32, 128), n=8):
     _, axes = plt.subplots(figsize=(6, 3), layout="constrained")
     for name, way in ways.items():
         batches = [(series[:b, :n], jnp.stack([smoothing] * b)) for b in sizes]
-        batches = [(list(xs), list(ws)) for xs, ws in batches] if name == "loop" else batches
-        axes.loglog(sizes, [seconds_for(way, *batch) * 1e3 for batch in batches], "o-", label=name)
+        if name == "loop":
+            batches = [(list(xs), list(ws)) for xs, ws in batches]
+        times = [seconds_for(way, *batch) * 1e3 for batch in batches]
+        axes.loglog(sizes, times, "o-", label=name)
     axes.set(xlabel="rows in the batch", ylabel="milliseconds")
     axes.set_xticks(sizes, sizes)
     axes.set_xticks([], minor=True)
@@ -543,8 +567,8 @@ race()
 # %% [markdown]
 # Both axes are logarithmic. The loop takes longer and longer, since it starts
 # operations for each row. The others hardly do, as long as the batch is small. `vmap`
-# alone traces your function in each call, and that takes its time; `jit(vmap)` traces
-# once, and starts one program.
+# alone is slow, since it traces your function in each call, in Python, and then starts
+# one operation after the other; `jit(vmap)` traces once, and starts one program.
 #
 # ## Part 3. Which axis is the batch?
 #
@@ -558,15 +582,34 @@ table = jnp.arange(6.0).reshape(2, 3)
 print(table)
 print("rows:   ", jax.vmap(jnp.sum)(table))
 print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
-print("shared: ", jax.vmap(jnp.dot, in_axes=(0, None))(table, jnp.array([1.0, 10.0, 100.0])))
+digits = jnp.array([1.0, 10.0, 100.0])
+print("shared: ", jax.vmap(jnp.dot, in_axes=(0, None))(table, digits))
+
+# %% [markdown]
+# Without `out_axes` the batch comes first in the result, even if it came last in the
+# argument. With `out_axes=1` it is the second axis again:
+
+# %%
+running = jax.vmap(jnp.cumsum, in_axes=1)  # add up each column
+print(running(table))  # the sums of a column in a row
+print(jax.vmap(jnp.cumsum, in_axes=1, out_axes=1)(table))  # in a column
 
 # %% [markdown]
 # ### Exercise: Four layouts (3 points)
 #
 # Slide a batch that lies in one of four layouts: map `slide` over the right axes.
 #
-# Nothing is copied for the batch, and there is no Python loop and no loop of `jax.lax`
-# over it.
+# ```python
+# layout                      series  weights  result
+# "columns"                   [n,b]   [3,b]    [n-2,b], a column for each example
+# "shared weights"            [b,n]   [3]      [b,n-2], a row for each example
+# "one series, many weights"  [n]     [3,b]    [b,n-2], a row for each column of weights
+# "all shared"                [n]     [3]      none: `vmap` raises a ValueError
+# ```
+#
+# In the last layout there is no batch: call `vmap` all the same, and let its own error
+# pass. Nothing is copied for the batch, and there is no Python loop and no loop of
+# `jax.lax` over it.
 #
 # ```python
 # >>> slide_layout("shared weights", jnp.array([[1, 2, 3], [0, 1, 0]]), jnp.ones(3))
@@ -576,12 +619,7 @@ print("shared: ", jax.vmap(jnp.dot, in_axes=(0, None))(table, jnp.array([1.0, 10
 #
 # **Args:**
 #
-# - `layout`: one of the following. "columns": series [n,b], weights float32[3,b], the
-#   result float32[n-2,b]: each column is an example. "shared weights": series [b,n],
-#   weights float32[3], which all rows share, the result float32[b,n-2]. "one series,
-#   many weights": series [n], weights float32[3,b] in columns, the result
-#   float32[b,n-2] in rows. "all shared": series [n] and weights float32[3], so that
-#   there is no batch. `vmap` refuses that, with a ValueError of its own; let it.
+# - `layout`: "columns", "shared weights", "one series, many weights" or "all shared".
 # - `series`: [n,b], [b,n] or [n], of ints or floats.
 # - `weights`: float32[3,b] or float32[3].
 #
@@ -605,8 +643,8 @@ check(slide_layout)
 # <details>
 # <summary>The document's example, today (S2-08, S2-09, S2-10)</summary>
 #
-# Documented and today's output agree. The rule about integers and lists is said there
-# in words. Without any batch axis, JAX raises an error.
+# Documented and today's output agree. The page says in words that `in_axes` may be an
+# integer or a list. Without any batch axis, JAX raises an error.
 #
 # > ```python
 # > convolve = slide  # the page's name for it
@@ -647,8 +685,8 @@ check(slide_layout)
 # </details>
 
 # %% [markdown]
-# Now all 256 series can be smoothed, with weights that they share. Here is one of them,
-# with a number every half hour.
+# Now all 256 series can be smoothed, with weights that they share. Here is one of them.
+# It takes a number every half hour, so that three weights reach over an hour.
 
 # %%
 def draw_smoothed():
@@ -676,7 +714,8 @@ draw_smoothed()
 
 # %%
 angles = 2 * np.pi * hours / 24
-features = jnp.asarray(np.stack([f(k * angles) for k in (1, 2) for f in (np.sin, np.cos)], axis=1), dtype="float32")
+waves = [f(k * angles) for k in (1, 2) for f in (np.sin, np.cos)]
+features = jnp.asarray(np.stack(waves, axis=1), dtype="float32")
 
 
 def predict(params, table):
@@ -690,11 +729,14 @@ print(predict(one_model, features)[::24])
 # %% [markdown]
 # A nest of dicts, lists and tuples with arrays in it is called a **pytree**. `jax.vmap`
 # maps over pytrees, too. An entry of `in_axes` may be an integer, for all arrays in the
-# argument, or a pytree of the same form, with an entry for each array.
+# argument (the documentation calls them its *leaves*), or a pytree of the same form,
+# with an entry for each array. If all arrays of a dict are stacked along their first
+# axis, a bare `0` is enough: `in_axes=(0, None)`.
 
 # %%
 lines = {"slope": jnp.array([1.0, 2.0, 3.0]), "at_zero": jnp.array(10.0)}
-value = jax.vmap(lambda line, t: line["slope"] * t + line["at_zero"], in_axes=({"slope": 0, "at_zero": None}, None))
+axes = ({"slope": 0, "at_zero": None}, None)
+value = jax.vmap(lambda line, t: line["slope"] * t + line["at_zero"], in_axes=axes)
 print(value(lines, 2.0))
 
 # %% [markdown]
@@ -702,6 +744,8 @@ print(value(lines, 2.0))
 #
 # Let all models of an ensemble predict the same table. Each has its own weights; they
 # share the level.
+#
+# `params` stays as it is.
 #
 # ```python
 # >>> models = {"w": jnp.array([[1.0], [2.0], [3.0]]), "b": jnp.array(0.5)}
@@ -739,7 +783,8 @@ check(predict_with_all)
 # %%
 groups = np.random.RandomState(0).randint(0, 256, (40, 6))
 level = np.mean(series)
-fitted = np.linalg.lstsq(np.asarray(features), np.asarray(series)[groups].mean(1).T - level, rcond=None)[0].T
+days = np.asarray(series)[groups].mean(1).T - level
+fitted = np.linalg.lstsq(np.asarray(features), days, rcond=None)[0].T
 ensemble = {"w": jnp.asarray(fitted, dtype="float32"), "b": jnp.asarray(level)}
 
 
@@ -747,7 +792,7 @@ def draw_band():
     """Draw the middle of the ensemble, and the band that holds nine of ten models."""
     days = predict_with_all(ensemble, features)
     if days is None:
-        print("Write `predict_with_all` first: then this cell draws what 40 models predict.")
+        print("Write `predict_with_all` first: then this cell draws 40 models.")
         return
     low, middle, high = np.percentile(days, [5, 50, 95], axis=0)
     _, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
@@ -769,6 +814,8 @@ draw_band()
 # - `in_axes`: an integer, or an entry for each argument; `None` is for what all rows
 #   share. `out_axes` says where the batch goes.
 # - An entry may stand for a whole pytree, or be one: an axis for each array.
+# - `vmap` needs memory for all rows at once, and rows of one length. If that is too
+#   much to ask, see "More rows than memory holds" and "Rows of different length" below.
 
 # %% [markdown]
 # ## More
@@ -942,8 +989,10 @@ check(equations_for)
 #
 # > ```python
 # > for way in (slide_in_a_loop, slide_by_hand, mapped_slide):
-# >     few, many = (program(way, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in (2, 20))
-# >     print("grows with the batch" if many > few else "is as long for 20 rows as for 2")
+# >     batches = [(jnp.ones((b, 5)), jnp.ones((b, 3))) for b in (2, 20)]
+# >     few, many = (program(way, *batch).equations for batch in batches)
+# >     grown = many > few
+# >     print("grows with the batch" if grown else "is as long for 20 rows as for 2")
 # > ```
 #
 # [Automatic vectorization](https://docs.jax.dev/en/latest/automatic-vectorization.html)
@@ -1080,7 +1129,8 @@ print(jax.vmap(widest_gap)(series[:5]))
 #
 # Map a function over rows, `most` rows at a time and never more.
 #
-# The last piece may be smaller. The program is as long for many pieces as for two.
+# The last piece may be smaller, or be filled up. The program is as long for many pieces
+# as for two.
 #
 # ```python
 # >>> in_pieces(jnp.sum, jnp.ones((5, 3)), 2)

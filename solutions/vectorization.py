@@ -207,6 +207,31 @@ def one_vector_is_a_batch(answer, draw, reference):
         expect_close(got, wanted, atol=1e-5)
 
 
+@wrong(rejected_by="the_lists_stay_as_they_are", says="The lists are put in order in place, and are the caller's.")
+def stacks_in_place(vectors, weights):
+    for i, x in enumerate(vectors):
+        weights[i] = (x, weights[i])
+    rows = jnp.stack([slide(x, w) for x, w in weights])
+    return jnp.stack(vectors), jnp.stack([w for _, w in weights]), rows
+
+
+@alternative
+def a_named_tuple(vectors, weights):
+    from collections import namedtuple
+
+    xs, ws = jnp.stack(vectors), jnp.stack(weights)
+    rows = jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
+    return namedtuple("Batch", ["xs", "ws", "slid"])(xs, ws, rows)
+
+
+@hidden(idea="A list belongs to the caller: read it, and leave it alone.", on="lists that are used again")
+def the_lists_stay_as_they_are(answer, draw):
+    """After the call both lists hold what they held."""
+    args = [draw.floats(4) for _ in range(2)], [draw.floats(3) for _ in range(2)]
+    for got, wanted in zip(answer.observe(*args).arguments, args, strict=True):
+        expect_equal(got, wanted, "The lists should stay as they are.")
+
+
 equivalent("4bd51a076c", because="A NumPy array of these numbers is a batch, too.")
 equivalent("9b42cc7d41", because="A NumPy array of these numbers is a batch, too.")
 
@@ -286,6 +311,7 @@ def squeezes_a_batch_of_one(xs, ws):
 
 @hidden(
     stage="cost",
+    required=True,
     idea="All rows in one operation: a loop of `jax.lax` does one row after the other.",
     on="a batch of four rows",
 )
@@ -387,6 +413,7 @@ def squeezes_a_batch_of_one(xs, ws):
 
 @hidden(
     stage="cost",
+    required=True,
     idea="All rows in one operation: a loop of `jax.lax` does one row after the other.",
     on="a batch of four rows",
 )
@@ -524,6 +551,20 @@ def squeezes_a_batch_of_one(xs, ws):
     return jnp.squeeze(jax.jit(jax.vmap(slide))(xs, ws)), jnp.squeeze(jax.vmap(jax.jit(slide))(xs, ws))
 
 
+@wrong(rejected_by="both_are_made_by_slide", says="What is jitted is something else than `slide`.")
+def jits_what_is_left_to_do(xs, ws):
+    rows = jax.vmap(slide)(xs, ws)
+    return jax.jit(lambda all_rows: 1 * all_rows)(rows), jax.vmap(jax.jit(lambda row: row + 0))(rows)
+
+
+@alternative
+def a_named_tuple(xs, ws):
+    from collections import namedtuple
+
+    both = namedtuple("Both", ["jit_outside", "jit_inside"])
+    return both(jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(jax.jit(slide))(xs, ws))
+
+
 @hidden(
     stage="cost",
     required=True,
@@ -535,6 +576,19 @@ def no_loop_over_the_rows_of_either(answer, draw):
     small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
     expect_no_growth(answer, small, large, UNROLLED)
     expect_no_loop(answer, *small)
+
+
+@hidden(
+    stage="cost",
+    required=True,
+    idea="`slide` itself is mapped and compiled, once in each order.",
+    on="a batch of four rows of six numbers",
+)
+def both_are_made_by_slide(answer, draw):
+    """For rows of six numbers there are eight dot products, four for each of the two arrays."""
+    products = answer.program(draw.floats(4, 6), draw.floats(4, 3)).primitives.get("dot_general", 0)
+    message = "Each array should be made by `slide`: four dot products for each, for rows of six numbers."
+    expect_that(products == 8, message, f"{products} dot products", "8")
 
 
 @hidden(idea="A batch of one row of three numbers.", on="a batch of one row of three numbers")
@@ -625,6 +679,21 @@ def slides_if_nothing_is_mapped(layout, series, weights):
     return slide(series, weights) if layout == "all shared" else _laid_out(layout, series, weights)
 
 
+@wrong(rejected_by="the_rules_for_axes_hold", says="The error is made anew, and hides that of `vmap`.", lacks="S2-09")
+def translates_the_error(layout, series, weights):
+    try:
+        return _laid_out(layout, series, weights)
+    except ValueError as error:
+        raise ValueError(f"{layout}: {error}") from None
+
+
+@wrong(rejected_by="one_series_is_not_copied", says="The series is copied for each set of weights.")
+def copies_the_series(layout, series, weights):
+    if layout == "one series, many weights":
+        return jax.vmap(slide)(jnp.stack([series] * weights.shape[1]), weights.T)
+    return _laid_out(layout, series, weights)
+
+
 @wrong(rejected_by="examples_go_together", says="The weights are taken to lie in rows.")
 def takes_weights_in_rows(layout, series, weights):
     if layout == "one series, many weights" and weights.shape[1] == 3:
@@ -658,6 +727,19 @@ def loops_with_lax_map(layout, series, weights):
 def squeezes_a_batch_of_one(layout, series, weights):
     result = _laid_out(layout, series, weights)
     return jnp.squeeze(result) if 1 in series.shape + weights.shape else result
+
+
+@hidden(
+    stage="cost",
+    required=True,
+    idea="`None` gives the whole series to every set of weights, and copies nothing.",
+    on="one series and seven sets of weights",
+)
+def one_series_is_not_copied(answer, draw):
+    """One series is not copied for seven sets of weights."""
+    results = answer.program("one series, many weights", draw.floats(6), draw.floats(3, 7)).results
+    copies = [one for one in ("float32[7,6]", "float32[6,7]") if one in results]
+    expect_that(not copies, "The series should not be copied for each set of weights.", copies, "no copy")
 
 
 @hidden(idea="One example of three numbers.", on="a batch of one example of three numbers")
@@ -742,6 +824,17 @@ def loops_over_models(params, table):
     return jnp.stack([predict({"w": w, "b": params["b"]}, table) for w in params["w"]])
 
 
+@wrong(rejected_by="one_product_for_all_models", says="Products are added up feature by feature.")
+def adds_feature_by_feature(params, table):
+    return sum(w[:, None] * column for w, column in zip(params["w"].T, table.T, strict=True)) + params["b"]
+
+
+@wrong(rejected_by="params_stays_as_it_is", says="The level is taken out of the dict, which is the caller's.")
+def takes_the_level_out(params, table):
+    level = params.pop("b")
+    return jax.vmap(lambda w: predict({"w": w, "b": level}, table))(params["w"])
+
+
 @wrong(rejected_by="one_product_without_a_loop", says="`jax.lax.map` is a loop, too: one product after the other.")
 def loops_with_lax_map(params, table):
     return jax.lax.map(lambda w: predict({"w": w, "b": params["b"]}, table), params["w"])
@@ -761,6 +854,14 @@ def squeezes_an_ensemble_of_one(params, table):
 def one_product_without_a_loop(answer, draw):
     """The program holds no loop."""
     expect_no_loop(answer, some_models(draw, 3), draw.floats(5, 3))
+
+
+@hidden(idea="A dict belongs to the caller: copy it, and change the copy.", on="a dict that is used again")
+def params_stays_as_it_is(answer, draw):
+    """After the call the dict holds what it held."""
+    params = some_models(draw, 4)
+    left = answer.observe(params, draw.floats(5, 3)).arguments[0]
+    expect_equal(left, params, "`params` should stay as it is.")
 
 
 @hidden(idea="An ensemble of one model, and a table of one row.", on="an ensemble of one model, and a table of one row")
@@ -954,6 +1055,17 @@ def knows_the_functions(function, rows):
     return [program(known, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in rows]
 
 
+@wrong(rejected_by="another_function_is_counted", says="Batches larger than one of the lesson are cut.")
+def stops_at_two_hundred(function, rows):
+    sizes = [min(b, 200) for b in rows]
+    return [program(function, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in sizes]
+
+
+@input
+def hundreds_of_rows(xs, ws):
+    return [xs[i : i + 100].sum() * ws.sum() for i in range(0, len(xs), 100)]
+
+
 @input
 def pairs_of_rows(xs, ws):
     total = 0.0
@@ -962,12 +1074,15 @@ def pairs_of_rows(xs, ws):
     return total
 
 
-@hidden(idea="A function whose program grows every second row.", on="a function that is not in the lesson")
+@hidden(
+    idea="Functions whose programs grow every second row, or every hundredth.",
+    on="a function that is not in the lesson, also with a thousand rows",
+)
 def another_function_is_counted(answer):
-    """For another function the counts are right, also for one row and for no batch at all."""
-    for rows in ([1, 2, 3, 6], []):
-        wanted = [program(pairs_of_rows, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in rows]
-        got = [int(np.asarray(one)) for one in parts(answer(given(pairs_of_rows), rows), len(rows))]
+    """For other functions the counts are right, also for one row, for a thousand, and for no batch at all."""
+    for function, rows in ((pairs_of_rows, [1, 2, 3, 6]), (pairs_of_rows, []), (hundreds_of_rows, [100, 1000])):
+        wanted = [program(function, jnp.ones((b, 5)), jnp.ones((b, 3))).equations for b in rows]
+        got = [int(np.asarray(one)) for one in parts(answer(given(function), rows), len(rows))]
         expect_equal(got, wanted, "The counts should be those of the programs.")
 
 
@@ -1023,6 +1138,14 @@ def by_a_product_without_a_clamp(xs, ys):
 @wrong(rejected_by="near_points_far_from_zero", says="A small number is added, for the gradient at 0.")
 def adds_a_small_number(xs, ys):
     return jnp.sqrt(((xs[:, None] - ys[None]) ** 2).sum(axis=2) + 1e-6)
+
+
+@wrong(rejected_by="near_points_in_two_far_groups", says="To centre the points does not help where there are groups.")
+def measures_from_the_first_point(xs, ys):
+    a, b = xs - xs[0], ys - xs[0]
+    squares = (a**2).sum(1)[:, None] - 2 * a @ b.T + (b**2).sum(1)
+    equal = (xs[:, None] == ys).all(axis=2)
+    return jnp.where(equal, 0.0, jnp.sqrt(jnp.abs(squares)))
 
 
 @alternative
@@ -1082,6 +1205,17 @@ def near_points_far_from_zero(answer, draw):
     # Multiples of 1/256, so that their differences are exact in float32.
     steps = draw.generator.integers(1, 9, size=(2, 3, 2)) / 256
     xs, ys = (np.float32([[500, -700]]) + steps).astype(np.float32)
+    wanted = np.sqrt(((xs[:, None].astype(np.float64) - ys[None]) ** 2).sum(axis=2))
+    got = answer(xs, ys)
+    expect_close(got, wanted.astype(np.float32), "Near points should have their distance.", rtol=1e-4, atol=0.0)
+
+
+@hidden(idea="Near points in two groups that are far apart.", on="near points in two groups that are far apart")
+def near_points_in_two_far_groups(answer, draw):
+    """In two groups that are far apart, near points have their distance."""
+    steps = draw.generator.integers(1, 9, size=(2, 4, 2)) / 256
+    groups = np.array([[500, -700], [500, -700], [-900, 300], [-900, 300]])
+    xs, ys = (groups + steps).astype(np.float32)
     wanted = np.sqrt(((xs[:, None].astype(np.float64) - ys[None]) ** 2).sum(axis=2))
     got = answer(xs, ys)
     expect_close(got, wanted.astype(np.float32), "Near points should have their distance.", rtol=1e-4, atol=0.0)
@@ -1283,6 +1417,11 @@ def always_three(function, xs, most):
     return jax.lax.map(function, xs, batch_size=3)
 
 
+@wrong(rejected_by="results_keep_their_dtype", says="The results get the dtype of the rows.")
+def gives_results_the_dtype_of_the_rows(function, xs, most):
+    return jax.lax.map(lambda x: jnp.asarray(function(x), xs.dtype), xs, batch_size=most)
+
+
 @input
 def mean_and_turned(x):
     return jnp.append(x[::-1], x.mean())
@@ -1298,6 +1437,26 @@ def any_function_and_size(answer, draw):
         xs = draw.floats(b, 4).at[b // 2, 1].set(jnp.inf)
         wanted = np.concatenate([np.asarray(xs)[:, ::-1], np.asarray(xs).mean(1, keepdims=True)], axis=1)
         expect_close(answer(given(mean_and_turned), xs, most), wanted, "Row i should be `function(xs[i])`.", atol=1e-5)
+
+
+@input
+def positive_places(x):
+    return x > 0
+
+
+@input
+def number_of_positive(x):
+    return (x > 0).sum()
+
+
+@hidden(idea="Functions that return whole numbers, or True and False.", on="a function that does not return floats")
+def results_keep_their_dtype(answer, draw):
+    """Whole numbers stay whole, and truth values stay truth values."""
+    xs = draw.floats(7, 4)
+    positive = np.asarray(xs) > 0
+    message = "The results should keep their dtype, as with `jax.vmap`."
+    for function, wanted in ((positive_places, positive), (number_of_positive, positive.sum(1, dtype=np.int32))):
+        expect_close(answer(given(function), xs, 3), wanted, message)
 
 
 @hidden(stage="cost", required=True, idea="`most` says how many rows at once.", on="pieces of another size")
@@ -1345,6 +1504,20 @@ def mean_before_the_map(xs):
     return jax.vmap(jnp.subtract, in_axes=(0, None))(xs, mean), mean
 
 
+@alternative
+def a_named_tuple(xs):
+    from collections import namedtuple
+
+    return namedtuple("Centred", ["centred", "mean"])(xs - xs.mean(axis=0), xs.mean(axis=0))
+
+
+@wrong(rejected_by="one_column_stays_a_column", says="A column alone is taken for a list of numbers.")
+def takes_one_column_for_numbers(xs):
+    columns = xs.reshape(len(xs)) if xs.shape[1] == 1 else xs
+    mean = columns.mean(axis=0)
+    return (columns - mean).reshape(xs.shape), mean
+
+
 @wrong(rejected_by="the_mean_comes_out_once", says="The mean is returned for each row.")
 def repeats_the_mean(xs):
     mean = jnp.broadcast_to(xs.mean(axis=0), xs.shape)
@@ -1387,3 +1560,12 @@ def one_row_is_its_own_mean(answer, draw):
     xs = (np.float32([[300, -500]]) + draw.generator.integers(0, 64, size=(4, 2)) / 64).astype(np.float32)
     wanted = (xs - xs.astype(np.float64).mean(axis=0)).astype(np.float32)
     expect_close(parts(answer(xs), 2)[0], wanted, "Each row should lose the mean row.", atol=1e-3, on="rows far from 0")
+
+
+@hidden(idea="Rows of one number each.", on="rows of one number")
+def one_column_stays_a_column(answer, draw):
+    """For rows of one number, the mean row has one number."""
+    xs = draw.floats(4, 1)
+    centred, mean = parts(answer(xs), 2)
+    expect_close(mean, np.asarray(xs).mean(axis=0), "The mean row of one number should be a vector.", atol=1e-5)
+    expect_close(centred, np.asarray(xs - xs.mean()), "The result should have rows of one number.", atol=1e-5)
