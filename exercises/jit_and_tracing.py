@@ -715,7 +715,7 @@ def the_negative_numbers_are_selected(answer):
 
 @visible(
     select_negatives,
-    idea="What is missing is filled with zeros. A place beyond the end is no error: it takes the last number.",
+    idea="What is missing is filled with zeros. An index past the end is not an error: it picks the last number.",
 )
 def a_size_cuts_and_fills(answer):
     """With a size of 4, 2 or 1, the first ones come, and then zeros."""
@@ -935,8 +935,8 @@ print(traces.traces)
 # ## Part 4. Pure functions, and loops in the program
 #
 # Python code runs only while it is traced. So jitted functions must be **pure**: the
-# result depends on nothing but the arguments, and there is no other effect than the
-# result. This one is not.
+# result depends on nothing but the arguments, and returning it is all that the function
+# does. This one is not pure.
 
 # %%
 rate = 0.5
@@ -1014,7 +1014,7 @@ def step_and_keep(dish):
     core=True,
     minutes=6,
     hints=[
-        "What does a step need that is no argument? What does it make that is not returned?",
+        "What does a step use that is not an argument? What does it make that it does not return?",
         "The body of `jax.lax.scan` returns the new dish and what to keep; the feed is an argument of the function "
         "around it. https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
         '@partial(jax.jit, static_argnames="steps")\ndef film(dish, feed, steps):\n    def body(dish, _):\n'

@@ -681,8 +681,8 @@ check(jitted_negate_if)
 # ## Part 4. Pure functions, and loops in the program
 #
 # Python code runs only while it is traced. So jitted functions must be **pure**: the
-# result depends on nothing but the arguments, and there is no other effect than the
-# result. This one is not.
+# result depends on nothing but the arguments, and returning it is all that the function
+# does. This one is not pure.
 
 # %%
 rate = 0.5

@@ -1876,10 +1876,15 @@ def swaps_with_any_place(key, inputs, labels):
     return inputs[order], labels[order]
 
 
-@wrong(rejected_by="all_orders_are_equally_likely", says="All rows move on by one random distance.")
-def rolls_by_a_random_distance(key, inputs, labels):
-    shift = jax.random.randint(key, (), 1, len(labels))
-    return jnp.roll(inputs, shift, axis=0), jnp.roll(labels, shift)
+@wrong(
+    rejected_by="all_orders_are_equally_likely",
+    says="Rows only turn three at a time, so half of all orders are missing.",
+)
+def turns_three_rows_at_a_time(key, inputs, labels):
+    order = jnp.arange(len(labels))
+    for i, shift in enumerate(jax.random.randint(key, (max(len(labels) - 2, 0),), 0, 3)):
+        order = order.at[i : i + 3].set(jnp.roll(order[i : i + 3], shift))
+    return inputs[order], labels[order]
 
 
 @wrong(rejected_by="all_orders_are_equally_likely", says="Only two rows change places.")

@@ -68,8 +68,8 @@ class Planted:
 
     `source` defines the exercise's function; it runs in a student's namespace, after the lesson's setup. An answer that
     `misses_the_point` may keep only the points that its exercise `keeps`. One that `lacks` a documented example
-    reproduces the exercise's others. Of the right one, `notice` says what to
-    notice in it, and `another_way` what another way costs.
+    reproduces the exercise's others. Of the right one, `notice` says what to notice in it, and `another_way` what
+    another way costs.
     """
 
     name: str

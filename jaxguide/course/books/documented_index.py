@@ -11,9 +11,9 @@ if TYPE_CHECKING:  # this import loads JAX
 
 _INTRODUCTION = """# The documented examples
 
-The lessons reproduce every example of these pages as an exercise. Cells are counted from the top of the notebook. The
-one named here is *The document's example, today*, which is folded below the exercise, or, if the lesson has none yet,
-the exercise itself.
+The lessons reproduce every example of these pages as an exercise. Cells are counted from the top of the notebook. Each
+link leads to *The document's example, today*, a folded cell below the exercise, or in lessons without such cells to the
+exercise itself.
 """
 
 
