@@ -1322,7 +1322,7 @@ draw_times()
 # - Be pure: what changes is an argument, what you need is returned. All else is frozen
 #   or leaks.
 # - Python cannot ask a tracer how many, which way or how often. Use `jnp.where` or
-#   `size=`, `lax.cond` or a static argument, `scan`, `fori_loop` and `while_loop`.
+#   `size=`, `jax.lax.cond` or a static argument, `scan`, `fori_loop` and `while_loop`.
 
 # %% [markdown]
 # ## More

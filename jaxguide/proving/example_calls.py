@@ -5,6 +5,8 @@ import contextlib
 import doctest
 import io
 import linecache
+import math
+import re
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +19,8 @@ from jaxguide.course.books.documented_cells import DocumentedCell
 from jaxguide.course.exercise import Task
 
 _LOOSELY = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+_FRACTION = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
+_PADDING = re.compile(r"(?<=\[)\s+|\s+(?=[\],])")
 
 
 def examples(task: Task) -> list[doctest.Example]:
@@ -51,7 +55,7 @@ def failing(
     for example in shown:
         with contextlib.suppress(SyntaxError):  # which the runner notes
             names |= global_names(example.source)
-    runner = _Runner(verbose=False, optionflags=_LOOSELY)
+    runner = _Runner(_OutputChecker(), verbose=False, optionflags=_LOOSELY)
     test = doctest.DocTest(shown, run(frozenset(names)), "example", None, None, None)
     runner.run(test, out=lambda text: None, clear_globs=False)
     return runner.found
@@ -72,12 +76,26 @@ def prints_otherwise(book: Book, cell: DocumentedCell) -> str | None:
         except Exception as error:
             return traceback.format_exception_only(error)[-1]
     got = printed.getvalue()
-    return None if doctest.OutputChecker().check_output(cell.today or cell.documented, got, _LOOSELY) else got
+    return None if _OutputChecker().check_output(cell.today or cell.documented, got, _LOOSELY) else got
+
+
+class _OutputChecker(doctest.OutputChecker):
+    """Take numbers that agree to float32's digits as equal: the last digit depends on the machine."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        shown = [(float(text), text) for text in _FRACTION.findall(want)]
+
+        def as_shown(match: re.Match[str]) -> str:
+            number = float(match[0])
+            return next((text for one, text in shown if math.isclose(number, one, rel_tol=1e-6)), match[0])
+
+        want, got = (_PADDING.sub("", text) for text in (want, _FRACTION.sub(as_shown, got)))
+        return super().check_output(want, got, optionflags)
 
 
 class _Runner(doctest.DocTestRunner):
-    def __init__(self, **options: Any):
-        super().__init__(**options)
+    def __init__(self, checker: doctest.OutputChecker, **options: Any):
+        super().__init__(checker, **options)
         self.found: list[tuple[doctest.Example, str]] = []
 
     def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:

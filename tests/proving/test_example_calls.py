@@ -34,6 +34,7 @@ def problems(folder: Path, example: str, idle_s: float = 60.0) -> list[Problem]:
         ">>> x = double(1)\n>>> x\n2\n\n>>> x + 1  # later\n3",
         ">>> double(jnp.arange(3.0))\nArray([0., ...,\n    4.], dtype=...)",
         ">>> double()\nTraceback (most recent call last):\n    ...\nTypeError: double() missing 1 required ...",
+        ">>> double(jnp.float32(0.67208225))  # 1.3441645; digits depend on the machine\nArray(1.344164 , ...)",
         "No example at all.",
     ],
 )
@@ -45,6 +46,7 @@ def test_an_example_that_comes_out_is_no_problem(tiny: Path, example: str) -> No
     ("example", "message", "at"),
     [
         (">>> y = 1\n>>> double(2)\n5", "`double(2)` shows 5, but the key's answer gives 4", ">>> double(2)"),
+        (">>> double(0.5)\n1.00001", "`double(0.5)` shows 1.00001, but the key's answer gives 1.0", ">>> double"),
         (">>> double(2)", "`double(2)` shows nothing, but the key's answer gives 4", ">>> double(2)"),
         (
             ">>> double(jnp.ones((2, 1)))\n[]",
