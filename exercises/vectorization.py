@@ -842,13 +842,14 @@ def slide_layout(layout, series, weights):
     """Slide a batch that lies in one of four layouts: map `slide` over the right axes.
 
         layout                      series  weights  result
-        "columns"                   [n,b]   [3,b]    [n-2,b], a column for each example
-        "shared weights"            [b,n]   [3]      [b,n-2], a row for each example
-        "one series, many weights"  [n]     [3,b]    [b,n-2], a row for each column of weights
-        "all shared"                [n]     [3]      none: `vmap` raises a ValueError
+        "columns"                   [n,b]   [3,b]    [n-2,b]
+        "shared weights"            [b,n]   [3]      [b,n-2]
+        "one series, many weights"  [n]     [3,b]    [b,n-2]
+        "all shared"                [n]     [3]      an error
 
-    In the last layout there is no batch: call `vmap` all the same, and let its own error pass. Nothing is copied for
-    the batch, and there is no Python loop and no loop of `jax.lax` over it.
+    In "columns" each example is a column, in the result too; in the next two, the result has a row for each. In the
+    last there is no batch: call `vmap` all the same, and let its own ValueError pass. Nothing is copied for the batch,
+    and there is no Python loop and no loop of `jax.lax` over it.
 
     >>> slide_layout("shared weights", jnp.array([[1, 2, 3], [0, 1, 0]]), jnp.ones(3))
     Array([[6.],
