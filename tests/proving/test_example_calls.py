@@ -35,6 +35,7 @@ def problems(folder: Path, example: str, idle_s: float = 60.0) -> list[Problem]:
         ">>> double(jnp.arange(3.0))\nArray([0., ...,\n    4.], dtype=...)",
         ">>> double()\nTraceback (most recent call last):\n    ...\nTypeError: double() missing 1 required ...",
         ">>> double(jnp.float32(0.67208225))  # 1.3441645; digits depend on the machine\nArray(1.344164 , ...)",
+        ">>> print(0.0, double(jnp.zeros(2)))\n0.0 [0. 0.]",
         "No example at all.",
     ],
 )
