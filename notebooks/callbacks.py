@@ -1,20 +1,27 @@
 # %% [markdown]
 # # Callbacks: Python in the middle of a JAX program
 #
-# A compiled JAX program is not Python any more. A **callback** goes back to Python in
-# the middle of it: to print, to save something, or to call SciPy.
+# **Core:** 8 exercises, about 60 minutes. **Beyond the core:** 10 exercises.
+#
+# Light that passes through a small round hole paints rings on a wall. How wide are
+# they? The formula needs a function that SciPy has and JAX has not. A **callback** lets
+# a compiled program call Python while it runs: to ask SciPy, to save something, or to
+# report how it is getting on and be told to stop.
 #
 # After this lesson you can
 #
-# - choose between the three kinds of callback, and say which calls are dropped,
-#   repeated or reordered,
-# - put a NumPy or SciPy function inside `jit`, `vmap` and `scan`, with one host call
-#   for a whole batch,
-# - keep side effects in order,
-# - give a host function a derivative, to any order, and handle its exceptions.
+# - choose among the three kinds of callback,
+# - say which calls are dropped, repeated or put in order,
+# - use a NumPy or SciPy function inside `jit`, `vmap` and `grad`,
+# - watch a compiled loop from Python, and stop it.
 #
-# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about
-# two hours. It has four parts.
+# Some exercises reproduce an example of JAX's own documentation. Below each of these, a
+# folded cell shows the example, its documented output and today's.
+#
+# You need the lessons `jit_and_tracing`, `vectorization` and `autodiff`, and
+# `jax.debug.print` of the lesson `debugging`. [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract) explains the types in the
+# tasks, such as `float32[n,m]`.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -33,459 +40,584 @@ from jaxguide.lesson import check, hint, progress, solution, start
 
 start("callbacks")
 
-# %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right.
-# `hint(name_of_the_function)` helps a little, and tells how to get more. In a
-# **prediction** you guess first; then the real answer is computed.
-#
-# Types such as `float32[n,m]` are explained in [How to read a
-# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
-# `arrays_and_layers`.
-
 # %%
-import importlib
 from functools import partial
 
 import jax
 import jax.numpy as jnp
+import matplotlib.pyplot as plt
 import numpy as np
+import scipy.optimize
 import scipy.special
 from jax.experimental import io_callback
 
+from jaxguide.callbacks import callback_timeline, host_function
+from jaxguide.clock import real_machine, simulated_machine
+from jaxguide.data import rings
+from jaxguide.explain import explain
+
 # %% [markdown]
-# ## Part 1. Why callbacks?
+# ## The task: rings of light
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**,
-# and writes down a program. After that only the program runs. A plain `print` belongs
-# to Python: it prints the placeholder, and only once.
+# Someone has measured the light along a line from the middle outwards. Theory says that
+# at a radius r it is (2 J₁(x) / x)² with x = r / width. J₁ is a *Bessel function*: a
+# wave that slowly dies out. Which width fits the points?
 
 # %%
-@jax.jit
-def half(x):
-    """Halve x, and print it the Python way."""
-    print("x is", x)
-    return x / 2
+radii, light = map(jnp.asarray, rings(80))
 
 
-half(8.0)
-_ = half(6.0)  # prints nothing: Python does not run again
+def draw_rings(curves):
+    """Draw the measured light, and curves by their names; what is brighter than 0.3 is cut off."""
+    _, axes = plt.subplots(figsize=(6, 2.5), layout="constrained")
+    axes.plot(radii, light, ".", color="gray", label="measured")
+    for name, curve in curves.items():
+        axes.plot(radii, curve, label=name)
+    axes.set(xlabel="radius", ylabel="light", ylim=(-0.02, 0.3))
+    axes.legend()
+    plt.show()
+
+
+x = np.asarray(radii) / 2.5
+draw_rings({"width 2.5, by SciPy": (2 * scipy.special.j1(x) / x) ** 2})
 
 # %% [markdown]
-# `jax.debug.print` writes the print *into the program*. It shows the number, at every
-# call.
+# You know how to fit: gradient descent, in a compiled loop. But J₁ is computed by
+# SciPy, in Python. At the end of this lesson it is a part of the program, with a
+# derivative, and the loop tells you how it is doing.
+
+# %% [markdown]
+# ## Part 1. Three kinds of callback
+#
+# When JAX traces a function, Python runs it once, on tracers. After that only the
+# compiled program runs, on the **device**. Python is the **host**; on your computer,
+# both may be the same CPU. A callback is a call of a host function that is *in the
+# program*, so that it happens each time the program runs, with the numbers of that run.
+#
+# `jax.debug.callback(function, *args)` is the simplest kind. It gives nothing back.
 
 # %%
+def greet(value):
+    """Say what arrived on the host."""
+    print("the host got", value)
+
+
 @jax.jit
-def half_again(x):
-    """Halve x, and print it when the program runs."""
-    jax.debug.print("x is {}", x)
-    return x / 2
+def double(x):
+    """Double x, and show it to the host."""
+    jax.debug.callback(greet, x)
+    return 2 * x
 
 
-half_again(8.0)
-_ = half_again(6.0)
+print(double(4.0))
+print(double(5.0))
 
 # %% [markdown]
-# ### Exercise: Two prints (1 point)
+# ### Exercise: Three prints (2 points)
 #
-# Compute y = x + 1, print it in two ways, and return 2 * y.
+# Compute y = x + 1, print y in three ways, and return 2 * y.
 #
-# Both lines read `intermediate value: ` and y. One comes from Python's `print`, the
-# other from `jax.debug.print`.
+# Each line reads `intermediate value: ` and y. One comes from Python's `print`, one
+# from `jax.debug.print`, and one from a `print` of your own that `jax.debug.callback`
+# calls. So under `jax.jit` the first shows a tracer, and only when JAX traces; the
+# others show the number, at each call.
+#
+# ```python
+# >>> print(three_prints(3))
+# intermediate value: 4
+# intermediate value: 4
+# intermediate value: 4
+# 8
+# ```
 #
 # **Args:**
 #
-# - `x`: int, or int32[]; traced under `jax.jit`.
+# - `x`: int, or int32[]; also under `jax.jit`.
 #
 # **Returns:** int, or int32[].
 
 # %%
-def print_both_ways(x):
-    """Compute y = x + 1, print it in two ways, and return 2 * y."""
+def three_prints(x):
+    """Compute y = x + 1, print y in three ways, and return 2 * y."""
     ...
 
 
-check(print_both_ways)
+check(three_prints)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(print_both_ways)
-# solution(print_both_ways)
+# hint(three_prints)
+# solution(three_prints)
 
 # %% [markdown]
-# The tracer's text is not a promise. Up to JAX 0.6.0 it read
-# `Traced<ShapedArray(int32[], weak_type=True)>with<DynamicJaxprTrace>`; since 0.8.2 it
-# is `JitTracer(~int32[])`. The tilde means *weak type*: the dtype came from a Python
-# number.
-
-# %% [markdown]
-# ### Three kinds
+# <details>
+# <summary>The document's example, today: External callbacks (S4-01, S4-02,
+# S4-06)</summary>
 #
-# | kind | the host function | JAX may |
+# A tracer prints differently today (since 0.6.1; today's text since 0.8.2). And while
+# `jax.debug.print` was made of `jax.debug.callback` once, it has been an operation of
+# its own since 0.7.2.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     y = x + 1
+# >     print(f"intermediate value: {y}")
+# >     return y * 2
+# >
+# >
+# > result = f(2)
+# >
+# >
+# > @jax.jit
+# > def f(x):
+# >     y = x + 1
+# >     jax.debug.print("intermediate value: {}", y)
+# >     return y * 2
+# >
+# >
+# > result = f(2)
+# > jax.effects_barrier()
+# > print([one.primitive.name for one in jax.make_jaxpr(lambda y: jax.debug.print("{}", y))(3).eqns])
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > intermediate value: Traced<ShapedArray(int32[], weak_type=True)>with<DynamicJaxprTrace>
+# > intermediate value: 3
+# > (The print function used before is a wrapper around debug.callback.)
+# > ```
+#
+# Today:
+#
+# > ```text
+# > intermediate value: JitTracer(~int32[])
+# > intermediate value: 3
+# > ['debug_print']
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# Run your function twice under `jax.jit`. The tracer shows once:
+
+# %%
+print("returned", [jax.jit(three_prints)(n) for n in (3, 4)])
+
+# %% [markdown]
+# ### Which one?
+#
+# The three kinds differ in what JAX may do with the call.
+#
+# | kind | for a host function that | so the call |
 # | --- | --- | --- |
-# | `jax.pure_callback` | only computes a value | drop it, repeat it, move it |
-# | `jax.experimental.io_callback` | does something: saves, counts, reads | not drop it because nobody uses its result |
-# | `jax.debug.callback` | watches; gives nothing back | do with it what it does with the code around it |
+# | `jax.pure_callback` | only computes a value from its arguments | may be dropped, repeated or moved |
+# | `io_callback` | does something: it saves, reads, counts | runs, whether its value is used or not |
+# | `jax.debug.callback` | watches, and gives nothing back | runs whenever the program comes by: once, twice or never |
 #
-# "Host" is the Python process; "device" is where the arrays are computed. A callback
-# that returns a value must *promise* its shape and dtype first, because the program is
-# compiled before the value is there.
+# Calls come in any order, unless you pass `ordered=True` to `io_callback` or
+# `jax.debug.callback`; more on that in Part 4.
+#
+# JAX cannot look into a host function. So `jax.grad` raises an error if a number that
+# it differentiates goes to one of the first two. Such a number can only be shown to
+# `jax.debug.callback`.
+#
+# Of what the first two give back, you must **promise** the shape and dtype: the program
+# is compiled before the value is there. The promise is a `jax.ShapeDtypeStruct`, or any
+# array or NumPy number with this shape and dtype, such as `np.int32(0)`. A broken
+# promise is an error at run time; only a float64 is rounded to float32, as everywhere
+# in JAX. An `io_callback` that gives nothing back has the promise None.
 
 # %%
 promise = jax.ShapeDtypeStruct((), jnp.float32)
 
 
+def root_on_host(value):
+    """Compute the square root with NumPy."""
+    return np.sqrt(value)
+
+
 @jax.jit
-def add_host_root(x):
-    """Add x and its square root, computed by NumPy."""
-    return x + jax.pure_callback(lambda value: np.sqrt(value, dtype=np.float32), promise, x)
+def add_root(x):
+    """Add to x its square root, and greet the host."""
+    io_callback(greet, None, x)
+    return x + jax.pure_callback(root_on_host, promise, x)
 
 
-add_host_root(9.0)
-
-# %%
-def describe(value):
-    """Say what kind of array this is, and where it is."""
-    kind = "jax.Array" if isinstance(value, jax.Array) else type(value).__name__
-    if isinstance(value, jax.core.Tracer):
-        return f"tracer {value.dtype}{list(value.shape)}"
-    place = f" on {next(iter(value.devices())).platform}" if isinstance(value, jax.Array) else ""
-    return f"{kind} {value.dtype}{list(value.shape)}{place}"
+print(add_root(jnp.float32(9.0)))
 
 # %% [markdown]
-# ### Exercise: What the host gets (2 points)
+# `value` in `root_on_host` is a small `jax.Array` on the CPU. NumPy and SciPy take it;
+# so do `float(value)` and `int(value)`. Do not call `jnp` there: the program waits for
+# the host function, and if the host function waits for JAX, both may wait for ever (a
+# *deadlock*).
 #
-# Hand x to all three kinds of callback, and note what each host function gets.
+# Old pages use a module `host_callback`: `hcb.call(f, x, result_shape=promise)` for a
+# value, and `hcb.id_tap(f, x)` for all else. JAX does not have it any more. Here are
+# three host functions from such a page. One computes, one saves, one watches.
+
+# %%
+def offset_of(step):
+    """Compute the offset that belongs to a step."""
+    print(f"computed for step {int(step)}")
+    return np.float32(0.5 ** int(step))
+
+
+def save_step(step):
+    """Save the step; printing stands for writing to a disk."""
+    print(f"saved step {int(step)}")
+
+
+def look_at(width):
+    """Watch a width."""
+    print(f"looked at {float(width):.2f}")
+
+# %% [markdown]
+# ### Repair: an old page (3 points)
+#
+# Port this from an old page, which knew one kind of callback for everything: take the
+# kind that fits each call.
+#
+# `offset_of` computes, `save_step` saves and `look_at` watches; each is called once
+# when the program runs. The result can be differentiated with respect to `width`. If a
+# compiled program does not need the offset, `offset_of` is not called; `save_step`
+# always is. The lines may come in any order.
+#
+# ```python
+# >>> float(right_callback(2.0, 1))
+# computed for step 1
+# saved step 1
+# looked at 2.00
+# 4.5
+# ```
 #
 # **Args:**
 #
-# - `x`: float32 or int32 array of any shape.
+# - `width`: float32[].
+# - `step`: int32[], or int.
 #
-# **Returns:** A dict: "pure_callback", "io_callback" and "debug.callback", each with
-# the text that `describe` gives for the argument of the host function.
+# **Returns:** float32[]: the square of the width, plus the offset that belongs to the
+# step.
 
 # %%
-def what_arrives(x):
-    """Hand x to all three kinds of callback, and note what each host function gets."""
-    ...
+def right_callback(width, step):
+    """Port this from an old page, which knew one kind of callback for everything: take
+    the kind that fits each call.
+    """
+    from jax.experimental import host_callback as hcb
+
+    offset = hcb.call(offset_of, step, result_shape=jax.ShapeDtypeStruct((), jnp.float32))
+    hcb.id_tap(lambda value, _: save_step(value), step)
+    hcb.id_tap(lambda value, _: look_at(value), width)
+    return width**2 + offset
 
 
-check(what_arrives)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(what_arrives)
-# solution(what_arrives)
-
-# %% [markdown]
-# ### Old pages
-#
-# Pages from before 2024 use `jax.experimental.host_callback`. The guide calls it
-# deprecated. Is it still there? Before you copy from an old page, ask your own JAX.
-# `importlib` imports a module by its name:
-
-# %%
-print(importlib.import_module("jax.experimental").__name__)
-
-# %% [markdown]
-# ### Exercise: Is it still there? (1 point)
-#
-# Say whether the installed packages have this module, or this name in a module.
-#
-# **Args:**
-#
-# - `path`: str, such as "jax.pure_callback" (a name in a module),
-#   "jax.experimental.pjit" or "json" (modules).
-#
-# **Returns:** True or False; never an exception.
-
-# %%
-def is_there(path):
-    """Say whether the installed packages have this module, or this name in a module."""
-    ...
-
-
-check(is_there)
+check(right_callback)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(is_there)
-# solution(is_there)
+# hint(right_callback)
+# solution(right_callback)
 
 # %% [markdown]
-# ### What stands in the program
+# <details>
+# <summary>The document's example, today: External callbacks (S4-04, S4-05)</summary>
 #
-# `jax.make_jaxpr(f)(x)` shows the program that f traces to, its **jaxpr**. Each line is
-# an *equation*; it names a *primitive*.
-
-# %%
-jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
-
-# %%
-def calls_pure(x):
-    """Double x, on the host."""
-    return jax.pure_callback(lambda value: np.asarray(value) * 2, jax.ShapeDtypeStruct((), jnp.float32), x)
-
-
-def calls_io(x):
-    """Note x, on the host."""
-    io_callback(lambda value: None, None, x)
-    return x + 1
-
-
-def calls_debug(x):
-    """Watch x."""
-    jax.debug.callback(lambda value: None, x)
-    return x
-
-
-def prints_debug(x):
-    """Print x."""
-    jax.debug.print("{}", x)
-    return x
-
-
-def wave_twice(x):
-    """Take the sine twice."""
-    return jnp.sin(jnp.sin(x) * 2)
+# `host_callback` was deprecated; it stopped working in JAX 0.4.35, and since 0.8.0 it
+# is gone. The rule that says which of its successors is for what still holds: it is
+# what your code has shown.
+#
+# > ```python
+# > try:
+# >     import jax.experimental.host_callback
+# > except ModuleNotFoundError as error:
+# >     print(f"ModuleNotFoundError: {error}")
+# > for kind in (jax.pure_callback, io_callback, jax.debug.callback):
+# >     print(kind.__name__)
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# says:
+#
+# > Earlier versions had a single kind of callback, in `jax.experimental.host_callback`,
+# > which is deprecated in favour of:
+# > pure_callback: for pure functions, without side effects
+# > io_callback: for impure functions, such as reading or writing data on a disk
+# > debug.callback: for functions that should reflect what the compiled program executes
+#
+# Today:
+#
+# > ```text
+# > ModuleNotFoundError: No module named 'jax.experimental.host_callback'
+# > pure_callback
+# > io_callback
+# > debug_callback
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# ### Exercise: Look into the program (2 points)
+# ## Part 2. A value from the host
 #
-# List the primitives in the program that f traces to.
-#
-# **Args:**
-#
-# - `f`: a function of one array, without inner `jax.jit`.
-# - `x`: its argument.
-#
-# **Returns:** A list of str: the name of the primitive of each equation, in order.
-
-# %%
-def primitive_names(f, x):
-    """List the primitives in the program that f traces to."""
-    ...
-
-
-check(primitive_names)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(primitive_names)
-# solution(primitive_names)
-
-# %% [markdown]
-# ## Part 2. `pure_callback`: a value from the host
-#
-# Here is NumPy's sine inside a JAX program. The guide's code, as it was written, works
-# alone and under `jit`.
-
-# %%
-def guides_sin(x):
-    """Compute the sine with NumPy, as the guide does."""
-    return jax.pure_callback(lambda v: np.sin(v).astype(v.dtype), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-
-
-guides_sin(jnp.arange(5.0)), jax.jit(guides_sin)(jnp.arange(5.0))
-
-# %% [markdown]
-# Under `vmap` it warned until JAX 0.5, and then called the host for each row. Since
-# 0.6.0 it refuses:
+# A host function is written for one example, as any other. What should `vmap` make of
+# it? JAX refuses to guess.
 
 # %%
 try:
-    jax.vmap(guides_sin)(jnp.arange(5.0))
+    jax.vmap(lambda x: jax.pure_callback(root_on_host, promise, x))(jnp.ones(3))
 except NotImplementedError as error:
-    print(error)
+    explanation = explain(error)
+explanation
 
 # %% [markdown]
-# You must say what to do with a batch: `vmap_method=`
+# With `vmap_method=` you say it:
 #
 # - `"sequential"`: call the host once for each row,
-# - `"expand_dims"`: one call; arguments without a batch get a batch axis of length 1,
-# - `"broadcast_all"`: one call; all arguments are repeated to the full batch.
+# - `"expand_dims"`: call it once; arguments without a batch get a batch axis of
+#   length 1,
+# - `"broadcast_all"`: call it once; all arguments are repeated to the full batch.
 #
-# The last two need a host function that understands an extra axis in front of each
-# argument.
+# The last two need a host function that understands one more axis, in front of each
+# argument. (In front: if one argument has fewer axes than another, they no longer pair
+# off. So broadcast both to one shape before the call.) The default, None, refuses.
+#
+# Only `jax.pure_callback` has a `vmap_method`. Under `vmap`, an `io_callback` or
+# `jax.debug.callback` calls the host once for each row.
 
 # %% [markdown]
-# ### Exercise: A sine from NumPy (2 points)
+# ### Exercise: NumPy's sine (3 points)
 #
-# Repair this, so that it works alone, under jit, and under vmap.
+# Compute the sine with NumPy, by `jax.pure_callback`: alone, under `jax.jit` and under
+# `jax.vmap`.
 #
-# NumPy computes the sine, on the host.
+# Under `jax.vmap`, `method` says what to do with a batch; with None, JAX refuses.
+# `jax.grad` is refused, too: give no derivative. Let these errors of JAX pass.
+#
+# ```python
+# >>> jax.vmap(partial(sine_on_host, method="sequential"))(jnp.array([0.0, 1.0]))
+# Array([0.       , 0.8414...], dtype=float32)
+# ```
 #
 # **Args:**
 #
-# - `x`: a float32 array of any shape.
+# - `x`: float32 array of any shape.
+# - `method`: None, or what `vmap_method` may be.
 #
 # **Returns:** float32, of the shape of x.
 
 # %%
-def host_sine(x):
-    """Repair this, so that it works alone, under jit, and under vmap."""
-
-    def host(value):
-        return np.sin(value).astype(value.dtype)
-
-    return jax.pure_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-
-
-check(host_sine)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(host_sine)
-# solution(host_sine)
-
-# %% [markdown]
-# ### How often does the host work?
-#
-# Every call leaves the compiled program, waits for Python, and comes back. So count the
-# calls. Here `noisy_sine` prints the shape of what it gets.
-#
-# If you must wait for a result y, write `jax.block_until_ready(y)`. The method
-# `y.block_until_ready()` does the same, but a tracer does not have it. `check` traces
-# some answers, to look into their program.
-
-# %%
-def noisy_sine(value):
-    """Compute the sine with NumPy, on the host, and print the shape of the argument."""
-    print("host got", np.shape(value))
-    return np.sin(value).astype(np.float32)
-
-# %% [markdown]
-# ### Exercise: In a loop, and all at once (3 points)
-#
-# Compute the sines of all numbers in two ways, with `noisy_sine` on the host.
-#
-# One way is `jax.lax.scan`, with one host call for each number. The other makes one
-# host call for all numbers.
-#
-# **Args:**
-#
-# - `xs`: float32[n]; may be traced.
-#
-# **Returns:** A tuple of two float32[n].
-
-# %%
-def sines_two_ways(xs):
-    """Compute the sines of all numbers in two ways, with `noisy_sine` on the host."""
+def sine_on_host(x, method=None):
+    """Compute the sine with NumPy, by `jax.pure_callback`: alone, under `jax.jit` and
+    under `jax.vmap`.
+    """
     ...
 
 
-check(sines_two_ways)
+check(sine_on_host)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(sines_two_ways)
-# solution(sines_two_ways)
+# hint(sine_on_host)
+# solution(sine_on_host)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-13, S4-14, S4-15,
+# S4-17)</summary>
+#
+# Under `vmap` it warned until JAX 0.5, and called the host for each row. Since 0.6.0 it
+# refuses; with `vmap_method="sequential"` the documented array comes back.
+#
+# > ```python
+# > def f_host(x):
+# >     return np.sin(x).astype(x.dtype)
+# >
+# >
+# > def f(x, method=None):
+# >     result_shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+# >     return jax.pure_callback(f_host, result_shape, x, vmap_method=method)
+# >
+# >
+# > x = jnp.arange(5.0)
+# > print(repr(f(x)))
+# > print(repr(jax.jit(f)(x)))
+# > try:
+# >     jax.vmap(f)(x)
+# > except NotImplementedError as error:
+# >     print(f"NotImplementedError: {error}")
+# > print(repr(jax.vmap(partial(f, method="sequential"))(x)))
+# > try:
+# >     jax.grad(f)(x)
+# > except ValueError as error:
+# >     print(f"ValueError: {error}")
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > DeprecationWarning: The default behavior of pure_callback under vmap will soon change.
+# > Currently, the default behavior is to generate a sequential vmap (i.e. a loop), but in
+# > the future the default will be to raise an error. To keep the current default, set
+# > vmap_method='sequential'.
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > ValueError: Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use
+# > callbacks while taking gradients.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > NotImplementedError: vmap is only supported for the pure_callback primitive when
+# > vmap_method is one of 'sequential', 'sequential_unrolled', 'expand_dims',
+# > 'broadcast_all', or 'legacy_vectorized'. Got vmap_method=None.
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > ValueError: Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use
+# > callbacks while taking gradients.
+# > ```
+#
+# </details>
 
 # %% [markdown]
 # ### JAX takes you at your word
 #
-# "Pure" is a promise of yours: only the result counts. So when nobody uses the result,
-# the compiler drops the call.
+# "Pure" is a promise of yours, and nobody checks it. So what happens to a host function
+# that is not pure, such as this one?
 
 # %%
-def print_something():
+def print_something(*anything):
     """Print, and return 0: not pure at all."""
     print("printing something")
     return np.int32(0)
 
 # %% [markdown]
-# ### Exercise: Used or not (2 points)
+# ### Exercise: Used or not (3 points)
 #
-# Call `print_something` through `jax.pure_callback`, in a function under `jax.jit`.
+# Call `print_something` by a callback, in a function under `jax.jit`, and return what
+# that function returns.
 #
-# JAX can trace it: if you wait for the result, use `jax.block_until_ready`.
+# ```python
+# >>> ask_the_host("pure", "used")
+# printing something
+# Array(0, dtype=int32)
+# ```
 #
 # **Args:**
 #
-# - `used`: bool. If True, that function returns the callback's value. If False, it
-#   makes the call and returns 1.0.
+# - `kind`: "pure" for `jax.pure_callback`, "io" for `io_callback`, which is not
+#   ordered.
+# - `how`: what the jitted function does. "used": it makes the call and returns its
+#   value. "unused": it makes the call and returns 1.0. "twice": it makes the same call
+#   twice and returns the sum of the values. "rows": it makes the call for each row of
+#   `jnp.arange(4)`, by `jax.vmap`, and returns the four values.
 #
-# **Returns:** What the function returned: int32[] 0, or float32[] 1.0.
+# **Returns:** int32[], int32[4] for "rows", or float32[] 1.0 for "unused".
 
 # %%
-def used_or_dropped(used):
-    """Call `print_something` through `jax.pure_callback`, in a function under
-    `jax.jit`.
+def ask_the_host(kind, how):
+    """Call `print_something` by a callback, in a function under `jax.jit`, and return
+    what that function returns.
     """
     ...
 
 
-check(used_or_dropped)
+check(ask_the_host)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(used_or_dropped)
-# solution(used_or_dropped)
+# hint(ask_the_host)
+# solution(ask_the_host)
 
 # %% [markdown]
-# ### Count for yourself
+# <details>
+# <summary>The document's example, today: External callbacks (S4-18, S4-19, S4-20,
+# S4-28)</summary>
 #
-# A list in Python counts host calls. Wait for all callbacks before you read it:
-# `jax.effects_barrier()`.
+# All of this is still so: the first program prints, the second does not, and an
+# `io_callback` prints although its value is not used. How often a pure function runs is
+# not promised; two equal calls are two calls today.
+#
+# > ```python
+# > @jax.jit
+# > def f1():
+# >     return jax.pure_callback(print_something, np.int32(0))
+# >
+# >
+# > @jax.jit
+# > def f2():
+# >     jax.pure_callback(print_something, np.int32(0))
+# >     return 1.0
+# >
+# >
+# > for program in (f1, f2):
+# >     print(program.__name__)
+# >     program().block_until_ready()
+# > for how in ("twice", "rows"):
+# >     print(how)
+# >     ask_the_host("pure", how).block_until_ready()
+# > print("unused, by io_callback")
+# > ask_the_host("io", "unused").block_until_ready()
+# > jax.effects_barrier()
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > f1 prints "printing something", f2 prints nothing.
+# > A function that is passed to pure_callback may be dropped, or called several times.
+# > The compiler does not remove an io_callback whose output is not used.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > f1
+# > printing something
+# > f2
+# > twice
+# > printing something
+# > printing something
+# > rows
+# > printing something
+# > printing something
+# > printing something
+# > printing something
+# > unused, by io_callback
+# > printing something
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# Here are all eight, each below its name:
 
 # %%
-def scalar_like(x):
-    """Promise a number with the dtype of x."""
-    return jax.ShapeDtypeStruct((), x.dtype)
+def show_calls():
+    """Make each call of `ask_the_host` once."""
+    for kind in ("pure", "io"):
+        for how in ("used", "unused", "twice", "rows"):
+            print(f"{kind}, {how}:")
+            jax.block_until_ready(ask_the_host(kind, how))
+            jax.effects_barrier()
 
 
-def never_used(host, x):
-    """Call the host, and forget what it says."""
-    jax.pure_callback(host, scalar_like(x), x)
-    return x
+show_calls()
 
-
-def never_used_io(host, x):
-    """The same with io_callback."""
-    io_callback(host, scalar_like(x), x)
-    return x
-
-
-def twice_alike(host, x):
-    """Ask the same thing twice."""
-    return jax.pure_callback(host, scalar_like(x), x) + jax.pure_callback(host, scalar_like(x), x)
-
-
-def for_four_rows(host, x):
-    """Ask for each of four rows."""
-    call = partial(jax.pure_callback, host, scalar_like(x), vmap_method="sequential")
-    return jax.vmap(call)(x + jnp.arange(4.0))
-
-
+# %%
 def same_in_each_step(host, x):
-    """Ask the same thing in each of three steps."""
-    return jax.lax.scan(lambda total, _: (total + jax.pure_callback(host, scalar_like(x), x), None), x, length=3)[0]
+    """Ask the host the same thing in each of three steps, and add up what it says."""
 
-# %% [markdown]
-# ### Exercise: Count the host calls (3 points)
-#
-# Run a program under `jax.jit` once, and count how often it calls the host.
-#
-# **Args:**
-#
-# - `program`: a function of a host function and x. The host function takes a number and
-#   returns it as it is.
-# - `x`: float32[].
-#
-# **Returns:** int, the number of host calls.
+    def step(total, _):
+        return total + jax.pure_callback(host, jax.ShapeDtypeStruct((), jnp.float32), x), None
 
-# %%
-def host_calls(program, x):
-    """Run a program under `jax.jit` once, and count how often it calls the host."""
-    ...
-
-
-check(host_calls)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(host_calls)
-# solution(host_calls)
+    return jax.lax.scan(step, jnp.float32(0), length=3)[0]
 
 # %% [markdown]
 # ### Predict: the same question in each step (1 point)
@@ -509,114 +641,626 @@ check(predict_same_question)
 # solution(predict_same_question)
 
 # %% [markdown]
-# ### When the host function fails
+# ## Part 3. SciPy in JAX: Bessel functions
 #
-# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError`
-# where Python waits for the result, perhaps far from your call. A `try` around the
-# callback does not see it: Python passes there while tracing. So catch it **in the host
-# function**, and return a value that says so.
+# SciPy has all Bessel functions: `scipy.special.jv(v, z)` is J of the order v at z. The
+# old page wrapped it with `vectorized=True`, to say that SciPy takes whole batches.
+# That argument is gone, but JAX does not say so. It hands what it does not know on to
+# the *host function*, which fails when the program runs. JAX then logs a traceback, and
+# raises a `JaxRuntimeError`, whose last line we print here:
+
+# %%
+try:
+    jax.pure_callback(root_on_host, promise, jnp.float32(9.0), vectorized=True).block_until_ready()
+except Exception as error:
+    print(type(error).__name__, "...", str(error).strip().splitlines()[-1])
 
 # %% [markdown]
-# ### Exercise: An exception becomes a value (3 points)
+# ### Exercise: SciPy's Bessel function (4 points)
 #
-# Repair this: the inverse that `np.linalg.inv` gives, or NaN everywhere where it raises
-# an exception.
+# Repair this: SciPy's Bessel function J_v(z), alone, under `jax.jit` and under
+# `jax.vmap`.
 #
-# It works under jit and vmap. In a batch, each matrix counts for itself.
+# An order v whose dtype is not an integer type raises an AssertionError, TypeError or
+# ValueError. A z of whole numbers gives float32. The shapes of v and z are broadcast,
+# under `vmap` too, where the host is called once for the whole batch. Give no
+# derivative: `jax.grad` is refused by JAX.
+#
+# ```python
+# >>> bessel_on_host(1, jnp.array([0, 2]))
+# Array([0.       , 0.5767248], dtype=float32)
+# ```
 #
 # **Args:**
 #
-# - `a`: float32[n,n].
+# - `v`: int32 array or int, the order.
+# - `z`: float32 or int32 array, or float or int.
 #
-# **Returns:** float32[n,n].
+# **Returns:** float32, of the broadcast shape of v and z.
 
 # %%
-def inverse_or_nan(a):
-    """Repair this: the inverse that `np.linalg.inv` gives, or NaN everywhere where it
-    raises an exception.
+def bessel_on_host(v, z):
+    """Repair this: SciPy's Bessel function J_v(z), alone, under `jax.jit` and under
+    `jax.vmap`.
     """
-    try:
-        return jax.pure_callback(np.linalg.inv, jax.ShapeDtypeStruct(a.shape, a.dtype), a)
-    except np.linalg.LinAlgError:
-        return jnp.full(a.shape, jnp.nan)
+
+    def host(v, z):
+        return scipy.special.jv(v, z)
+
+    return jax.pure_callback(host, jax.ShapeDtypeStruct(z.shape, z.dtype), v, z, vectorized=True)
 
 
-check(inverse_or_nan)
+check(bessel_on_host)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(inverse_or_nan)
-# solution(inverse_or_nan)
+# hint(bessel_on_host)
+# solution(bessel_on_host)
 
 # %% [markdown]
-# ## Part 3. Side effects: `io_callback` and `debug.callback`
+# <details>
+# <summary>The document's example, today: External callbacks (S4-33, S4-34, S4-35,
+# S4-36, S4-37)</summary>
 #
-# Here the host keeps a state: NumPy's generator. Each call takes the next numbers of
-# one stream. (For real random numbers in JAX, use keys; this is a toy.)
+# Until JAX 0.5, `vectorized=True` worked and warned. From 0.6.0 to 0.9.2 it raised a
+# ValueError that named `vmap_method`; since 0.10.0 it goes to the host function, which
+# fails. With `vmap_method="broadcast_all"` the documented numbers come out.
+#
+# > ```python
+# > def jv(v, z, **options):
+# >     v, z = jnp.asarray(v), jnp.asarray(z)
+# >     assert jnp.issubdtype(v.dtype, jnp.integer)
+# >     z = z.astype(jnp.result_type(float, z.dtype))
+# >     result = jax.ShapeDtypeStruct(jnp.broadcast_shapes(v.shape, z.shape), z.dtype)
+# >     return jax.pure_callback(lambda v, z: scipy.special.jv(v, z).astype(z.dtype), result, v, z, **options)
+# >
+# >
+# > z = jnp.arange(5.0)
+# > try:
+# >     jv(1, z, vectorized=True).block_until_ready()
+# > except Exception as error:
+# >     print(type(error).__name__, "...", str(error).strip().splitlines()[-1])
+# > j1 = partial(jv, 1, vmap_method="broadcast_all")
+# > print(j1(z))
+# > print(jax.jit(j1)(z))
+# > print(jax.vmap(j1)(z))
+# > try:
+# >     jax.grad(j1)(z)
+# > except ValueError as error:
+# >     print(f"ValueError: {error}")
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > [ 0.          0.44005057  0.5767248   0.33905897 -0.06604332]
+# > DeprecationWarning: The vectorized argument of jax.pure_callback is deprecated and
+# > setting it will soon raise an error. To avoid an error in the future, and to suppress
+# > this warning, please use the vmap_method argument instead.
+# > (and the same numbers and warning under jit and under vmap)
+# > ValueError: Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use
+# > callbacks while taking gradients.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > JaxRuntimeError ... TypeError: ... got an unexpected keyword argument 'vectorized'
+# > [ 0.          0.44005057  0.5767248   0.33905897 -0.06604332]
+# > [ 0.          0.44005057  0.5767248   0.33905897 -0.06604332]
+# > [ 0.          0.44005057  0.5767248   0.33905897 -0.06604332]
+# > ValueError: Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use
+# > callbacks while taking gradients.
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### A derivative for it
+#
+# JAX cannot look into SciPy, but mathematics can. Write J(v, z) for the Bessel function
+# of the order v at z. Its slope in z is
+#
+# - `-J(1, z)` for the order 0,
+# - `(J(v - 1, z) - J(v + 1, z)) / 2` for all other orders.
+#
+# `jax.custom_jvp` takes such a rule from you, as in the lesson `autodiff`. The rule
+# gets the point and the step, and returns the value, and the slope **times the step**.
+# An argument that is an int, such as the order, has a step that means nothing: leave it
+# out. This is the rule for NumPy's exponential:
 
 # %%
-def uniform_like(generator, x):
-    """Draw the next numbers of a generator, in the shape of x, and print that shape."""
-    print(f"generating {x.dtype}{list(x.shape)}")
-    return generator.uniform(size=x.shape).astype(x.dtype)
+@jax.custom_jvp
+def host_exp(x):
+    """Compute exp(x) on the host."""
+    return jax.pure_callback(np.exp, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+@host_exp.defjvp
+def host_exp_rule(primals, tangents):
+    """Return the value, and the slope times the step."""
+    (x,), (dx,) = primals, tangents
+    return host_exp(x), host_exp(x) * dx
+
+
+print(jax.grad(host_exp)(jnp.float32(1.0)), jax.grad(jax.grad(host_exp))(jnp.float32(1.0)))
 
 # %% [markdown]
-# ### Exercise: A stream on the host (3 points)
+# The rule calls `host_exp`, which has a rule, and not NumPy, which has none. That is
+# why there is a second derivative. It does not call itself for ever: only `grad` uses
+# the rule, once for each derivative.
 #
-# Draw three vectors from one stream on the host, with `uniform_like` in an
-# `io_callback`.
+# The helper `host_function` makes a JAX function of a NumPy or SciPy function, with
+# promise and `vmap_method`. `elementwise=True` says that the function works number by
+# number, so that it takes any shapes that broadcast. Here is one without a rule:
+
+# %%
+scipy_jv = host_function(scipy.special.jv, elementwise=True)
+print(scipy_jv(1, jnp.arange(3.0)))
+
+# %% [markdown]
+# ### Exercise: Differentiable to any order (4 points)
 #
-# The stream is `np.random.default_rng(seed)`. Draw in this order: for x as a whole,
-# under jit; for each number of x, by vmap; for each number of x, in a scan, with an
-# ordered callback. Wait for each result before the next.
+# Give `scipy_jv` a rule: J_v(z), differentiable in z to any order, also under `jax.jit`
+# and `jax.vmap`.
+#
+# ```python
+# >>> print(jax.grad(bessel, argnums=1)(1, 2.0), jax.hessian(bessel, argnums=1)(1, 2.0))
+# -0.06447162 -0.4003078
+# ```
 #
 # **Args:**
 #
-# - `seed`: int.
-# - `x`: float32[n].
+# - `v`: int32 array or int: the order, or several, each 0 or more.
+# - `z`: float32 array, or float.
 #
-# **Returns:** A tuple of three float32[n].
+# **Returns:** float32, of the broadcast shape of v and z.
 
 # %%
-def draws_from_the_host(seed, x):
-    """Draw three vectors from one stream on the host, with `uniform_like` in an
-    `io_callback`.
+def bessel(v, z):
+    """Give `scipy_jv` a rule: J_v(z), differentiable in z to any order, also under
+    `jax.jit` and `jax.vmap`.
     """
     ...
 
 
-check(draws_from_the_host)
+check(bessel)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(draws_from_the_host)
-# solution(draws_from_the_host)
+# hint(bessel)
+# solution(bessel)
 
 # %% [markdown]
-# ### What each kind can do
+# <details>
+# <summary>The document's example, today: External callbacks (S4-10, S4-38, S4-39,
+# S4-40, S4-41)</summary>
 #
-# The guide has a table of what each kind supports. Let us not believe it, but measure.
-# These functions make one call of each kind.
+# With `vmap_method` in place of `vectorized` all of it comes out as documented, without
+# the warnings.
+#
+# > ```python
+# > def jv(v, z):
+# >     v, z = jnp.asarray(v), jnp.asarray(z)
+# >     z = z.astype(jnp.result_type(float, z.dtype))
+# >     result = jax.ShapeDtypeStruct(jnp.broadcast_shapes(v.shape, z.shape), z.dtype)
+# >     return jax.pure_callback(
+# >         lambda v, z: scipy.special.jv(v, z).astype(z.dtype), result, v, z, vmap_method="broadcast_all"
+# >     )
+# >
+# >
+# > jv = jax.custom_jvp(jv)
+# >
+# >
+# > @jv.defjvp
+# > def jv_rule(primals, tangents):
+# >     (v, z), (_, z_dot) = primals, tangents
+# >     jv_minus_1, jv_plus_1 = jv(v - 1, z), jv(v + 1, z)
+# >     djv_dz = jnp.where(v == 0, -jv_plus_1, 0.5 * (jv_minus_1 - jv_plus_1))
+# >     return jv(v, z), z_dot * djv_dz
+# >
+# >
+# > j1 = partial(jv, 1)
+# > print(jax.grad(j1)(2.0))
+# > print(repr(jax.hessian(j1)(2.0)))
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > pure_callback can be used with custom_jvp to make it compatible with autodiff.
+# > d J_v(z) = -J_1(z) for v = 0, and (J_{v-1}(z) - J_{v+1}(z)) / 2 otherwise
+# > -0.06447162
+# > Array(-0.4003078, dtype=float32, weak_type=True)
+# > ```
+#
+# Today:
+#
+# > ```text
+# > -0.06447162
+# > Array(-0.4003078, dtype=float32, weak_type=True)
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# `host_function` takes a slope, too, and then makes the rule for you. Its `verify`
+# compares the slope with finite differences, on the host, in float64. (All radii are
+# above 0, so that the slope of J₁ may divide by z.)
 
 # %%
-def by_pure(host, x):
+j0 = host_function(scipy.special.j0, elementwise=True, derivative=lambda z: -j1(z))
+j1 = host_function(scipy.special.j1, elementwise=True, derivative=lambda z: j0(z) - j1(z) / z)
+
+
+def ring(width):
+    """Compute the light at all radii, for a ring of this width."""
+    x = radii / width
+    return (2 * j1(x) / x) ** 2
+
+
+def ring_loss(width):
+    """Compute how far a ring of this width is from the measured light."""
+    return jnp.mean((ring(width) - light) ** 2)
+
+
+print(j1.verify(jnp.float32(2.0)))
+print("slope of the loss at width 2.5:", jax.grad(ring_loss)(2.5))
+
+# %% [markdown]
+# ## Part 4. Watch a compiled loop, and stop it
+#
+# The fit is a loop: `width = width - rate * slope`, again and again. As one compiled
+# `while_loop` it is fast, and silent. An `io_callback` in the loop can report to
+# Python, and bring an answer back: go on, or stop.
+#
+# Are the reports made in the order of the steps? Without a promise, JAX may run two
+# callbacks in any order. With `io_callback(..., ordered=True)` each call waits for the
+# one before. (There is a price: JAX then refuses to `vmap` the program, because rows
+# have no order.)
+#
+# A call that is made only now and then belongs in one branch of a `jax.lax.cond`:
+
+# %%
+def say_even(number):
+    """Say that a number is even, and whether it is large."""
+    print(f"{int(number)} is even")
+    return np.bool_(int(number) > 5)
+
+
+def next_number(state):
+    """Add 1, and ask the host about even numbers."""
+    number, _ = state
+    number = number + 1
+
+    def ask():
+        return io_callback(say_even, jax.ShapeDtypeStruct((), bool), number, ordered=True)
+
+    return number, jax.lax.cond(number % 2 == 0, ask, lambda: False)
+
+
+print(jax.lax.while_loop(lambda state: ~state[1], next_number, (0, False)))
+
+# %% [markdown]
+# (`~a` stands for "not a", and `a & b` for "a and b", where Python's words would need a
+# value.)
+
+# %%
+def print_report(step, loss):
+    """Report a loss, and go on."""
+    print(f"step {int(step)}: loss {float(loss):.4f}")
+    return np.bool_(False)
+
+
+def square_loss(width):
+    """Compute a loss that is least at a width of 1."""
+    return (width - 1) ** 2
+
+# %% [markdown]
+# ### Exercise: A fit that reports (4 points)
+#
+# Fit a width by gradient descent, in one `jax.lax.while_loop` that reports every tenth
+# step and can be stopped.
+#
+# A step is `width = width - rate * slope`, where slope is the derivative of the loss at
+# the width before the step. After the steps 10, 20, 30 and so on, and no others, the
+# program calls `report(step, loss)` by an ordered `io_callback`: with the number of the
+# step, and the loss at the width after it. If `report` returns True, it stops;
+# otherwise after `most` steps.
+#
+# ```python
+# >>> width, steps = fit_with_progress(square_loss, print_report, 3.0, 0.05, 25)
+# step 10: loss 0.4863
+# step 20: loss 0.0591
+# >>> print(f"{width:.4f}", steps)
+# 1.1436 25
+# ```
+#
+# **Args:**
+#
+# - `loss`: a function of float32[] that returns float32[], such as `ring_loss`.
+# - `report`: a host function of int32[] and float32[] that returns a NumPy bool, such
+#   as `print_report`.
+# - `width`: float, the width to start from.
+# - `rate`: float.
+# - `most`: int, 0 or more.
+#
+# **Returns:** A tuple `(width, steps)`: float32[], the width after the last step; and
+# int32[], how many steps were made.
+
+# %%
+def fit_with_progress(loss, report, width, rate, most):
+    """Fit a width by gradient descent, in one `jax.lax.while_loop` that reports every
+    tenth step and can be stopped.
+    """
+    ...
+
+
+check(fit_with_progress)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(fit_with_progress)
+# solution(fit_with_progress)
+
+# %% [markdown]
+# Now fit the rings. The reports go into a list, and `report` says stop when the loss
+# has fallen by less than a thousandth since the report before.
+
+# %%
+def fit_rings(start, rate):
+    """Fit the rings; return the width, the number of steps, and the reports."""
+    reports = []
+
+    def report(step, loss):
+        reports.append((int(step), float(loss)))
+        return np.bool_(len(reports) > 1 and reports[-1][1] > 0.999 * reports[-2][1])
+
+    width, steps = jax.block_until_ready(fit_with_progress(ring_loss, report, start, rate, 500))
+    return float(width), int(steps), reports
+
+
+def draw_fit():
+    """Draw the fitted rings, and the reports."""
+    if fit_with_progress(square_loss, print_report, 1.0, 0.0, 0) is None:
+        print("Write `fit_with_progress` first: then this cell fits the rings.")
+        return
+    width, steps, reports = fit_rings(2.5, 1.0)
+    draw_rings({"width 2.5": ring(2.5), f"width {width:.3f}, after {steps} steps": ring(width)})
+    _, axes = plt.subplots(figsize=(6, 2), layout="constrained")
+    axes.semilogy(*zip(*reports, strict=True), "o-")
+    axes.set(xlabel="step", ylabel="loss")
+    plt.show()
+
+
+draw_fit()
+
+# %% [markdown]
+# The rings were made with a width of 1.3. And what did each step cost?
+# `callback_timeline` runs a program once, and draws the calls on the host, with a row
+# for each place in the program that makes them. Here are ten steps of the fit and their
+# report. In each step SciPy is asked three times, for J₁ and for what its slope needs;
+# the last two calls are those of the report, for the loss and to print it.
+
+# %%
+def show_ten_steps():
+    """Return the host calls of ten steps."""
+    if fit_with_progress(square_loss, print_report, 1.0, 0.0, 0) is None:
+        return print("Write `fit_with_progress` first: then this cell draws its calls on the host.")
+    return callback_timeline(lambda start: fit_with_progress(ring_loss, print_report, start, 1.0, 10)[0], 2.5)
+
+
+show_ten_steps()
+
+# %% [markdown]
+# "As text" says how long each host function **took**. From the end of one call to the
+# start of the next, the program goes to the host and back: on an idle CPU, that costs
+# some 50 µs for each call, however little it computes. On a GPU or TPU it costs more:
+# the data travel, and the device waits. So call the host for what JAX does not have,
+# and make few calls, with much to do in each. ("The cost of a call" below measures it.)
+
+# %% [markdown]
+# ## What to remember
+#
+# - `jax.pure_callback` for values, `io_callback` for effects, `jax.debug.callback` for
+#   watching.
+# - A pure call may be dropped, moved or repeated. An io call runs even if its value is
+#   not used (but do not rely on that in a loop that `jax.grad` differentiates: see "The
+#   table of callbacks" below). Only `ordered=True` promises an order.
+# - Promise the right shape and dtype, and say with `vmap_method` how to call for a
+#   batch.
+# - Give a host function a slope in terms of functions that have one: by
+#   `jax.custom_jvp`, or with `host_function`.
+# - On the host use NumPy, never `jnp`. Each call leaves the program: make few.
+
+# %% [markdown]
+# ## More
+#
+# The rest is for another day. Pick what you need: no section builds on another.
+#
+# ### What arrives on the host
+#
+# NumPy functions take what arrives on the host. But what is it: a tracer, a NumPy
+# array, or something else? See for yourself.
+
+# %%
+def describe(value):
+    """Say what kind of array this is, and where it is; print that, and return it."""
+    kind = "jax.Array" if isinstance(value, jax.Array) else type(value).__name__
+    if isinstance(value, jax.core.Tracer):
+        kind = "tracer"
+    text = f"{kind} {value.dtype}{list(value.shape)}"
+    if kind == "jax.Array":
+        text += f" on {next(iter(value.devices())).platform}"
+    print(text)
+    return text
+
+# %% [markdown]
+# ### Exercise: What the host gets (2 points, beyond the core)
+#
+# Hand x to all three kinds of callback, and let `describe` say what each host function
+# gets.
+#
+# ```python
+# >>> what_arrives(jnp.ones((2, 1)))["io_callback"]
+# jax.Array float32[2, 1] on cpu
+# jax.Array float32[2, 1] on cpu
+# jax.Array float32[2, 1] on cpu
+# 'jax.Array float32[2, 1] on cpu'
+# ```
+#
+# **Args:**
+#
+# - `x`: float32 or int32 array of any shape.
+#
+# **Returns:** A dict: "pure_callback", "io_callback" and "debug.callback", each with
+# the text that `describe` returns for the argument of the host function.
+
+# %%
+def what_arrives(x):
+    """Hand x to all three kinds of callback, and let `describe` say what each host
+    function gets.
+    """
+    ...
+
+
+check(what_arrives)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(what_arrives)
+# solution(what_arrives)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-03)</summary>
+#
+# This is still so, for all three kinds.
+#
+# > ```python
+# > what_arrives(jnp.ones(3))
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# says:
+#
+# > The value of y at run time is passed back to the host process as a CPU `jax.Array`.
+#
+# Today:
+#
+# > ```text
+# > jax.Array float32[3] on cpu
+# > jax.Array float32[3] on cpu
+# > jax.Array float32[3] on cpu
+# > {...}
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### In a loop, and all at once
+#
+# How often does the host work? In a loop of the program, once for each step. But you
+# may be able to hand it all the work in one call. Here `noisy_sine` says what it gets.
+
+# %%
+def noisy_sine(value):
+    """Compute the sine with NumPy, on the host, and print the shape of the argument."""
+    print("host got", np.shape(value))
+    return np.sin(value).astype(np.float32)
+
+# %% [markdown]
+# ### Exercise: In a loop, and all at once (3 points, beyond the core)
+#
+# Compute the sines of all numbers in two ways, with `noisy_sine` on the host.
+#
+# One way is `jax.lax.scan`, with one host call for each number. The other makes one
+# host call for all numbers.
+#
+# ```python
+# >>> sines_two_ways(jnp.array([0.0, 0.0]))[0]
+# host got ()
+# host got ()
+# host got (2,)
+# Array([0., 0.], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `xs`: float32[n], n > 0; also under `jax.jit`.
+#
+# **Returns:** A tuple of two float32[n]: the sines from the scan, and those from one
+# call.
+
+# %%
+def sines_two_ways(xs):
+    """Compute the sines of all numbers in two ways, with `noisy_sine` on the host."""
+    ...
+
+
+check(sines_two_ways)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(sines_two_ways)
+# solution(sines_two_ways)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-16)</summary>
+#
+# Documented and today's output agree.
+#
+# > ```python
+# > def f(x):
+# >     return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+# >
+# >
+# > def body_fun(_, x):
+# >     return _, f(x)
+# >
+# >
+# > jax.lax.scan(body_fun, None, jnp.arange(5.0))[1]
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > Array([ 0.       ,  0.841471 ,  0.9092974,  0.14112  , -0.7568025], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
+# ### The table of callbacks
+#
+# JAX's documentation has a table of what each kind supports. Let us not believe it, but
+# try. These functions make one call of each kind.
+
+# %%
+def by_pure(host, x, method=None):
     """Call the host by pure_callback."""
-    return jax.pure_callback(host, jax.ShapeDtypeStruct((), x.dtype), x)
+    return jax.pure_callback(host, jax.ShapeDtypeStruct((), x.dtype), x, vmap_method=method)
 
 
 def by_pure_sequential(host, x):
-    """The same, with what was the default before 0.6.0."""
-    return jax.pure_callback(host, jax.ShapeDtypeStruct((), x.dtype), x, vmap_method="sequential")
+    """Call the host by pure_callback, under vmap once for each row: the default until JAX 0.5."""
+    return by_pure(host, x, "sequential")
 
 
-def by_io(host, x):
+def by_io(host, x, ordered=False):
     """Call the host by io_callback."""
-    return io_callback(host, jax.ShapeDtypeStruct((), x.dtype), x)
+    return io_callback(host, jax.ShapeDtypeStruct((), x.dtype), x, ordered=ordered)
 
 
 def by_io_ordered(host, x):
     """Call the host by io_callback, in order."""
-    return io_callback(host, jax.ShapeDtypeStruct((), x.dtype), x, ordered=True)
+    return by_io(host, x, True)
 
 
 def by_debug(host, x):
@@ -674,8 +1318,9 @@ def same_in_scan_under_grad(f):
 
 
 def vmap_of_scan(f):
-    """Map a scan of three steps over two rows: 6 calls."""
-    return jax.vmap(lambda row: jax.lax.scan(lambda carry, x: (carry, f(x)), None, row)[1])(jnp.ones((2, 3)))
+    """Map a scan of two steps over two rows: 4 calls."""
+    rows = jnp.array([[0.0, 1.0], [10.0, 11.0]])
+    return jax.vmap(lambda row: jax.lax.scan(lambda carry, x: (carry, f(x)), None, row)[1])(rows)
 
 
 def vmap_of_while(f):
@@ -683,38 +1328,87 @@ def vmap_of_while(f):
     return jax.vmap(lambda n: jax.lax.while_loop(lambda x: x < n, lambda x: x + 1 + 0 * f(x), 0.0))(jnp.arange(3.0))
 
 # %% [markdown]
-# ### Exercise: Measure the table (4 points)
+# ### Exercise: Try the table out (4 points, beyond the core)
 #
-# Make one kind of call in one situation, and report what happened.
+# Make one kind of call in one situation, and say what the host saw and what JAX
+# refused.
+#
+# The host function returns the number that it gets. The situation is run once.
+#
+# ```python
+# >>> try_call(by_io, under_vmap)
+# ([0.0, 1.0, 2.0], '')
+# ```
 #
 # **Args:**
 #
-# - `kind`: a function of a host function and x that calls it on x: `by_pure`, `by_io`,
-#   `by_debug`...
-# - `situation`: a function of f, a function of x that makes the call: `under_jit`,
-#   `in_loops`...
+# - `kind`: a function of a host function and x that calls it on x, such as `by_io`.
+# - `situation`: a function of f, where f is a function of x that makes the call, such
+#   as `under_vmap`.
 #
-# **Returns:** A tuple `(calls, error)`: how often the host was called, and "", or
-# "Class: message" of the exception that JAX raised, of whatever class.
+# **Returns:** A tuple `(seen, error)`: a list of the floats that the host function got,
+# in the order of its calls; and "", or "Class: message" of the exception that was
+# raised, whatever its class.
 
 # %%
-def try_out(kind, situation):
-    """Make one kind of call in one situation, and report what happened."""
+def try_call(kind, situation):
+    """Make one kind of call in one situation, and say what the host saw and what JAX
+    refused.
+    """
     ...
 
 
-check(try_out)
+check(try_call)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(try_out)
-# solution(try_out)
+# hint(try_call)
+# solution(try_call)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-07, S4-08, S4-09,
+# S4-11, S4-12)</summary>
+#
+# One cell of the table has changed: without a `vmap_method`, `pure_callback` refuses
+# `vmap` since JAX 0.6.0. What the page calls complicated is the order, and a refusal.
+#
+# > ```python
+# > print(try_call(by_pure, under_vmap)[1].split(" when")[0])
+# > print(try_call(by_pure_sequential, under_vmap))
+# > print(try_call(by_io_ordered, under_vmap))
+# > print(try_call(by_io, vmap_of_scan))
+# > print(try_call(by_io, vmap_of_while)[1])
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# says:
+#
+# >                  value  jit  vmap        grad   scan/while  guaranteed
+# > pure_callback    yes    yes  yes         no(1)  yes         no
+# > io_callback      yes    yes  yes/no(2)   no     yes(3)      yes
+# > debug.callback   no     yes  yes         yes    yes         no
+# > 1: can be used with custom_jvp to be compatible with autodiff
+# > 2: compatible with vmap only when ordered=False
+# > 3: vmap of scan/while_loop of io_callback has complicated semantics, which may change
+#
+# Today:
+#
+# > ```text
+# > NotImplementedError: vmap is only supported for the pure_callback primitive
+# > ([0.0, 1.0, 2.0], '')
+# > ([], 'ValueError: Cannot `vmap` ordered IO callback.')
+# > ([0.0, 10.0, 1.0, 11.0], '')
+# > Exception: Unordered IO effects not supported in while_loop with batched predicate
+# > ```
+#
+# </details>
 
 # %% [markdown]
 # Here is the whole table: how often each kind runs, beside how often plain Python would
-# call the host. Numbers in **bold** differ from that, and `≠` marks where the guide
-# says something else. Look at the two rows under `grad` with a scan: there even the
-# "guaranteed" `io_callback` does not run in each step.
+# call the host. Numbers in **bold** differ from that, and `≠` marks where the
+# documentation says something else. Look at the two rows under `grad` with a scan:
+# there even the "guaranteed" `io_callback` does not run in each step.
 #
 # | situation | Python | `pure_callback` | `io_callback` | + `ordered=True` | `debug.callback` | + `ordered=True` |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -754,187 +1448,274 @@ check(try_out)
 # All this was measured on a CPU, and is the same with JAX 0.10.2, 0.11.2 and 0.12.0.1.
 
 # %% [markdown]
-# ### Order by effect, not by luck
+# ### A stream on the host
 #
-# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part
-# of the program: each call waits for the one before.
+# A host function may have a state: a file that is read on and on, a sensor, NumPy's
+# generator. Each call takes what comes next, so each call counts, and their order, too.
+# This is how you read data into a compiled loop. (For random numbers in JAX, use keys;
+# here they stand for any data.)
 
 # %%
-def note_total(total):
-    """Print a running total."""
-    print(f"total {float(total):.1f}")
+def uniform_like(generator, x):
+    """Draw the next numbers of a generator, in the shape of x, and print that shape."""
+    print(f"generating {x.dtype}{list(x.shape)}")
+    return generator.uniform(size=x.shape).astype(x.dtype)
+
+
+def fresh_stream():
+    """Open a stream of random numbers: return a host function of x that draws as many as x has."""
+    return partial(uniform_like, np.random.default_rng(0))
+
+
+def stream_after_five():
+    """Open the stream after its first five numbers."""
+    generator = np.random.default_rng(0)
+    generator.uniform(size=5)
+    return partial(uniform_like, generator)
+
+
+def stream_after_ten():
+    """Open the stream after its first ten numbers."""
+    generator = np.random.default_rng(0)
+    generator.uniform(size=10)
+    return partial(uniform_like, generator)
 
 # %% [markdown]
-# ### Exercise: Notes in order (3 points)
+# ### Exercise: A stream on the host (4 points, beyond the core)
 #
-# Repair this: running totals in a scan, and each total noted by `note_total`, surely
-# and in order.
+# Open a stream on the host, and draw numbers for x from it by `io_callback`, in one of
+# five ways.
 #
-# Use an `io_callback` that promises the order.
+# Two of the ways JAX refuses; let its errors pass.
+#
+# ```python
+# >>> host_stream("mapped", fresh_stream, jnp.zeros(2))
+# generating float32[]
+# generating float32[]
+# Array([0.6369617 , 0.26978672], dtype=float32)
+# ```
 #
 # **Args:**
 #
-# - `xs`: float32[n].
+# - `how`: "whole": in one call for x as a whole, under `jax.jit`. "mapped": in one call
+#   for each number of x, by `jax.vmap`. "mapped, ordered": the same with an ordered
+#   callback. "scan": in an ordered call for each number of x, in a `jax.lax.scan`.
+#   "slope": the derivative of the sum of "whole" with respect to x, by `jax.grad`.
+# - `open_stream`: a function without arguments that returns a host function, such as
+#   `fresh_stream`. The host function gets a float32 array and returns one of that
+#   shape. Open one stream in each call.
+# - `x`: float32[n].
 #
-# **Returns:** float32[n], the running totals.
+# **Returns:** float32[n].
 
 # %%
-def noted_totals(xs):
-    """Repair this: running totals in a scan, and each total noted by `note_total`,
-    surely and in order.
+def host_stream(how, open_stream, x):
+    """Open a stream on the host, and draw numbers for x from it by `io_callback`, in
+    one of five ways.
     """
-
-    def note(total):
-        note_total(total)
-        return total
-
-    def step(total, x):
-        total = total + x
-        jax.pure_callback(note, total, total)
-        return total, total
-
-    return jax.lax.scan(step, jnp.float32(0.0), xs)[1]
-
-
-check(noted_totals)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(noted_totals)
-# solution(noted_totals)
-
-# %% [markdown]
-# When does the host work? `callback_timeline` runs a program once and draws each call
-# on the host, numbered as they began. Of the three callbacks below one is ordered, one
-# is not, and one has a result that nobody uses.
-
-# %%
-from jaxguide.callbacks import callback_timeline
-
-
-def look_at(value):
-    """Take a value, and do nothing with it."""
-
-
-def square_on_host(value):
-    """Square with NumPy, on the host."""
-    return np.square(value)
-
-
-def three_in_each_step(xs):
-    """Add up xs in a scan, with three callbacks in each step."""
-
-    def step(total, x):
-        jax.pure_callback(square_on_host, x, x)
-        io_callback(look_at, None, total, ordered=True)
-        jax.debug.callback(look_at, x)
-        return total + x, None
-
-    return jax.lax.scan(step, 0.0, xs)[0]
-
-
-callback_timeline(three_in_each_step, jnp.arange(4.0))
-
-# %% [markdown]
-# Run the cell again: the times are new, and the numbers may be. All that the program
-# promises is the order along the lane that says "ordered". `square_on_host` has no box:
-# JAX dropped the call, because nobody uses the squares.
-
-# %% [markdown]
-# ### A derivative, or a reason
-#
-# JAX cannot look into a host function, so it has no derivative for it. It says so, in
-# its own words.
-
-# %%
-def host_sine_of(x):
-    """Compute the sine on the host."""
-    return jax.pure_callback(lambda v: np.sin(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-
-
-def host_noise_like(x):
-    """Draw numbers on the host, in the shape of x."""
-    promise = jax.ShapeDtypeStruct(x.shape, x.dtype)
-    return io_callback(lambda v: np.full(v.shape, 0.5, v.dtype), promise, x)
-
-
-def says_hello(x):
-    """Say hello on the host, and return x: the host gets nothing of x."""
-    io_callback(lambda: print("hello"), None)
-    return x
-
-
-def cube(x):
-    """Compute x * x * x."""
-    return x * x * x
-
-# %% [markdown]
-# ### Exercise: A derivative, or a reason (2 points)
-#
-# Differentiate the sum of f(x), or say why that cannot be done.
-#
-# **Args:**
-#
-# - `f`: a function of one array that returns an array.
-# - `x`: a float32 array.
-#
-# **Returns:** The gradient, a float32 array in the shape of x; or, if JAX raises a
-# ValueError, its message, a str.
-
-# %%
-def gradient_or_reason(f, x):
-    """Differentiate the sum of f(x), or say why that cannot be done."""
     ...
 
 
-check(gradient_or_reason)
+check(host_stream)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(gradient_or_reason)
-# solution(gradient_or_reason)
+# hint(host_stream)
+# solution(host_stream)
 
 # %% [markdown]
-# ### `debug.callback`: watch what really happens
+# <details>
+# <summary>The document's example, today: External callbacks (S4-21, S4-22,
+# S4-23)</summary>
 #
-# A debug callback gives nothing back, so it never stands in the way of a
-# transformation.
+# Documented and today's output agree. That mapped calls may run in any order cannot be
+# seen on a CPU, where they come in turn; what shows is that nothing promises an order.
+#
+# > ```python
+# > global_rng = np.random.default_rng(0)
+# >
+# >
+# > def host_side_random_like(x):
+# >     print(f"generating {x.dtype}{list(x.shape)}")
+# >     return global_rng.uniform(size=x.shape).astype(x.dtype)
+# >
+# >
+# > @jax.jit
+# > def numpy_random_like(x):
+# >     return io_callback(host_side_random_like, x, x)
+# >
+# >
+# > x = jnp.zeros(5)
+# > print(repr(numpy_random_like(x)))
+# > print(repr(jax.vmap(numpy_random_like)(x)))
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > generating float32[5]
+# > Array([0.6369617 , 0.26978672, 0.04097353, 0.01652764, 0.8132702 ], dtype=float32)
+# > generating float32[]
+# > generating float32[]
+# > generating float32[]
+# > generating float32[]
+# > generating float32[]
+# > Array([0.91275555, 0.60663575, 0.72949654, 0.543625  , 0.9350724 ], dtype=float32)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-24, S4-25,
+# S4-26)</summary>
+#
+# Documented and today's output agree. The scan goes on where the mapped calls above
+# have stopped: the refused calls draw nothing.
+#
+# > ```python
+# > draw = stream_after_ten()
+# >
+# >
+# > def numpy_random_like_ordered(x):
+# >     return io_callback(draw, x, x, ordered=True)
+# >
+# >
+# > def body_fun(_, x):
+# >     return _, numpy_random_like_ordered(x)
+# >
+# >
+# > x = jnp.zeros(5)
+# > try:
+# >     jax.vmap(numpy_random_like_ordered)(x)
+# > except ValueError as error:
+# >     print(f"ValueError: {error}")
+# > print(repr(jax.lax.scan(body_fun, None, jnp.arange(5.0))[1]))
+# > try:
+# >     jax.grad(lambda x: io_callback(draw, x, x))(x)
+# > except ValueError as error:
+# >     print(f"ValueError: {error}")
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > ValueError: Cannot `vmap` ordered IO callback.
+# > generating float32[]
+# > generating float32[]
+# > generating float32[]
+# > generating float32[]
+# > generating float32[]
+# > Array([0.81585354, 0.0027385 , 0.8574043 , 0.03358557, 0.72965544], dtype=float32)
+# > ValueError: IO callbacks do not support JVP.
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
+# ### Log, and greet
+#
+# Under `vmap` and `grad`, the kinds differ most. A debug callback goes along with both.
+# An `io_callback` refuses to be differentiated only if what it gets is differentiated.
 
 # %%
 def log_value(x):
     """Log a value: here, print it."""
     print("log:", x)
 
+
+def say_hello():
+    """Say hello."""
+    print("hello")
+
 # %% [markdown]
-# ### Exercise: Log and pass on (2 points)
+# ### Exercise: Log and greet (3 points, beyond the core)
 #
-# Log the value of x as `log_value` does, whenever the program runs, and return x.
+# Log x by `log_value`, greet by `say_hello`, and return x. Jit this function.
 #
-# It works under jit, vmap and grad.
+# The log works alone, under `vmap` and under `grad`. The greeting is an `io_callback`,
+# and still allows `grad`.
+#
+# ```python
+# >>> print(jax.grad(log_and_greet)(1.0))
+# hello
+# log: 1.0
+# 1.0
+# ```
 #
 # **Args:**
 #
-# - `x`: float32[], traced under the transformations.
+# - `x`: float32[], or float.
 #
-# **Returns:** x.
+# **Returns:** float32[]: x.
 
 # %%
-def log_and_pass(x):
-    """Log the value of x as `log_value` does, whenever the program runs, and return x.
-    """
+def log_and_greet(x):
+    """Log x by `log_value`, greet by `say_hello`, and return x."""
     ...
 
 
-check(log_and_pass)
+check(log_and_greet)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(log_and_pass)
-# solution(log_and_pass)
+# hint(log_and_greet)
+# solution(log_and_greet)
 
 # %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-27, S4-30, S4-31,
+# S4-32)</summary>
+#
+# Documented and today's output agree. The order of the lines is not promised.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     jax.debug.callback(log_value, x)
+# >     return x
+# >
+# >
+# > @jax.jit
+# > def g(x):
+# >     io_callback(say_hello, None)
+# >     return x
+# >
+# >
+# > for run in (lambda: f(1.0), lambda: jax.vmap(f)(jnp.arange(5.0)), lambda: jax.grad(f)(1.0), lambda: jax.grad(g)(1.0)):
+# >     jax.block_until_ready(run())
+# >     jax.effects_barrier()
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# shows:
+#
+# > ```text
+# > log: 1.0
+# > log: 0.0
+# > log: 1.0
+# > log: 2.0
+# > log: 3.0
+# > log: 4.0
+# > log: 1.0
+# > hello
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
+# ### What a debug callback sees
+#
 # A debug callback does what the code around it does. If JAX computes something twice,
-# it is logged twice. `jax.checkpoint` saves memory: it forgets what it computed, and
+# it is called twice. `jax.checkpoint` saves memory: it forgets what it computed, and
 # computes it again for the gradient.
 
 # %%
@@ -958,17 +1739,22 @@ def shape_only(f, x):
     return jax.eval_shape(f, x)
 
 # %% [markdown]
-# ### Exercise: What a debug callback sees (2 points)
+# ### Exercise: What a debug callback sees (2 points, beyond the core)
 #
 # Run f(x) = sin(x) under a transformation, with a debug callback in f, and report what
 # the callback saw.
 #
 # The debug callback gets x. Its host function returns 42.
 #
+# ```python
+# >>> what_debug_sees(gradient_of, 0.5)
+# ([0.5], 'None')
+# ```
+#
 # **Args:**
 #
-# - `transform`: a function of f and x that runs f: `plainly`, `gradient_of`...
-# - `x`: float32[].
+# - `transform`: a function of f and x that runs f, such as `gradient_of`.
+# - `x`: float32[], or float.
 #
 # **Returns:** A tuple `(seen, came_back)`: a list of float, one for each host call;
 # and, as a str, what `jax.debug.callback` itself returned in f.
@@ -988,250 +1774,308 @@ check(what_debug_sees)
 # hint(what_debug_sees)
 # solution(what_debug_sees)
 
-# %%
-def watch_positive(x):
-    """Watch x, if it is positive."""
-    jax.lax.cond(x > 0, lambda: jax.debug.callback(lambda value: None, x), lambda: None)
-    return x
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: External callbacks (S4-29)</summary>
+#
+# This is still so: the callback mirrors what JAX runs, and gives nothing back.
+#
+# > ```python
+# > for transform in (plainly, gradient_of_checkpoint, shape_only):
+# >     print(transform.__name__, what_debug_sees(transform, 1.0))
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# says:
+#
+# > debug.callback makes almost no assumptions about the function that it calls, so that
+# > what it does reflects exactly what JAX does while the program runs. It cannot return
+# > any value to the program.
+#
+# Today:
+#
+# > ```text
+# > plainly ([1.0], 'None')
+# > gradient_of_checkpoint ([1.0, 1.0], 'None')
+# > shape_only ([], 'None')
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# ### Predict: watching one of three (1 point)
+# ### When the host function fails
 #
-# `jax.vmap(watch_positive)` gets the rows -1, 0 and 1. How many host calls are there?
+# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError`
+# where Python waits for the result, perhaps far from your call. A `try` around the
+# callback does not see it: Python passes there while tracing. So catch it **in the host
+# function**, and return a value that says so.
+
+# %% [markdown]
+# ### Repair: an exception becomes a value (3 points, beyond the core)
 #
-# **Returns:** An int.
+# Repair this: the inverse that `np.linalg.inv` gives, or NaN everywhere where it raises
+# an exception.
+#
+# It works under jit and vmap. In a batch, each matrix counts for itself.
+#
+# ```python
+# >>> inverse_or_nan(jnp.zeros((2, 2)))
+# Array([[nan, nan],
+#        [nan, nan]], dtype=float32)
+# ```
+#
+# **Args:**
+#
+# - `a`: float32[n,n].
+#
+# **Returns:** float32[n,n].
 
 # %%
-def predict_watched_rows():
-    """`jax.vmap(watch_positive)` gets the rows -1, 0 and 1."""
+def inverse_or_nan(a):
+    """Repair this: the inverse that `np.linalg.inv` gives, or NaN everywhere where it
+    raises an exception.
+    """
+    try:
+        return jax.pure_callback(np.linalg.inv, jax.ShapeDtypeStruct(a.shape, a.dtype), a)
+    except np.linalg.LinAlgError:
+        return jnp.full(a.shape, jnp.nan)
+
+
+check(inverse_or_nan)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(inverse_or_nan)
+# solution(inverse_or_nan)
+
+# %% [markdown]
+# ### What a call costs
+#
+# A host call takes a time of its own, and more for each byte that goes there and back.
+# Both can be measured without knowing anything else: time calls with few bytes, and
+# with many. These make-believe machines have a clock of their own, and behave like JAX:
+# the first run of a machine compiles, and a result must be waited for.
+
+# %%
+def slow_link(size):
+    """Start a machine whose job is a host call with so many bytes: 50 µs, and 0.25 ns for each byte."""
+    return simulated_machine(compile_s=0.03, dispatch_s=20e-6, work_s=30e-6 + 0.25e-9 * size)
+
+
+def sine_call(size):
+    """Start the real machine: NumPy's sine of so many bytes, on the host."""
+    x = jnp.ones(size // 4)
+    host = jax.jit(lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+    return real_machine(host, x)
+
+
+def sine_native(size):
+    """Start the real machine: JAX's sine of so many bytes, in the program."""
+    return real_machine(jax.jit(jnp.sin), jnp.ones(size // 4))
+
+# %% [markdown]
+# ### Exercise: The cost of a call (3 points, beyond the core)
+#
+# Measure what a host call costs: the seconds for each call, and for each byte.
+#
+# The time of a call is the first, plus the second times the number of bytes. It lasts
+# until the result is there; compiling does not count.
+#
+# ```python
+# >>> per_call, per_byte = callback_cost(slow_link)
+# >>> f"{per_call * 1e6:.2f} µs, {per_byte * 1e9:.2f} ns"
+# '50.00 µs, 0.25 ns'
+# ```
+#
+# **Args:**
+#
+# - `start_machine`: a function of the number of bytes, a multiple of 4 from 4 to
+#   `2**25`, that starts a new machine, such as `slow_link`. A machine has `run()`,
+#   which makes the call and returns its result, and `clock()`, the time in seconds; of
+#   a result, only `block_until_ready()` waits.
+#
+# **Returns:** A tuple `(per_call, per_byte)` of floats, in seconds.
+
+# %%
+def callback_cost(start_machine):
+    """Measure what a host call costs: the seconds for each call, and for each byte."""
     ...
 
 
-check(predict_watched_rows)
+check(callback_cost)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(predict_watched_rows)
-# solution(predict_watched_rows)
+# hint(callback_cost)
+# solution(callback_cost)
 
 # %% [markdown]
-# ## Part 4. SciPy in JAX: the Bessel function
-#
-# JAX has no `scipy.special.jv`, the Bessel function J_v(z). SciPy has. The picture
-# shows J_0, J_1 and J_2.
+# Now the real thing: a host call against the same work in the program, by size. The
+# lines are what your two numbers predict.
 
 # %%
-import matplotlib.pyplot as plt
+def draw_costs():
+    """Draw the times of host calls and of JAX's own sine, and what `callback_cost` predicts."""
+    if callback_cost(slow_link) is None:
+        print("Write `callback_cost` first: then this cell measures on your computer.")
+        return
+    sizes = [4**exponent for exponent in range(2, 12)]
+    _, axes = plt.subplots(figsize=(6, 2.5), layout="constrained")
+    for name, start in {"host call": sine_call, "in the program": sine_native}.items():
+        times = []
+        for size in sizes:
+            machine = start(size)
+            machine.run().block_until_ready()
+            before = machine.clock()
+            for _ in range(5):
+                machine.run().block_until_ready()
+            times.append((machine.clock() - before) / 5)
+        per_call, per_byte = callback_cost(start)
+        (points,) = axes.loglog(sizes, times, "o", label=name)
+        axes.loglog(sizes, [abs(per_call + per_byte * size) for size in sizes], color=points.get_color())
+    axes.set(xlabel="bytes", ylabel="seconds")
+    axes.legend()
+    plt.show()
 
-z = np.linspace(0, 12, 200)
-_, axes = plt.subplots(figsize=(6, 2.5))
-for order in range(3):
-    axes.plot(z, scipy.special.jv(order, z), label=f"J_{order}")
-axes.set_xlabel("z")
-_ = axes.legend()
+
+draw_costs()
 
 # %% [markdown]
-# The guide wraps it with `vectorized=True`. That argument was removed in 0.6.0. Up to
-# 0.9.2 an error said so; since 0.10 it is handed on **to the host function**, which
-# fails when the program runs:
+# ### Does the host get a copy?
+#
+# Two arrays share their memory if they begin at the same address. The address of a JAX
+# array is `x.unsafe_buffer_pointer()`.
 
 # %%
-try:
-    jax.pure_callback(lambda value: value, promise, 1.0, vectorized=True).block_until_ready()
-except Exception as error:
-    print(type(error).__name__, "...", str(error).strip().splitlines()[-1])
+def say_address(value):
+    """Print the address of an array on the host, and return it."""
+    address = np.asarray(value).ctypes.data
+    print("the host sees", address)
+    return address
 
 # %% [markdown]
-# ### Exercise: SciPy's Bessel function (3 points)
+# ### Exercise: Is it a copy? (2 points, beyond the core)
 #
-# Repair this: SciPy's Bessel function J_v(z), alone, under jit and under vmap.
+# Find out whether the host function of a `jax.pure_callback` under `jax.jit` gets x
+# itself, or a copy.
 #
-# v must have an integer dtype; otherwise it raises an AssertionError, TypeError or
-# ValueError. z may be int or float32; the result is float32, and its shape is that of v
-# and z, broadcast: under vmap too, where v and z may have different shapes. No
-# derivative is asked for yet.
+# The host function hands what it gets to `look`, once, and notes the address that
+# `look` returns.
+#
+# ```python
+# >>> own, hosts, copied = is_copied(say_address, jnp.ones(4))
+# the host sees ...
+# >>> copied == (own != hosts)
+# True
+# ```
 #
 # **Args:**
 #
-# - `v`: int32 array, the order.
-# - `z`: int32 or float32 array.
-#
-# **Returns:** float32, of the broadcast shape.
-
-# %%
-def host_bessel(v, z):
-    """Repair this: SciPy's Bessel function J_v(z), alone, under jit and under vmap."""
-    v, z = jnp.asarray(v), jnp.asarray(z)
-    assert jnp.issubdtype(v.dtype, jnp.integer)
-    z = z.astype(jnp.result_type(float, z.dtype))
-
-    def host(v, z):
-        return scipy.special.jv(v, z).astype(z.dtype)
-
-    promise = jax.ShapeDtypeStruct(jnp.broadcast_shapes(v.shape, z.shape), z.dtype)
-    return jax.pure_callback(host, promise, v, z, vectorized=True)
-
-
-check(host_bessel)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(host_bessel)
-# solution(host_bessel)
-
-# %% [markdown]
-# ### A derivative for it
-#
-# JAX cannot look into SciPy, but mathematics can:
-#
-# - the slope of `J_0(z)` is `-J_1(z)`,
-# - the slope of `J_v(z)` is `(J_{v-1}(z) - J_{v+1}(z)) / 2` for the other orders.
-#
-# `jax.custom_jvp` takes the rule from you. It gets the point and the step, `primals`
-# and `tangents`, and returns the value, and the slope **times the step**. Here is one
-# for `np.exp`:
-
-# %%
-@jax.custom_jvp
-def host_exp(x):
-    """Compute exp(x) on the host."""
-    return jax.pure_callback(lambda v: np.exp(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-
-
-@host_exp.defjvp
-def host_exp_rule(primals, tangents):
-    (x,), (dx,) = primals, tangents
-    return host_exp(x), host_exp(x) * dx
-
-
-print("slope at 1:", jax.grad(host_exp)(jnp.float32(1.0)))
-print("second derivative at 1:", jax.grad(jax.grad(host_exp))(jnp.float32(1.0)))
-
-# %% [markdown]
-# The rule calls `host_exp` again, and not NumPy. That is why it can be differentiated
-# again.
-
-# %%
-from jaxguide.callbacks import host_function
-
-scipy_jv = host_function(scipy.special.jv, elementwise=True)
-
-# %% [markdown]
-# ### Exercise: Differentiable to any order (4 points)
-#
-# Repair this: J_v(z), differentiable in z to any order, under jit and vmap.
-#
-# `scipy_jv` calls SciPy on the host; it works under jit and vmap, and has no
-# derivative.
-#
-# **Args:**
-#
-# - `v`: int32 array, the order, 0 or more.
-# - `z`: float32 array.
-#
-# **Returns:** float32, of the broadcast shape.
-
-# %%
-def bessel(v, z):
-    """Repair this: J_v(z), differentiable in z to any order, under jit and vmap."""
-    return scipy_jv(v, z)
-
-
-check(bessel)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(bessel)
-# solution(bessel)
-
-# %% [markdown]
-# The helper `host_function` takes a NumPy or SciPy function and a derivative, and does
-# all of this for you. `verify` compares the derivative with finite differences.
-
-# %%
-j1 = host_function(scipy.special.j1, elementwise=True)
-j0 = host_function(scipy.special.j0, elementwise=True, derivative=lambda z: -j1(z))
-print(jax.grad(j0)(2.0))
-j0.verify(jnp.float32(2.0))
-
-# %% [markdown]
-# ### What it costs
-#
-# Each host call takes the data from the device to the host and back. The guide says
-# that on one CPU this is "fast" and often "zero-copy". Look at the ratio of times, not
-# at the times.
-
-# %%
-import time
-
-sizes = [10**exponent for exponent in range(2, 7)]
-on_host = jax.jit(host_sine_of)
-ratios = []
-for size in sizes:
-    x = jnp.ones(size)
-    seconds = []
-    for function in (on_host, jax.jit(jnp.sin)):
-        function(x).block_until_ready()  # compile first
-        start = time.perf_counter()
-        for _ in range(10):
-            function(x).block_until_ready()
-        seconds.append(time.perf_counter() - start)
-    ratios.append(seconds[0] / seconds[1])
-_, axes = plt.subplots(figsize=(6, 2.5))
-axes.loglog(sizes, ratios, "o-")
-axes.set_xlabel("numbers in x")
-_ = axes.set_ylabel("time by callback / by jnp.sin")
-
-# %% [markdown]
-# "Zero-copy" can be looked up: is the array that the host gets in the same place in
-# memory? `x.unsafe_buffer_pointer()` is the address of a JAX array, and
-# `array.ctypes.data` that of a NumPy array.
-
-# %% [markdown]
-# ### Exercise: Is it zero-copy? (2 points)
-#
-# Look up where the numbers of x are in memory: for JAX, for NumPy, and for the host
-# function of a callback.
-#
-# **Args:**
-#
+# - `look`: a function of an array that returns its address, such as `say_address`.
 # - `x`: float32[n], a JAX array on the CPU.
 #
-# **Returns:** A dict of three int: "device", the address of x; "view", that of
-# `np.asarray(x)`; "host", that of the array which a host function gets for x, in a
-# `jax.pure_callback` under jit.
+# **Returns:** A tuple `(own, hosts, copied)`: two ints, the address of x and the
+# address that `look` returned; and a bool, whether they differ.
 
 # %%
-def addresses(x):
-    """Look up where the numbers of x are in memory: for JAX, for NumPy, and for the
-    host function of a callback.
+def is_copied(look, x):
+    """Find out whether the host function of a `jax.pure_callback` under `jax.jit` gets
+    x itself, or a copy.
     """
     ...
 
 
-check(addresses)
+check(is_copied)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(addresses)
-# solution(addresses)
+# hint(is_copied)
+# solution(is_copied)
 
 # %% [markdown]
-# ## What to remember
+# <details>
+# <summary>The document's example, today: External callbacks (S4-42)</summary>
 #
-# - `pure_callback` for values, `io_callback` for effects, `debug.callback` for
-#   watching.
-# - A pure call may be dropped, moved out of a loop, or repeated. An io call runs even
-#   if its result is not used; but measure before you trust it in a loop that is
-#   differentiated.
-# - `vmap_method` decides how often the host works for a batch. Since 0.6.0 you must
-#   give it.
-# - Only `ordered=True` promises an order, and so JAX refuses to map an ordered
-#   `io_callback`.
-# - Promise the right shape and dtype. Catch exceptions in the host function.
-# - A host function has no derivative until you give it one, in terms of itself, with
-#   `jax.custom_jvp`.
-# - Each call leaves the compiled program: make few of them.
+# The page gives no numbers. Fast it is, but not zero-copy: on jax 0.4.35 and today the
+# host sees another address.
+#
+# > ```python
+# > print("copied:", is_copied(say_address, jnp.ones(4))[2])
+# > ```
+#
+# [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html)
+# says:
+#
+# > Each call of jv passes the input from the device to the host, and the output back,
+# > which can be costly on accelerators; on a single CPU JAX usually does this in a fast,
+# > zero-copy way.
+#
+# Today:
+#
+# > ```text
+# > the host sees ...
+# > copied: True
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### A solver from SciPy
+#
+# A host function may return several values: the promise is then a *pytree*, such as a
+# dict, with a shape and dtype for each. So a whole solver of SciPy fits into a JAX
+# program, and says whether it got there.
+
+# %%
+def loss_on_host(width, radii, light):
+    """Compute how far a ring of this width is from measured light, with NumPy and SciPy."""
+    x = radii / width
+    return float(np.mean(((2 * scipy.special.j1(x) / x) ** 2 - light) ** 2))
+
+
+found = scipy.optimize.minimize(
+    loss_on_host, 2.5, args=(np.asarray(radii), np.asarray(light)), method="Nelder-Mead", options={"maxiter": 50}
+)
+print(found.x, found.nit, found.success)
+
+# %% [markdown]
+# ### Exercise: Fit with SciPy (3 points, beyond the core)
+#
+# Fit the width of a ring with `scipy.optimize.minimize`, on the host: alone, under
+# `jax.jit` and under `jax.vmap`.
+#
+# Minimise `loss_on_host` by the method "Nelder-Mead" with the option "maxiter" set to
+# `most`; all else stays as it is. Under `jax.vmap`, each row is a fit of its own.
+#
+# ```python
+# >>> solve_with_scipy(2.5, radii, light, 50)["ok"]
+# Array(True, dtype=bool)
+# ```
+#
+# **Args:**
+#
+# - `start`: float32[], or float: the width to start from.
+# - `radii`: float32[n], above 0.
+# - `light`: float32[n].
+# - `most`: int, 1 or more, also under `jax.jit`: no tracer.
+#
+# **Returns:** A dict: "width", float32[], SciPy's `x`; "steps", int32[], its `nit`; and
+# "ok", bool[], its `success`.
+
+# %%
+def solve_with_scipy(start, radii, light, most):
+    """Fit the width of a ring with `scipy.optimize.minimize`, on the host: alone, under
+    `jax.jit` and under `jax.vmap`.
+    """
+    ...
+
+
+check(solve_with_scipy)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(solve_with_scipy)
+# solution(solve_with_scipy)
 
 # %% [markdown]
 # ## What to read next

@@ -1,19 +1,25 @@
 # %% [markdown]
-# # Debugging: look into a JAX program
+# # Debugging: look into a running program
 #
-# A JAX program does not run line by line where you can watch. So `print` shows strange
-# things, `assert` fails for no reason, and a NaN comes out of nowhere. This lesson
+# **Core:** 8 exercises, about 55 minutes. **Beyond the core:** 8 exercises.
+#
+# A JAX program does not run line by line where you could watch it. So `print` shows
+# tracers, `assert` fails for no reason, and a NaN comes out of nowhere. This lesson
 # gives you tools that work inside `jit`, `vmap` and `grad`.
 #
 # After this lesson you can
 #
 # - print values and shapes at the right moment, and in the right order,
-# - print gradients on their way back,
-# - stop a compiled program in a debugger, and find out where a NaN came from,
-# - log, collect and check values at run time, and leave no trace of it when it is off.
+# - hand values to any Python function while the program runs,
+# - stop a compiled program in a debugger, just where it goes wrong,
+# - find out why a training run died, and mend it.
 #
-# You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about
-# two hours. It has four parts.
+# Some exercises reproduce an example of JAX's own documentation. Below each of these, a
+# folded cell shows the example, its documented output and today's.
+#
+# You need the lessons `jit_and_tracing`, `vectorization` and `autodiff`. [How to read a
+# contract](arrays_and_layers.ipynb#How-to-read-a-contract) explains the types in the
+# tasks, such as `float32[n,m]`.
 
 # %%
 # This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
@@ -32,29 +38,75 @@ from jaxguide.lesson import check, hint, progress, solution, start
 
 start("debugging")
 
-# %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right.
-# `hint(name_of_the_function)` helps a little, and tells how to get more. In a
-# **prediction** you guess first; then the real answer is computed.
-#
-# Types such as `float32[n,m]` are explained in [How to read a
-# contract](arrays_and_layers.ipynb#How-to-read-a-contract), in the lesson
-# `arrays_and_layers`.
-
 # %%
 import logging
+from functools import partial
 
 import jax
 import jax.numpy as jnp
+import matplotlib.pyplot as plt
 import numpy as np
 from jax.experimental import checkify
+
+from jaxguide.clock import real_machine
+from jaxguide.data import moons
+from jaxguide.debug import capture, find_nan, record, recording, scripted_breakpoints
+from jaxguide.tracing import program
+
+# %% [markdown]
+# ## The task: a run that dies
+#
+# This is a training run like that of the lesson `autodiff`: *logistic regression* on
+# points of two half moons. A point's *score* is a weighted sum of its numbers. The
+# score becomes a *chance*, between 0 and 1, that the point is on the lower moon. Points
+# have three numbers now: their coordinates, and a fifth power, which lets the boundary
+# bend.
+
+# %%
+points, labels = moons(200)
+table = jnp.asarray(np.column_stack([points, (points[:, 0] - 0.5) ** 5]))
+labels = jnp.asarray(labels)
+untrained = {"w": jnp.zeros(3), "b": jnp.array(0.0)}
+
+
+def cross_entropy(params, table, labels):
+    """Return how bad the chances are on average, and the share of right guesses."""
+    score = table @ params["w"] + params["b"]
+    chance = 1 / (1 + jnp.exp(-score))
+    loss = -jnp.mean(labels * jnp.log(chance) + (1 - labels) * jnp.log(1 - chance))
+    return loss, jnp.mean((score > 0) == labels)
+
+
+@partial(jax.jit, static_argnames=("loss", "steps"))
+def fit(loss, params, table, labels, steps):
+    """Train; return the parameters, and each step's loss and share of right guesses."""
+    slopes_of = jax.value_and_grad(loss, has_aux=True)
+
+    def step(params, _):
+        (value, right), slopes = slopes_of(params, table, labels)
+        norm = jnp.sqrt(sum(jnp.sum(one**2) for one in jax.tree.leaves(slopes)))
+        record("norm", norm)  # This does nothing, until Part 4 makes use of it.
+        params = jax.tree.map(lambda value, slope: value - 1.37 * slope, params, slopes)
+        return params, (value, right)
+
+    params, (losses, rights) = jax.lax.scan(step, params, length=steps)
+    return params, losses, rights
+
+
+_, losses, rights = fit(cross_entropy, untrained, table, labels, 200)
+print("losses of steps 34 to 39:", losses[34:40])
+print(f"right at step 36: {rights[36]:.0%}, at step 38: {rights[38]:.0%}")
+
+# %% [markdown]
+# Up to step 36, counted from 0, all is well. The loss of step 37 is NaN, and from there
+# on everything is. What happened? All 200 steps are one compiled program, in which no
+# Python code runs. First you need ways to look into it.
 
 # %% [markdown]
 # ## Part 1. Print
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**.
-# A tracer has a shape and a dtype, but no value yet. Python's steps are written down as
-# a program. Then the program runs, and later calls run it again without Python.
+# While JAX traces your function, Python's `print` shows tracers. When the compiled
+# program runs, it shows nothing, since Python does not run.
 
 # %%
 @jax.jit
@@ -65,10 +117,10 @@ def half(x):
 
 
 half(8.0)
-_ = half(6.0)  # prints nothing: Python does not run again
+_ = half(6.0)  # prints nothing
 
 # %% [markdown]
-# `jax.debug.print` does not print now. It writes a print *into the program*, which
+# `jax.debug.print` does not print now. It writes a print **into the program**, which
 # shows the value at every run.
 
 # %%
@@ -83,25 +135,8 @@ third(9.0)
 _ = third(6.0)
 
 # %% [markdown]
-# What is known while tracing is called **static**: shapes, dtypes, Python numbers. What
-# is known only at run time is **traced**. `show_lines` marks the two, line by line.
-
-# %%
-from jaxguide.tracing import show_lines
-
-
-def centred(x):
-    """Subtract the mean."""
-    count = x.shape[0]
-    total = x.sum()
-    return x - total / count
-
-
-show_lines(centred, jnp.arange(3.0))
-
-# %% [markdown]
-# The rule of thumb: Python's `print` for static facts, `jax.debug.print` for traced
-# values.
+# What is known while JAX traces is called **static**: shapes, dtypes, Python numbers.
+# The rule of thumb: Python's `print` for static facts, `jax.debug.print` for values.
 
 # %% [markdown]
 # ### Exercise: Shape and value (2 points)
@@ -109,7 +144,16 @@ show_lines(centred, jnp.arange(3.0))
 # Print a line about the shape and dtype of x when it is traced, and one about its value
 # at each run. Return x.
 #
-# For `jnp.arange(3.0)` the lines are `shape (3,) dtype float32` and `value [0. 1. 2.]`.
+# ```python
+# >>> compiled = jax.jit(shape_and_value)
+# >>> compiled(jnp.arange(3.0))
+# shape (3,) dtype float32
+# value [0. 1. 2.]
+# Array([0., 1., 2.], dtype=float32)
+# >>> compiled(jnp.ones(3))
+# value [1. 1. 1.]
+# Array([1., 1., 1.], dtype=float32)
+# ```
 #
 # **Args:**
 #
@@ -133,7 +177,44 @@ check(shape_and_value)
 # solution(shape_and_value)
 
 # %% [markdown]
-# ### Prediction: How often does Python print? (1 point)
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-01,
+# S0-03)</summary>
+#
+# Documented and today's output agree; the page says both in words. The second call
+# prints one line, since Python does not run.
+#
+# > ```python
+# > @jax.jit
+# > def g(x):
+# >     print(f"shape {x.shape} dtype {x.dtype}")
+# >     jax.debug.print("value {}", x)
+# >     return x
+# >
+# >
+# > for x in (jnp.arange(3.0), jnp.ones(3)):
+# >     g(x).block_until_ready()
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# says:
+#
+# > For values under `jax.jit` and `jax.vmap` use `jax.debug.print()`; for static values,
+# > such as dtypes and shapes, Python's `print()`. Python's `print` runs while JAX traces,
+# > before there are any values.
+#
+# Today:
+#
+# > ```text
+# > shape (3,) dtype float32
+# > value [0. 1. 2.]
+# > value [1. 1. 1.]
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### Predict: how often does Python print? (1 point)
 #
 # `half` is jitted and prints with Python's `print`. How many lines do these calls print
 # in all?
@@ -159,8 +240,8 @@ check(predict_lines_of_half)
 # %% [markdown]
 # ### The trap: f-strings
 #
-# An f-string is made by Python, while tracing. There is no value yet, so the tracer's
-# text goes into the string.
+# Python fills in an f-string while it traces. There is no value yet, so the tracer's
+# text goes into the string, once and for all.
 
 # %%
 @jax.jit
@@ -174,30 +255,37 @@ def fifth(x):
 _ = fifth(10.0)
 
 # %% [markdown]
-# Give `jax.debug.print` a text with `{}` and the values apart from it. Names work too:
-# `"{y}", y=y`.
+# So give `jax.debug.print` a text with `{}`, and the values apart from it. Names work,
+# too: `jax.debug.print("{y}", y=y)`.
 
 # %% [markdown]
-# ### Exercise: See the sine (2 points)
+# ### Exercise: See the sine, in two ways (3 points)
 #
-# Repair this: `jax.debug.print` should show the numbers x and y. Leave Python's prints
-# as they are.
+# Compute y, the sine of x, and print first x and then y, each in two ways.
+#
+# Python's `print` writes `print(x) -> ` and what it sees of x. `jax.debug.print` writes
+# `jax.debug.print(x) -> ` and the value of x. Likewise for y. What tracers look like is
+# not up to you, so the example leaves it out.
+#
+# ```python
+# >>> jax.jit(see_sine)(2.0)
+# print(x) -> ...
+# print(y) -> ...
+# jax.debug.print(x) -> 2.0
+# jax.debug.print(y) -> 0.90929...
+# Array(0.9092..., dtype=float32, weak_type=True)
+# ```
 #
 # **Args:**
 #
-# - `x`: float32 array, traced under jit or vmap.
+# - `x`: float32[], traced under `jax.jit` or `jax.vmap`.
 #
-# **Returns:** The sine of x.
+# **Returns:** float32[]: y.
 
 # %%
 def see_sine(x):
-    """Repair this: `jax.debug.print` should show the numbers x and y."""
-    print("print(x) ->", x)
-    jax.debug.print(f"jax.debug.print(x) -> {x}")
-    y = jnp.sin(x)
-    print("print(y) ->", y)
-    jax.debug.print(f"jax.debug.print(y) -> {y}")
-    return y
+    """Compute y, the sine of x, and print first x and then y, each in two ways."""
+    ...
 
 
 check(see_sine)
@@ -208,15 +296,48 @@ check(see_sine)
 # solution(see_sine)
 
 # %% [markdown]
-# The text of a tracer is no promise. In 2024 it was
-# `Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>`;
-# since JAX 0.8.2 it is `JitTracer(~float32[])`. The facts in it are the same.
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-02, S0-04,
+# S0-05)</summary>
+#
+# A tracer prints differently today. What counts has stayed: it shows a dtype and a
+# shape, and no number. (The text changed in 0.4.36, 0.6.1, 0.7.0 and 0.8.2.) That vmap
+# shows Python a tracer, too, the page says in words.
+#
+# > ```python
+# > y = jax.jit(lambda x: see_sine(x))(2.0).block_until_ready()
+# > ys = jax.vmap(lambda x: (print("under vmap:", x), x)[1])(jnp.arange(3.0))
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > print(x) -> Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>
+# > print(y) -> Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>
+# > jax.debug.print(x) -> 2.0
+# > jax.debug.print(y) -> 0.9092974066734314
+# > Inside `jax.vmap`, Python's `print` only shows the tracer, too.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > print(x) -> JitTracer(~float32[])
+# > print(y) -> JitTracer(~float32[])
+# > jax.debug.print(x) -> 2.0
+# > jax.debug.print(y) -> 0.9092974066734314
+# > under vmap: VmapTracer(aval=float32[], batched=float32[3])
+# > ```
+#
+# </details>
 
 # %% [markdown]
 # ### In which order?
 #
-# `jax.vmap` works on all examples at once: first all x, then all y. `jax.lax.map` takes
-# one example after the other.
+# `jax.vmap` does each operation for all examples at once. `jax.lax.map` takes one
+# example after the other, in a loop of the program. The numbers are the same, but when
+# is what printed?
 
 # %%
 def watched_sine(x):
@@ -233,36 +354,46 @@ _ = jax.vmap(watched_sine)(jnp.arange(3.0))
 _ = jax.lax.map(watched_sine, jnp.arange(3.0))
 
 # %% [markdown]
-# Look closely at the second output. In each step y may come **before** x, though x is
-# computed first! The two prints do not need each other, so the compiler may choose
-# their order. On CPU it does so since JAX 0.5.3; the guide, written before, shows x
-# first.
+# Look closely at the second output: y may come **before** x, though x is printed first
+# in the code! The two prints do not need each other, so the compiler may choose. With
+# `jax.debug.print(..., ordered=True)` they come in the order of the code. The program
+# notes this promise as an *ordered effect*; an effect is what a program does besides
+# computing its result.
 #
-# `jax.debug.print(..., ordered=True)` keeps the order in which the prints stand in the
-# program.
+# Under `vmap`, each print runs for all examples before the next print does. That is the
+# order of the code there, and `ordered=True` does not change it.
 
 # %% [markdown]
-# ### Exercise: At once, and one by one (3 points)
+# ### Exercise: At once, or one by one (4 points)
 #
-# Compute the sine of each number, and print x and y for each, by one `jax.debug.print`
-# for x and one for y.
+# Compute y, the sine, for each number x, and print x and then y, each by a
+# `jax.debug.print` of its own.
 #
-# The lines are `jax.debug.print(x) -> ` and x, then `jax.debug.print(y) -> ` and y, the
-# sine.
+# The lines are `jax.debug.print(x) -> ` and x, then `jax.debug.print(y) -> ` and y.
+#
+# ```python
+# >>> printed_sines("map", jnp.zeros(2), True)
+# jax.debug.print(x) -> 0.0
+# jax.debug.print(y) -> 0.0
+# jax.debug.print(x) -> 0.0
+# jax.debug.print(y) -> 0.0
+# Array([0., 0.], dtype=float32)
+# ```
 #
 # **Args:**
 #
 # - `how`: "vmap" for all numbers at once, by `jax.vmap`; "map" for one after the other,
 #   by `jax.lax.map`.
 # - `xs`: float32[n].
-# - `ordered`: bool, whether the order of the prints must be kept.
+# - `ordered`: bool: whether the program promises the order of the prints. If not, the
+#   order is left to the compiler.
 #
-# **Returns:** float32[n], the sines.
+# **Returns:** float32[n]: the sines.
 
 # %%
 def printed_sines(how, xs, ordered):
-    """Compute the sine of each number, and print x and y for each, by one
-    `jax.debug.print` for x and one for y.
+    """Compute y, the sine, for each number x, and print x and then y, each by a
+    `jax.debug.print` of its own.
     """
     ...
 
@@ -275,532 +406,153 @@ check(printed_sines)
 # solution(printed_sines)
 
 # %% [markdown]
-# One more way out: put both values into **one** print. One print cannot be reordered
-# with itself.
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-06, S0-07,
+# S0-08, S0-11)</summary>
+#
+# On CPU, y is printed before x in each step of `jax.lax.map` since JAX 0.5.3. The
+# documented order comes with `ordered=True`, or with the XLA flag
+# `--xla_cpu_enable_concurrency_optimized_scheduler=false`. So what the page says in
+# words, that prints may come in another order, happens to its own example today.
+#
+# > ```python
+# > def f(x):
+# >     jax.debug.print("jax.debug.print(x) -> {}", x)
+# >     y = jnp.sin(x)
+# >     jax.debug.print("jax.debug.print(y) -> {}", y)
+# >     return y
+# >
+# >
+# > xs = jnp.arange(3.0)
+# > mapped = jax.vmap(f)(xs)
+# > jax.effects_barrier()
+# > looped = jax.lax.map(f, xs)
+# > jax.effects_barrier()
+# > print(np.allclose(mapped, looped))
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > jax.debug.print(x) -> 0.0
+# > jax.debug.print(x) -> 1.0
+# > jax.debug.print(x) -> 2.0
+# > jax.debug.print(y) -> 0.0
+# > jax.debug.print(y) -> 0.8414709568023682
+# > jax.debug.print(y) -> 0.9092974066734314
+# > jax.debug.print(x) -> 0.0
+# > jax.debug.print(y) -> 0.0
+# > jax.debug.print(x) -> 1.0
+# > jax.debug.print(y) -> 0.8414709568023682
+# > jax.debug.print(x) -> 2.0
+# > jax.debug.print(y) -> 0.9092974066734314
+# > `vmap` and `lax.map` compute the same results in different ways. Prints that do not
+# > depend on each other may come in another order.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > jax.debug.print(x) -> 0.0
+# > jax.debug.print(x) -> 1.0
+# > jax.debug.print(x) -> 2.0
+# > jax.debug.print(y) -> 0.0
+# > jax.debug.print(y) -> 0.8414709568023682
+# > jax.debug.print(y) -> 0.9092974066734314
+# > jax.debug.print(y) -> 0.0
+# > jax.debug.print(x) -> 0.0
+# > jax.debug.print(y) -> 0.8414709568023682
+# > jax.debug.print(x) -> 1.0
+# > jax.debug.print(y) -> 0.9092974066734314
+# > jax.debug.print(x) -> 2.0
+# > True
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# ### Exercise: Add in order (2 points)
+# ### Repair: x, then y (1 point)
 #
-# Repair this: for each pair it should print x first and then y, and then go on to the
-# next pair.
+# Add two numbers in a jitted function that prints x and then y. The order is left to
+# the compiler: repair that.
+#
+# Two prints stay two prints.
+#
+# ```python
+# >>> sum_in_order(1, 2)
+# jax.debug.print(x) -> 1
+# jax.debug.print(y) -> 2
+# Array(3, dtype=int32, weak_type=True)
+# ```
 #
 # **Args:**
 #
-# - `xs`, `ys`: int32[n] or float32[n].
+# - `x`, `y`: numbers, or arrays of one shape.
 #
-# **Returns:** The sums, of the same shape and dtype.
+# **Returns:** The sum, an array.
 
 # %%
-def add_in_order(xs, ys):
-    """Repair this: for each pair it should print x first and then y, and then go on to
-    the next pair.
-    """
+def sum_in_order(x, y):
+    """Add two numbers in a jitted function that prints x and then y."""
 
+    @jax.jit
     def add(x, y):
         jax.debug.print("jax.debug.print(x) -> {}", x)
         jax.debug.print("jax.debug.print(y) -> {}", y)
         return x + y
 
-    return jax.lax.map(lambda pair: add(*pair), (xs, ys))
+    return add(x, y)
 
 
-check(add_in_order)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(add_in_order)
-# solution(add_in_order)
-
-# %% [markdown]
-# ## Part 2. Under `grad`, and when it is off
-#
-# `jax.grad` runs your function forward, then goes back to collect slopes. A
-# `jax.debug.print` of x prints on the way forward, once.
-
-# %% [markdown]
-# ### Exercise: Print under grad (2 points)
-#
-# Print x in two ways, first `print(x) -> ` by Python's print, then
-# `jax.debug.print(x) -> `; return x squared.
-#
-# Do not use `jax.jit` here: the checks put jit and grad around it, in all orders.
-#
-# **Args:**
-#
-# - `x`: float, or float32[].
-#
-# **Returns:** float32[].
-
-# %%
-def watched_square(x):
-    """Print x in two ways, first `print(x) -> ` by Python's print, then
-    `jax.debug.print(x) -> `; return x squared.
-    """
-    ...
-
-
-check(watched_square)
+check(sum_in_order)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(watched_square)
-# solution(watched_square)
+# hint(sum_in_order)
+# solution(sum_in_order)
 
 # %% [markdown]
-# ### The way back
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-12)</summary>
 #
-# What flows back through a value y is its **cotangent**: the slope of the result with
-# respect to y. `record_gradient(name, y)` returns y as it is, and records that slope.
-# Here it shows why deep chains of `tanh` learn slowly: for large w, little of the slope
-# arrives at the first layers.
-
-# %%
-import matplotlib.pyplot as plt
-
-from jaxguide.debug import record_gradient, recording
-
-
-def deep(w):
-    """Apply tanh twelve times."""
-    for _ in range(12):
-        w = record_gradient("slope", jnp.tanh(1.2 * w))
-    return w.sum()
-
-
-with recording() as rec:
-    jax.grad(deep)(jnp.array([0.1, 0.7, 2.0]))
-_, axes = plt.subplots(figsize=(6, 2.5))
-axes.semilogy(range(12, 0, -1), rec["slope"], "o-", label=["w = 0.1", "w = 0.7", "w = 2"])
-axes.set_xlabel("layer")
-axes.set_ylabel("slope that arrives")
-_ = axes.legend()
+# Documented and today's output agree.
+#
+# > ```python
+# > @jax.jit
+# > def f(x, y):
+# >     jax.debug.print("jax.debug.print(x) -> {}", x, ordered=True)
+# >     jax.debug.print("jax.debug.print(y) -> {}", y, ordered=True)
+# >     return x + y
+# >
+# >
+# > f(1, 2)
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > jax.debug.print(x) -> 1
+# > jax.debug.print(y) -> 2
+# > Array(3, dtype=int32, weak_type=True)
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
 
 # %% [markdown]
-# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself.
-# `forward` returns the value and what to keep. `backward` gets that, and the cotangent
-# of the result; it returns one cotangent for each argument.
-
-# %%
-@jax.custom_vjp
-def turn_around(x):
-    """Return x; on the way back change the sign."""
-    return x
-
-
-def forward(x):
-    return x, None
-
-
-def backward(kept, cotangent):
-    return (-cotangent,)
-
-
-turn_around.defvjp(forward, backward)
-print(jax.grad(lambda x: 3 * turn_around(x))(1.0))
-
-# %% [markdown]
-# ### Exercise: Print the cotangent (3 points)
+# Another way out is *one* print of both values: it cannot be reordered with itself.
+# (Under `vmap`, a print is in the program once for each example, ordered or not. For
+# thousands of rows, that is a long program.)
 #
-# Compute y = sin(x) and return y cubed. On the way back, print `cotangent of y: ` and
-# the cotangent of y.
+# ## Part 2. Any Python, with values
 #
-# The forward pass alone prints nothing, and the gradient stays as it is.
-#
-# **Args:**
-#
-# - `x`: float32[]; under jit and vmap too.
-#
-# **Returns:** float32[].
-
-# %%
-def sine_cubed(x):
-    """Compute y = sin(x) and return y cubed."""
-    ...
-
-
-check(sine_cubed)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(sine_cubed)
-# solution(sine_cubed)
-
-# %% [markdown]
-# ### What a print costs
-#
-# A print stands in the program. Its lines are *equations*, each with a *primitive*.
-# Here is that of `noted_third`:
-
-# %%
-from jaxguide.tracing import draw_program
-
-
-def noted_third(x):
-    """Divide x by three, and print it."""
-    jax.debug.print("x {}", x, ordered=True)
-    return x / 3
-
-
-draw_program(noted_third, 9.0)
-
-# %% [markdown]
-# `jax.make_jaxpr(f)(x)` gives you the program as an object. It also notes the
-# *effects*: what the program does besides computing.
-
-# %%
-program = jax.make_jaxpr(noted_third)(9.0)
-print("first primitive:", program.eqns[0].primitive.name)
-print("effects:", [str(effect) for effect in program.effects])
-
-# %%
-def prints(x):
-    """Print x."""
-    jax.debug.print("{}", x)
-    return x
-
-
-def prints_in_order(x):
-    """Print x, in order."""
-    jax.debug.print("{}", x, ordered=True)
-    return x
-
-
-def prints_by_hand(x):
-    """Print x by a callback."""
-    jax.debug.callback(lambda value: print(value), x)
-    return x
-
-
-def calls_back(x):
-    """Hand x to Python."""
-    jax.debug.callback(lambda value: None, x)
-    return x
-
-
-def stops(x):
-    """Stop in the debugger."""
-    jax.debug.breakpoint()
-    return x
-
-
-def prints_the_sine(x):
-    """Compute the sine, and print it."""
-    y = jnp.sin(x)
-    jax.debug.print("{} {}", x, y)
-    return jnp.cos(y)
-
-# %% [markdown]
-# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is
-# that what stands in the program?
-
-# %% [markdown]
-# ### Exercise: Find the debugging in a program (2 points)
-#
-# List what f's program holds of debugging. Do not run f.
-#
-# **Args:**
-#
-# - `f`: a function of one array, without inner `jax.jit`.
-# - `x`: its argument.
-#
-# **Returns:** A tuple of two lists of str: the names of the primitives that have
-# "debug" in their names, in order; and the program's effects as text.
-
-# %%
-def debugging_in(f, x):
-    """List what f's program holds of debugging."""
-    ...
-
-
-check(debugging_in)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(debugging_in)
-# solution(debugging_in)
-
-# %% [markdown]
-# So a print is not free: the program leaves the device, waits for Python, and cannot be
-# optimised across. When you do not need it, it should not be in the program at all. A
-# Python `if` on a **static** flag does that: while JAX traces, it decides what is
-# written down.
-
-# %% [markdown]
-# ### Exercise: No trace of it when it is off (2 points)
-#
-# Make a function that computes the sine, and prints `y ` and the sine if verbose is
-# True.
-#
-# If verbose is False, its program is that of `jnp.sin`, and nothing else.
-#
-# **Args:**
-#
-# - `verbose`: bool.
-#
-# **Returns:** A function of x, float32[], that returns the sine; it may be put under
-# jit.
-
-# %%
-def make_sine(verbose):
-    """Make a function that computes the sine, and prints `y ` and the sine if verbose
-    is True.
-    """
-    ...
-
-
-check(make_sine)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(make_sine)
-# solution(make_sine)
-
-# %% [markdown]
-# ## Part 3. Stop
-#
-# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much
-# like Python's `pdb`. In a terminal you type commands at its prompt, `(jdb)`. Here we
-# give the commands as a list, so that the notebook runs without you:
-# `scripted_breakpoints`. Without it, a program that stops waits for somebody to type.
-
-# %%
-from jaxguide.debug import scripted_breakpoints
-
-
-@jax.jit
-def sine_times_cosine(x):
-    """Multiply the sine by the cosine, and stop before."""
-    y, z = jnp.sin(x), jnp.cos(x)
-    jax.debug.breakpoint()
-    return y * z
-
-
-with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
-    sine_times_cosine(2.0)
-print(transcript)
-
-# %% [markdown]
-# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this
-# text, and `transcript.stops` counts the stops. This function cuts out what the
-# debugger answered:
-
-# %%
-def answers_of(transcript):
-    """Return what the debugger answered to each command: a list of str."""
-    typed = str(transcript).split("(jdb) ")[1:]
-    return [text.partition("\n")[2].strip() for text in typed]
-
-
-answers_of(transcript)[:2]
-
-# %% [markdown]
-# ### Exercise: Ask the debugger (2 points)
-#
-# Run program(x), type commands at its breakpoints, and return the result and the
-# answers.
-#
-# **Args:**
-#
-# - `program`: a function that stops at a `jax.debug.breakpoint()`.
-# - `x`: its argument.
-# - `commands`: list of str, what to type.
-#
-# **Returns:** A tuple: what the program returned; and a list of str, the debugger's
-# answer to each command.
-
-# %%
-def ask_debugger(program, x, commands):
-    """Run program(x), type commands at its breakpoints, and return the result and the
-    answers.
-    """
-    ...
-
-
-check(ask_debugger)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(ask_debugger)
-# solution(ask_debugger)
-
-# %% [markdown]
-# More commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down
-# the call stack. Ask for help on each:
-
-# %%
-with scripted_breakpoints(["help", "help u", "help w", "c"]) as transcript:
-    sine_times_cosine(2.0)
-print(transcript)
-
-# %% [markdown]
-# ### Stop only if something is wrong
-#
-# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a
-# Python `if` cannot decide that: there is no value yet.
-# `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or
-# `g(*args)`.
-
-# %%
-@jax.jit
-def root_or_stop(x):
-    """Take the square root, and stop before if x is negative."""
-
-    def stop(x):
-        jax.debug.breakpoint()
-
-    jax.lax.cond(x < 0, stop, lambda x: None, x)
-    return jnp.sqrt(x)
-
-
-with scripted_breakpoints(["p x", "c"]) as transcript:
-    root_or_stop(4.0)
-    root_or_stop(-4.0)
-print(transcript)
-
-# %% [markdown]
-# ### Exercise: Stop where it is not finite (3 points)
-#
-# Divide x by y in a function under jit, which stops in the debugger if the quotient is
-# NaN or infinite.
-#
-# Give the debugger its commands by `scripted_breakpoints`: ask for the quotient, then
-# for the divisor y.
-#
-# **Args:**
-#
-# - `x`, `y`: float.
-#
-# **Returns:** A tuple: the quotient, float32[]; and a list of the debugger's two
-# answers, empty if it did not stop.
-
-# %%
-def divide_under_watch(x, y):
-    """Divide x by y in a function under jit, which stops in the debugger if the
-    quotient is NaN or infinite.
-    """
-    ...
-
-
-check(divide_under_watch)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(divide_under_watch)
-# solution(divide_under_watch)
-
-# %% [markdown]
-# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It
-# stops inside a helper of its own; `u` twice leads to your function. Here a vector of
-# equal numbers cannot be standardised: its spread is 0.
-
-# %%
-from jaxguide.debug import breakpoint_if_nonfinite
-
-
-def over(a, b):
-    """Divide a by b, and stop if that is not finite."""
-    q = a / b
-    breakpoint_if_nonfinite(q)
-    return q
-
-
-@jax.jit
-def standardised(x):
-    """Subtract the mean and divide by the spread."""
-    spread = x.std()
-    return over(x - x.mean(), spread)
-
-
-with scripted_breakpoints(["p x", "u", "u", "p q", "c"]) as transcript:
-    standardised(jnp.ones(3))
-print(transcript)
-
-# %%
-def plus_one(v):
-    """Add one, stop, and double."""
-    k = v + 1
-    jax.debug.breakpoint()
-    return 2 * k
-
-
-@jax.jit
-def times_ten(t):
-    """Multiply by ten, and go on in `plus_one`."""
-    w, v = 10 * t, t - 1
-    return plus_one(w) + v
-
-# %% [markdown]
-# If you ask for a name that the function does not have, the debugger answers
-# `*** NameError: ...`. Then go up.
-
-# %% [markdown]
-# ### Exercise: Find the cause (3 points)
-#
-# Run program(x), which may stop at one breakpoint, and look up names there, in all
-# functions of the call stack.
-#
-# If several functions have a name, the one nearest to the stop counts. No name is more
-# than 3 levels up.
-#
-# **Args:**
-#
-# - `program`: a function of x, such as `times_ten` or `standardised`.
-# - `x`: its argument.
-# - `names`: list of str.
-#
-# **Returns:** A dict from each name that was found to the debugger's answer; empty if
-# it did not stop.
-
-# %%
-def values_at_stop(program, x, names):
-    """Run program(x), which may stop at one breakpoint, and look up names there, in all
-    functions of the call stack.
-    """
-    ...
-
-
-check(values_at_stop)
-
-# %%
-# Stuck? Uncomment a line and run the cell.
-# hint(values_at_stop)
-# solution(values_at_stop)
-
-# %% [markdown]
-# ### Without stopping
-#
-# `find_nan` runs the program equation by equation, and says which line made the first
-# NaN, and from what.
-
-# %%
-from jaxguide.debug import find_nan
-
-
-def standardised_quietly(x):
-    """Subtract the mean and divide by the spread."""
-    spread = x.std()
-    return (x - x.mean()) / spread
-
-
-find_nan(standardised_quietly, jnp.ones(3))
-
-# %% [markdown]
-# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if
-# its result has a NaN. It costs time, so switch it on only to search.
-
-# %%
-try:
-    with jax.debug_nans(True):
-        jax.jit(standardised_quietly)(jnp.ones(3))
-except FloatingPointError as error:
-    print(str(error).splitlines()[0])
-
-# %% [markdown]
-# ## Part 4. Watch, collect, check
-#
-# `jax.debug.callback(function, *args)` hands values to any Python function when the
-# program runs. In that function everything is allowed: files, plots, `logging`, and
-# `if`, because there the values are known.
+# `jax.debug.callback(function, *args)` hands values to a Python function of yours when
+# the program runs; a print is one use of it. Your function runs on the *host*, outside
+# of the program. There everything is allowed: files, plots, `logging`, and `if`,
+# because there the values are known.
 
 # %%
 class PrintingHandler(logging.Handler):
@@ -842,11 +594,18 @@ _ = fourth(800.0)
 #
 # Log `Logged value: ` and the value of x at each run, and return x.
 #
-# A negative value is logged by `log.error`, any other by `log.warning`.
+# A negative value is logged by `log.error`, any other by `log.warning`; NaN and -0.0
+# are not negative.
+#
+# ```python
+# >>> jax.jit(log_by_sign)(-1.0)
+# ERROR:root:Logged value: -1.0
+# Array(-1., dtype=float32, weak_type=True)
+# ```
 #
 # **Args:**
 #
-# - `x`: float32[]; under jit, vmap and grad too.
+# - `x`: float32[]; under `jax.jit`, `jax.vmap` and `jax.grad`, too.
 #
 # **Returns:** x.
 
@@ -864,11 +623,496 @@ check(log_by_sign)
 # solution(log_by_sign)
 
 # %% [markdown]
-# ### Collect values
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-20, S0-21,
+# S0-22)</summary>
 #
-# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)`
-# would keep **tracers**: that is called a *leak*. And a call may return before its
-# callbacks have run: `jax.effects_barrier()` waits for all of them.
+# Documented and today's output agree. (The page calls `logging.warning`, which writes
+# to the terminal's error output; `log` writes the same lines where you see them.)
+#
+# > ```python
+# > def log_value(x):
+# >     log.warning(f"Logged value: {x}")
+# >
+# >
+# > @jax.jit
+# > def f(x):
+# >     jax.debug.callback(log_value, x)
+# >     return x
+# >
+# >
+# > f(1.0).block_until_ready()
+# > jax.effects_barrier()
+# > ys = jax.vmap(f)(jnp.arange(5.0))
+# > jax.effects_barrier()
+# > slope = jax.grad(f)(1.0)
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > WARNING:root:Logged value: 1.0
+# > WARNING:root:Logged value: 0.0
+# > WARNING:root:Logged value: 1.0
+# > WARNING:root:Logged value: 2.0
+# > WARNING:root:Logged value: 3.0
+# > WARNING:root:Logged value: 4.0
+# > WARNING:root:Logged value: 1.0
+# > ```
+#
+# Today's JAX prints the same.
+#
+# </details>
+
+# %% [markdown]
+# ## Part 3. Stop where it goes wrong
+#
+# `jax.debug.breakpoint()` stops the **compiled** program and opens a debugger, much
+# like Python's `pdb`. It shows a prompt, `(jdb)`, and waits for you to type: `p x`
+# prints an expression, `c` continues. In this notebook we give it the commands as a
+# list, with `scripted_breakpoints`, so that nobody has to type. In a terminal you would
+# leave that out, and type.
+
+# %%
+@jax.jit
+def sine_times_cosine(x):
+    """Multiply the sine by the cosine, and stop before."""
+    y, z = jnp.sin(x), jnp.cos(x)
+    jax.debug.breakpoint()
+    return y * z
+
+
+with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
+    sine_times_cosine(2.0)
+print(transcript)
+
+# %% [markdown]
+# `l` listed the code around the stop. `transcript.stops` counts the stops, and
+# `transcript.answers` has what the debugger printed after each command. If commands run
+# out, `c` is typed for you.
+#
+# Stopping in every call is tiring. Better stop only for a NaN or an infinity. Python's
+# `if` cannot decide that: under `jit` there is no value yet. `jax.lax.cond(is_true, f,
+# g, *args)` decides at run time, and runs `f(*args)` or `g(*args)`.
+
+# %%
+@jax.jit
+def root_or_stop(x):
+    """Take the square root, and stop before if x is negative."""
+
+    def stop(x):
+        jax.debug.breakpoint()
+
+    def go_on(x):
+        pass
+
+    jax.lax.cond(x < 0, stop, go_on, x)
+    return jnp.sqrt(x)
+
+
+with scripted_breakpoints(["p x", "c"]) as transcript:
+    print(root_or_stop(4.0), root_or_stop(-4.0))
+print(transcript)
+
+# %% [markdown]
+# In the branch, `p` knows only what was handed to it. To ask for more, type `u`: it
+# goes *up*, to the function around the branch, and knows that function's names.
+#
+# (Define such branches inside the function, as here. If two jitted functions share a
+# branch with a breakpoint, JAX raises an error for the second one.)
+
+# %% [markdown]
+# ### Exercise: Stop where it is not finite (3 points)
+#
+# Divide x by y in a jitted function, which stops in the debugger if the quotient is NaN
+# or infinite.
+#
+# It stops once, and for a finite quotient not at all. There is one breakpoint in the
+# program, behind a `jax.lax.cond`.
+#
+# ```python
+# >>> with scripted_breakpoints(["c"]) as transcript:
+# ...     quotients = watched_quotient(2.0, 1.0), watched_quotient(2.0, 0.0)
+# >>> quotients[0], transcript.stops
+# (Array(2., dtype=float32, weak_type=True), 1)
+# ```
+#
+# **Args:**
+#
+# - `x`, `y`: float.
+#
+# **Returns:** float32[]: the quotient.
+
+# %%
+def watched_quotient(x, y):
+    """Divide x by y in a jitted function, which stops in the debugger if the quotient
+    is NaN or infinite.
+    """
+    ...
+
+
+check(watched_quotient)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(watched_quotient)
+# solution(watched_quotient)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-16,
+# S0-17)</summary>
+#
+# Documented and today's output agree; where the page says that it pauses, the debugger
+# is told to print `z`, two functions up.
+#
+# > ```python
+# > def breakpoint_if_nonfinite(x):
+# >     is_finite = jnp.isfinite(x).all()
+# >
+# >     def true_fn(x):
+# >         pass
+# >
+# >     def false_fn(x):
+# >         jax.debug.breakpoint()
+# >
+# >     jax.lax.cond(is_finite, true_fn, false_fn, x)
+# >
+# >
+# > @jax.jit
+# > def f(x, y):
+# >     z = x / y
+# >     breakpoint_if_nonfinite(z)
+# >     return z
+# >
+# >
+# > with scripted_breakpoints(["u", "u", "p z", "c"]) as transcript:
+# >     print(repr(f(2.0, 1.0)), "after", transcript.stops, "stops")
+# >     print(repr(f(2.0, 0.0)), "after", transcript.stops, "stop")
+# > print(transcript.answers[2])
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > f(2., 1.) # ==> No breakpoint
+# > Array(2., dtype=float32, weak_type=True)
+# > f(2., 0.) # ==> Pauses during execution
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Array(2., dtype=float32, weak_type=True) after 0 stops
+# > Array(inf, dtype=float32, weak_type=True) after 1 stop
+# > Array(inf, dtype=float32)
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# `jaxguide.debug.breakpoint_if_nonfinite(z)` is such a function, ready to use, also for
+# pytrees. (Under `vmap`, a `cond` runs both branches for every row, so that yours would
+# stop for all of them. The helper stops at the bad rows only.)
+#
+# ## Part 4. Why did the run die?
+#
+# You could stop at the first loss that is not finite. But which of the values before it
+# is to blame? `find_nan(f, *args)` runs the program of `f` equation by equation, and
+# says which line made the first NaN or infinity, and from what. Here a vector of equal
+# numbers cannot be standardised:
+
+# %%
+def standardised(x):
+    """Subtract the mean and divide by the spread."""
+    spread = x.std()
+    return (x - x.mean()) / spread
+
+
+find_nan(standardised, jnp.ones(3))
+
+# %% [markdown]
+# (`operands at [0]` are the numbers at that place of the arrays.)
+#
+# `find_nan` looks into loops and gradients, too. JAX itself has `jax.debug_nans(True)`:
+# a jitted function whose result has a NaN then raises an error. It says less, but you
+# can switch it on for a whole script, to learn which call to give to `find_nan`. Both
+# cost time, so use them to search, and not in every run.
+
+# %%
+try:
+    with jax.debug_nans(True):
+        jax.jit(standardised)(jnp.ones(3))
+except FloatingPointError as error:
+    print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+
+# %% [markdown]
+# Now it is your turn. Which line makes the first infinity in
+# `fit(cross_entropy, untrained, table, labels, 60)`? Find it, and mend the loss. A
+# tool knows the line; it cannot know what you mean. If you follow its advice, and only
+# keep a number away from the edge, the run lives. But then a point that is surely on
+# the wrong side costs no more for being further off, and pulls no weight.
+#
+# In the formula, the loss of a point with the label 1 is `log(1 + exp(-score))`, and
+# that of one with the label 0 is `log(1 + exp(score))`. Which function of NumPy, and so
+# of `jax.numpy`, computes `log(exp(a) + exp(b))`, also for an `a` of 200?
+
+# %% [markdown]
+# ### Repair: the run that died (4 points)
+#
+# Find the line that kills the run, and compute the same loss in another way.
+#
+# The losses of steps 0 to 36 stay as they are, up to rounding. Each point costs, and
+# pulls, what it should: with the label 0 and the score 200, it costs 200, and the slope
+# of its loss with respect to the score is 1.
+#
+# ```python
+# >>> _, losses, _ = mended_run(untrained, table, labels, 200)
+# >>> print(f"{losses[36]:.3f}, then {losses[199]:.3f}")
+# 0.177, then 0.067
+# ```
+#
+# **Args:**
+#
+# - `params`: a dict of "w" float32[d] and "b" float32[].
+# - `table`: float32[n,d].
+# - `labels`: int32[n], each of them 0 or 1.
+# - `steps`: int.
+#
+# **Returns:** A tuple `(params, losses, rights)`, as `fit` returns it: the parameters
+# after the last step; and twice float32[steps], the loss and the share of right guesses
+# before each step.
+
+# %%
+def mended_run(params, table, labels, steps):
+    """Find the line that kills the run, and compute the same loss in another way."""
+
+    def loss(params, table, labels):
+        score = table @ params["w"] + params["b"]
+        chance = 1 / (1 + jnp.exp(-score))
+        value = -jnp.mean(labels * jnp.log(chance) + (1 - labels) * jnp.log(1 - chance))
+        return value, jnp.mean((score > 0) == labels)
+
+    return fit(loss, params, table, labels, steps)
+
+
+check(mended_run)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(mended_run)
+# solution(mended_run)
+
+# %% [markdown]
+# Why at step 37? There a score is above 16.6 for the first time. In float32, `chance`
+# is then 1, `1 - chance` is 0, and its logarithm is minus infinity; times `1 - labels`,
+# which is 0, that makes NaN. (`jnp.nan_to_num` of the loss would not help: on the way
+# back, 0 meets infinity again, and the slopes are NaN.)
+#
+# To watch the run, use `record(name, value)`. It puts a callback into the program, but
+# only inside a `with recording()` block, for which JAX traces `fit` once more;
+# outside, it leaves nothing there. That is why `fit` could hold one all the time. Now
+# the norm of the slopes comes out of it. Does anything announce the NaN?
+
+# %%
+def draw_runs():
+    """Draw the losses of both runs, and the norm of the slopes in the mended one."""
+    with recording() as rec:
+        _, mended, _ = mended_run(untrained, table, labels, 200)
+    _, broken, _ = fit(cross_entropy, untrained, table, labels, 200)
+    if not np.isfinite(mended).all():
+        print("Repair `mended_run` first: then this cell draws both runs.")
+        return
+    _, axes = plt.subplots(2, sharex=True, figsize=(6, 4), layout="constrained")
+    above, below = axes
+    above.semilogy(mended, label="mended")
+    above.semilogy(broken, "--", linewidth=3, label="broken")
+    above.set_ylabel("loss")
+    above.legend()
+    below.semilogy(rec["norm"])
+    below.set(xlabel="step", ylabel="norm of the slopes")
+    plt.show()
+
+
+draw_runs()
+
+# %% [markdown]
+# The loss and the slopes are small, and fall, until the broken run ends: nothing
+# announces it.
+#
+# What would it cost to print in every step? The compiled program leaves its loop for
+# Python each time:
+
+# %%
+def loud_cross_entropy(params, table, labels):
+    """Do as `cross_entropy` does, and print the loss."""
+    loss, right = cross_entropy(params, table, labels)
+    jax.debug.print("loss {}", loss)
+    return loss, right
+
+
+def microseconds_for_a_step(loss, steps=30):
+    """Return how long a step takes on this computer, by the median of five runs."""
+    machine = real_machine(fit, loss, untrained, table, labels, steps)
+    machine.run()[1].block_until_ready()
+    times = []
+    for _ in range(5):
+        before = machine.clock()
+        machine.run()[1].block_until_ready()
+        times.append(machine.clock() - before)
+    return 1e6 * np.median(times) / steps
+
+
+with capture() as lines:  # so that 180 lines do not fill the page
+    quiet = microseconds_for_a_step(cross_entropy)
+    loud = microseconds_for_a_step(loud_cross_entropy)
+print(f"a step: {quiet:.0f} µs, with a print: {loud:.0f} µs")
+print(f"{loud / quiet:.1f} times as long, for {len(lines)} lines")
+
+# %% [markdown]
+# So take prints out when you have found the mistake, or put them behind a
+# `jax.lax.cond` that prints every hundredth step.
+#
+# ## What to remember
+#
+# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values,
+#   at each run. No f-strings.
+# - Only `ordered=True` promises an order.
+# - `jax.debug.callback` does anything with values on the host, and `if` works there.
+# - `jax.debug.breakpoint` stops the compiled program; behind a `jax.lax.cond` it stops
+#   for bad values only.
+# - `find_nan` finds the line of the first NaN. A mend keeps the value *and* the slope.
+# - `record` watches a run, and leaves nothing in the program when nobody listens.
+
+# %% [markdown]
+# ## More
+#
+# The rest is for another day. Pick what you need: no section builds on another.
+#
+# ### Under grad
+#
+# `jax.grad` runs your function forward, then goes back to collect slopes. What does a
+# print of x show then, and how often? What Python's `print` shows depends on what is
+# around: a `GradTracer`, in which you see the number, or a tracer of `jit`, without
+# one.
+
+# %% [markdown]
+# ### Exercise: Print under grad (2 points, beyond the core)
+#
+# Print x in two ways, first `print(x) -> ` by Python's print, then
+# `jax.debug.print(x) -> `; return x squared.
+#
+# Leave `jit` and `grad` to those who call it.
+#
+# ```python
+# >>> jax.grad(watched_square)(3.0)
+# print(x) -> ...
+# jax.debug.print(x) -> 3.0
+# Array(6., dtype=float32, weak_type=True)
+# ```
+#
+# **Args:**
+#
+# - `x`: float, or float32[].
+#
+# **Returns:** x squared: float32[]; if x is a float, a float will do.
+
+# %%
+def watched_square(x):
+    """Print x in two ways, first `print(x) -> ` by Python's print, then
+    `jax.debug.print(x) -> `; return x squared.
+    """
+    ...
+
+
+check(watched_square)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(watched_square)
+# solution(watched_square)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-09,
+# S0-10)</summary>
+#
+# Documented and today's output agree. With `jit` in addition, `jax.debug.print` shows
+# the same, while Python's `print` loses the number. (Since JAX 0.8.2 its text for plain
+# `grad` is a `GradTracer`, with the number in it.)
+#
+# > ```python
+# > def f(x):
+# >     print("print(x) ->", x)
+# >     jax.debug.print("jax.debug.print(x) -> {}", x)
+# >     return x**2
+# >
+# >
+# > for slope_of in (jax.grad(f), jax.grad(jax.jit(f)), jax.jit(jax.grad(f))):
+# >     slope_of(1.0).block_until_ready()
+# >     jax.effects_barrier()
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > jax.debug.print(x) -> 1.0
+# > Under `grad`, `jax.debug.print()` only prints on the forward pass. It behaves like
+# > Python's `print()`, but stays the same if `jax.jit` is applied during the call.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > print(x) -> GradTracer(primal=1.0, typeof(tangent)=f32[])
+# > jax.debug.print(x) -> 1.0
+# > print(x) -> JitTracer(~float32[])
+# > jax.debug.print(x) -> 1.0
+# > print(x) -> GradTracer(primal=JitTracer(~float32[]), typeof(tangent)=f32[])
+# > jax.debug.print(x) -> 1.0
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# To see what comes back, use `record_gradient(name, y)`. It returns y as it is, and
+# records the slope of the result with respect to y. Here it shows why deep chains of
+# `tanh` learn slowly: for large w, little of the slope arrives at the first layers.
+
+# %%
+from jaxguide.debug import record_gradient
+
+
+def deep(w):
+    """Apply tanh twelve times."""
+    for _ in range(12):
+        w = record_gradient("slope", jnp.tanh(1.2 * w))
+    return w.sum()
+
+
+def draw_slopes():
+    """Draw the slope that arrives at each layer, for three weights."""
+    with recording() as rec:
+        jax.grad(deep)(jnp.array([0.1, 0.7, 2.0]))
+    _, axes = plt.subplots(figsize=(6, 2.5), layout="constrained")
+    names = ["w = 0.1", "w = 0.7", "w = 2"]
+    axes.semilogy(range(12, 0, -1), rec["slope"], "o-", label=names)
+    axes.set(xlabel="layer", ylabel="slope that arrives")
+    axes.legend()
+    plt.show()
+
+
+draw_slopes()
+
+# %% [markdown]
+# ### Values on the host
+#
+# You want all values of a loop in a Python list. A plain `seen.append(x)` would keep
+# **tracers**: that is called a *leak*. And a call may return before its callbacks have
+# run: `jax.effects_barrier()` waits for all of them.
 #
 # Here are programs that show you their values: each calls `look(value)` while JAX
 # traces it.
@@ -915,7 +1159,7 @@ def in_scan(look, x):
 
 
 def in_while(look, x):
-    """Look at x, x - 1, ... while it is above 0: how often, only the running program knows."""
+    """Look at x, x - 1, ... while it is above 0."""
 
     def step(x):
         look(x)
@@ -923,24 +1167,28 @@ def in_while(look, x):
 
     return jax.lax.while_loop(lambda x: x > 0, step, x)
 
-# %%
-leaked = []
-in_while(leaked.append, 3.0)
-print(leaked)
+
+in_while(lambda x: print("a tracer:", x), 3.0)
 
 # %% [markdown]
-# ### Exercise: Values on the host (3 points)
+# ### Exercise: Collect values (3 points, beyond the core)
 #
 # Run program(look, x) with a function `look` of yours, and return the values that it
 # looks at, in order.
 #
+# ```python
+# >>> values_seen(in_while, 3.0)
+# [3.0, 2.0, 1.0]
+# ```
+#
 # **Args:**
 #
-# - `program`: one of the functions above. It calls `look(value)` with tracers, and does
-#   not use what it returns.
+# - `program`: a function such as those above. It calls `look(value)` with tracers, does
+#   not use what that returns, and may use any of JAX's transformations and loops.
 # - `x`: float.
 #
-# **Returns:** A list of float.
+# **Returns:** A list of Python floats, and no arrays; of the rows of a `jax.vmap`, in
+# any order.
 
 # %%
 def values_seen(program, x):
@@ -958,97 +1206,351 @@ check(values_seen)
 # solution(values_seen)
 
 # %% [markdown]
-# The helper `record` does the same with less: it puts a callback into the program only
-# inside of a `recording()` block. Here it watches how a step size that is a little too
-# large makes gradient descent swing.
-
-# %%
-from jaxguide.debug import record
-
-
-@jax.jit
-def descend(w):
-    """Take fifteen steps of gradient descent on (w - 3)**2."""
-
-    def step(w, _):
-        record("w", w)
-        return w - 0.9 * jax.grad(lambda w: (w - 3) ** 2)(w), None
-
-    return jax.lax.scan(step, w, length=15)[0]
-
-
-with recording() as rec:
-    descend(0.0)
-_, axes = plt.subplots(figsize=(6, 2.5))
-axes.plot(rec["w"], "o-")
-axes.axhline(3, color="gray", linewidth=1)
-axes.set_xlabel("step")
-_ = axes.set_ylabel("w")
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-19)</summary>
+#
+# That is still so. The page refers to a table of callbacks on the page *External
+# callbacks*, which the lesson `callbacks` is about.
+#
+# > ```python
+# > for name, program_of in {"jit": in_jit, "vmap": in_vmap, "grad": in_grad, "scan": in_scan, "while": in_while}.items():
+# >     print(name, end=":")
+# >     program_of(lambda x: jax.debug.callback(lambda value: print(f" {value}", end=""), x, ordered=True), 3.0)
+# >     jax.effects_barrier()
+# >     print()
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# says:
+#
+# > `jax.debug.callback()` is compatible with `jax.jit()`, `jax.vmap()`, `jax.grad()` and
+# > other transformations.
+#
+# Today:
+#
+# > ```text
+# > jit: 3.0
+# > vmap: 3.0 2.0 1.0
+# > grad: 3.0
+# > scan: 3.0 2.0 1.0
+# > while: 3.0 2.0 1.0
+# > ```
+#
+# </details>
 
 # %% [markdown]
-# ### A report for bad examples only
+# ### Ask the debugger
 #
-# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what
-# happens under vmap. For a batch there are many answers to the question, so JAX runs
-# **both** branches for all examples, and selects afterwards.
-
-# %%
-def report_with_cond(x):
-    """Print x if it is not finite."""
-    jax.lax.cond(jnp.isfinite(x), lambda x: None, lambda x: jax.debug.print("not finite: {}", x), x)
-    return x
-
-
-print("alone:")
-report_with_cond(1.0)
-print("under vmap:")
-_ = jax.vmap(report_with_cond)(jnp.array([1.0, jnp.nan, 2.0]))
+# The debugger has more commands than `p` and `c`: `pp` prints nicely, `w` shows where
+# you are, `u` and `d` go up and down the call stack. `help` lists them all, and `help
+# u` explains one. (Commands such as `q` end the whole program; `scripted_breakpoints`
+# refuses them.)
 
 # %% [markdown]
-# Three reports, and one bad example! The program shows why: alone it has a `cond`, and
-# under vmap none. The print stands there without any condition.
-
-# %%
-draw_program(report_with_cond, 1.0)
-
-# %%
-draw_program(jax.vmap(report_with_cond), jnp.ones(3))
-
-# %% [markdown]
-# ### Exercise: Report only what is bad (3 points)
+# ### Exercise: Stop and ask (2 points, beyond the core)
 #
-# Print a line if x has elements that are NaN or infinite, at run time, and return x.
+# Multiply y, the sine of x, by z, its cosine, in a jitted function that stops before it
+# multiplies; ask it there.
 #
-# The line for an x with 2 such elements among 3 is `not finite: 2 of 3`. Under vmap
-# there is one line for each example that has some, and none for the others.
+# At the stop, x, y and z can be asked for by these names. Do not wait for the product:
+# all of it can be traced, too.
+#
+# ```python
+# >>> product, answers = stop_and_ask(2.0, ["p x", "p x + 1", "c"])
+# >>> product
+# Array(-0.378401..., dtype=float32, weak_type=True)
+# >>> answers
+# ['Array(2., dtype=float32)', 'Array(3., dtype=float32)', '']
+# ```
 #
 # **Args:**
 #
-# - `x`: float32[n].
+# - `x`: float.
+# - `commands`: a list of str: what to type at the stop; the last is "c".
 #
-# **Returns:** x.
+# **Returns:** A tuple `(product, answers)`: float32[], y times z; and a list of str,
+# what the debugger printed after each command, without blanks at the ends.
 
 # %%
-def report_nonfinite(x):
-    """Print a line if x has elements that are NaN or infinite, at run time, and return
-    x.
+def stop_and_ask(x, commands):
+    """Multiply y, the sine of x, by z, its cosine, in a jitted function that stops
+    before it multiplies; ask it there.
     """
     ...
 
 
-check(report_nonfinite)
+check(stop_and_ask)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(report_nonfinite)
-# solution(report_nonfinite)
+# hint(stop_and_ask)
+# solution(stop_and_ask)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-13,
+# S0-14)</summary>
+#
+# The page shows a picture of the dialogue, which is lost. This is what it looks like
+# today, with commands as the page explains them.
+#
+# > ```python
+# > @jax.jit
+# > def f(x):
+# >     y, z = jnp.sin(x), jnp.cos(x)
+# >     jax.debug.breakpoint()
+# >     return y * z
+# >
+# >
+# > with scripted_breakpoints(["p x", "p y", "p z", "pp y * z", "help", "help p", "c"]) as transcript:
+# >     f(2.0)
+# > print(transcript)
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# shows:
+#
+# > ```text
+# > f(2.) # ==> Pauses during execution
+# > Use the `help` command to print all available commands.
+# > ```
+#
+# Today:
+#
+# > ```text
+# > Entering jdb:
+# > (jdb) p x
+# > Array(2., dtype=float32)
+# > (jdb) p y
+# > Array(0.9092974, dtype=float32)
+# > (jdb) p z
+# > Array(-0.41614684, dtype=float32)
+# > (jdb) pp y * z
+# > Array(-0.37840125, dtype=float32)
+# > (jdb) help
+# >
+# > Documented commands (type help <topic>):
+# > ========================================
+# > EOF  c     continue  down  help  list  pp  quit  up  where
+# > bt   cont  d         exit  l     p     q   u     w
+# >
+# > (jdb) help p
+# > p expression
+# >     Evaluates and prints the value of an expression
+# >
+# > (jdb) c
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### Up and down the call stack
+#
+# The function that stops may not be the one to blame. `u` goes up to the function that
+# called it, and there `p` knows that function's names. A name that a function does not
+# have is answered with `*** NameError: ...`.
+
+# %%
+def plus_one(v):
+    """Add one, stop, and double."""
+    k = v + 1
+    jax.debug.breakpoint()
+    return 2 * k
+
+
+@jax.jit
+def times_ten(t):
+    """Multiply by ten, and go on in `plus_one`."""
+    w, v = 10 * t, t - 1
+    return plus_one(w) + v
+
+
+def over(a, b):
+    """Divide a by b, and stop if that is not finite."""
+    q = a / b
+
+    def stop(q):
+        jax.debug.breakpoint()
+
+    jax.lax.cond(jnp.isfinite(q).all(), lambda q: None, stop, q)
+    return q
+
+
+@jax.jit
+def watched_standardised(x):
+    """Subtract the mean and divide by the spread."""
+    spread = x.std()
+    return over(x - x.mean(), spread)
+
+
+with scripted_breakpoints(["p spread", "u", "u", "p spread", "c"]) as transcript:
+    watched_standardised(jnp.ones(3))
+print(transcript)
+
+# %% [markdown]
+# ### Exercise: Find the cause (3 points, beyond the core)
+#
+# Run program(x), which may stop at one breakpoint, and look up names there, in all
+# functions of the call stack.
+#
+# If several functions have a name, the one nearest to the stop counts. No name is more
+# than 3 levels up.
+#
+# ```python
+# >>> values_at_stop(times_ten, 2.0, ["k", "w", "nothing"])
+# {'k': 'Array(21., dtype=float32)', 'w': 'Array(20., dtype=float32)'}
+# ```
+#
+# **Args:**
+#
+# - `program`: a function of x, such as `times_ten` or `watched_standardised`.
+# - `x`: its argument.
+# - `names`: a list of str.
+#
+# **Returns:** A dict from each name that was found to the debugger's answer, in any
+# order; empty if it did not stop.
+
+# %%
+def values_at_stop(program, x, names):
+    """Run program(x), which may stop at one breakpoint, and look up names there, in all
+    functions of the call stack.
+    """
+    ...
+
+
+check(values_at_stop)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(values_at_stop)
+# solution(values_at_stop)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-15)</summary>
+#
+# That is still so; here `k` is asked for where it stops, and `w` one function up.
+#
+# > ```python
+# > with scripted_breakpoints(["p k", "u", "p w", "c"]) as transcript:
+# >     times_ten(2.0)
+# > print(transcript)
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# says:
+#
+# > The prompt is like that of Python's `pdb`, and lets you inspect the values in the call
+# > stack. `jax.debug.breakpoint()` is an application of `jax.debug.callback()` that
+# > captures information about the call stack.
+#
+# Today:
+#
+# > ```text
+# > Entering jdb:
+# > (jdb) p k
+# > Array(21., dtype=float32)
+# > (jdb) u
+# > ...
+# > (jdb) p w
+# > Array(20., dtype=float32)
+# > (jdb) c
+# > ```
+#
+# </details>
+
+# %% [markdown]
+# ### A print of your own, which can be off
+#
+# A print is in the program, and costs time at each run. When you do not need it, it
+# should not be there at all. A Python `if` on a **static** flag does that: it decides
+# while JAX traces, and what it leaves out is not written down. `program` counts what
+# is in there:
+
+# %%
+print(program(third, 9.0).primitives)
+
+# %% [markdown]
+# ### Exercise: Build a print (3 points, beyond the core)
+#
+# Make a function that returns its argument, and prints its value when the program runs,
+# if it is on.
+#
+# Do not call `jax.debug.print`: build it from `jax.debug.callback`. If it is off, it
+# leaves nothing in the program.
+#
+# ```python
+# >>> show = own_debug_print("x is {}", True)
+# >>> jax.jit(show)(2.0)
+# x is 2.0
+# Array(2., dtype=float32, weak_type=True)
+# ```
+#
+# **Args:**
+#
+# - `form`: str, with one pair of braces for the value, as in `str.format`.
+# - `on`: bool.
+#
+# **Returns:** A function of one array; `jax.jit`, `jax.vmap` and `jax.grad` may be
+# around it.
+
+# %%
+def own_debug_print(form, on):
+    """Make a function that returns its argument, and prints its value when the program
+    runs, if it is on.
+    """
+    ...
+
+
+check(own_debug_print)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(own_debug_print)
+# solution(own_debug_print)
+
+# %% [markdown]
+# <details>
+# <summary>The document's example, today: Introduction to debugging (S0-18)</summary>
+#
+# Since JAX 0.7.2, `jax.debug.print` has an operation of its own. The breakpoint is
+# still made with the callback.
+#
+# > ```python
+# > def uses_print(x):
+# >     jax.debug.print("{}", x)
+# >
+# >
+# > def uses_breakpoint(x):
+# >     jax.debug.breakpoint()
+# >
+# >
+# > for function in (uses_print, uses_breakpoint, own_debug_print("{}", True)):
+# >     print(program(function, 1.0).primitives)
+# > ```
+#
+# [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html)
+# says:
+#
+# > Both `jax.debug.print()` and `jax.debug.breakpoint()` are implemented using the more
+# > flexible `jax.debug.callback()`.
+#
+# Today:
+#
+# > ```text
+# > {'debug_print': 1}
+# > {'debug_callback': 1}
+# > {'debug_callback': 1}
+# > ```
+#
+# </details>
 
 # %% [markdown]
 # ### Checks that survive jit
 #
 # Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX
-# itself is silent where NumPy would complain: an index out of bounds is moved to the
-# last element.
+# is silent where NumPy would complain: an index out of bounds is moved to the last
+# element.
 
 # %%
 jnp.arange(5.0)[7]
@@ -1072,14 +1574,19 @@ for x in (4.0, 0.0):
     print("error:", error.get(), "  result:", y)
 
 # %% [markdown]
-# ### Exercise: An index out of bounds (3 points)
+# ### Exercise: An index out of bounds (3 points, beyond the core)
 #
 # Take table[i] in a function under jit, which checks at run time that i is less than
 # the length of the table.
 #
+# ```python
+# >>> checked_pick(jnp.array([10.0, 11.0]), jnp.int32(1))
+# (None, Array(11., dtype=float32))
+# ```
+#
 # **Args:**
 #
-# - `table`: float32[n].
+# - `table`: float32[n], n at least 1; NaN is a number like any other.
 # - `i`: int32[], 0 or more.
 #
 # **Returns:** A tuple: None if i is in bounds, else a text that names i, such as
@@ -1101,34 +1608,137 @@ check(checked_pick)
 # solution(checked_pick)
 
 # %% [markdown]
-# checkify can put such checks in for you, and for NaN and division by zero too:
+# checkify can put such checks in for you, and for NaN and division by zero, too:
 
 # %%
-automatic = checkify.checkify(jax.jit(lambda x: jnp.log(x) / x), errors=checkify.float_checks)
-error, _ = automatic(-1.0)
+log_over_x = jax.jit(lambda x: jnp.log(x) / x)
+error, _ = checkify.checkify(log_over_x, errors=checkify.float_checks)(-1.0)
 print(error.get().strip().splitlines()[0])
 
 # %% [markdown]
-# ## What to remember
+# ### What kind of trouble is it?
 #
-# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values,
-#   at each run. No f-strings.
-# - Only `ordered=True` promises an order.
-# - Under grad a print shows the forward value. To see the cotangent, print in the
-#   `backward` of a `custom_vjp`.
-# - Switch debugging off by a static flag, so that nothing is left in the program.
-# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called.
-#   Behind a `cond` it stops for bad values only.
-# - `jax.debug.callback` does anything with values on the host, and `if` works there,
-#   also for each example of a vmap.
-# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the
-#   first NaN.
+# Three questions that you can ask JAX, before you look at any code:
+#
+# - `jax.eval_shape(f, x)` traces `f` and computes nothing: do the shapes and dtypes fit
+#   together? If not, it raises a TypeError or a ValueError.
+# - `with jax.checking_leaks():` raises an error when a trace ends and one of its
+#   tracers is still alive. (It must be a new trace, and is slow.)
+# - `with jax.debug_nans(True):` raises a FloatingPointError if the result of a jitted
+#   function has a NaN.
+
+# %%
+def puts_aside(x):
+    """Double x, and put it aside."""
+    puts_aside.seen = x
+    return 2 * x
+
+
+def too_deep(x):
+    """Take the logarithm of numbers below 0."""
+    return jnp.log(x - x.max() - 1)
+
+
+def one_too_many(x):
+    """Add a vector that is one number too long."""
+    return x + jnp.ones(len(x) + 1)
+
+
+def masked_log(x):
+    """Take the logarithm where there is one, and 0 elsewhere."""
+    return jnp.where(x > 0, jnp.log(x), 0.0)
 
 # %% [markdown]
+# ### Exercise: Diagnose (3 points, beyond the core)
+#
+# Say what is wrong with a function, by asking JAX. Any setting that you switch on ends
+# with the call.
+#
+# ```python
+# >>> diagnose(one_too_many, jnp.ones(3))
+# 'shape'
+# ```
+#
+# **Args:**
+#
+# - `function`: a function of one array that returns an array, or a pytree of arrays,
+#   such as `puts_aside`; it is not jitted, and has not been called before.
+# - `x`: float32[n], its argument.
+#
+# **Returns:** "shape" if it cannot be traced, since shapes or dtypes do not fit; "leak"
+# if a tracer outlives the trace; "nan" if the jitted function returns a NaN; else
+# "fine". At most one of the three is wrong.
+
+# %%
+def diagnose(function, x):
+    """Say what is wrong with a function, by asking JAX."""
+    ...
+
+
+check(diagnose)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(diagnose)
+# solution(diagnose)
+
+# %% [markdown]
+# ### Without jit at all
+#
+# `with jax.disable_jit():` runs everything operation by operation, loops included: no
+# trace, no tracers. Then Python's own tools work: `print`, an `if`, a list, and
+# `breakpoint()` with `pdb`. It is slow, and the values differ a little from those of
+# the compiled program; and `vmap` and `grad` still show you tracers of theirs.
+
+# %% [markdown]
+# ### Exercise: Plain values (2 points, beyond the core)
+#
+# Run program(look, x) without `jit`, and return the values that it looks at, in order.
+#
+# `look` is a plain Python function of yours: no callback is needed. The setting ends
+# with the call, also if the program raises an error.
+#
+# ```python
+# >>> plain_values(in_scan, 3.0)
+# [3.0, 2.0, 1.0]
+# ```
+#
+# **Args:**
+#
+# - `program`: a function of `look` and x without `vmap` and `grad`, such as `in_jit`,
+#   `in_scan` or `in_while`.
+# - `x`: float.
+#
+# **Returns:** A list of Python floats, and no arrays.
+
+# %%
+def plain_values(program, x):
+    """Run program(look, x) without `jit`, and return the values that it looks at, in
+    order.
+    """
+    ...
+
+
+check(plain_values)
+
+# %%
+# Stuck? Uncomment a line and run the cell.
+# hint(plain_values)
+# solution(plain_values)
+
+# %% [markdown]
+# ### Read a traceback
+#
+# JAX hides its own frames from tracebacks, and says so in the last lines. The last line
+# of *yours* is where to look. To see all frames, set the environment variable
+# `JAX_TRACEBACK_FILTERING=off`. An error in a callback comes out when the program's
+# result is used, which may be many lines later; `jax.effects_barrier()` brings it
+# nearer.
+#
 # ## What to read next
 #
 # - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page
-#   behind this lesson
+#   behind the documented examples
 # - [Printing and
 #   breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all
 #   commands

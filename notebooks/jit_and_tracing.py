@@ -176,7 +176,7 @@ check(two_ways)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-17, S1-18)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-17, S1-18)</summary>
 #
 # Documented and today's output agree. The page says that this function normalises the
 # rows of a matrix; `mean(0)` and `std(0)` normalise its columns.
@@ -292,7 +292,7 @@ compare_ways()
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-19)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-19)</summary>
 #
 # Times depend on the computer, so that only the order of the two is to be expected. On
 # the make-believe machines your stopwatch measures the documented times exactly.
@@ -374,7 +374,7 @@ check(look_inside_jit)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-22, S1-23)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-22, S1-23)</summary>
 #
 # A tracer prints differently today. What counts has stayed: it shows a dtype and a
 # shape, and no numbers. (The text changed in 0.4.36, 0.6.1, 0.7.0 and 0.8.2.)
@@ -537,7 +537,7 @@ check(select_negatives)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-20, S1-21)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-20, S1-21)</summary>
 #
 # The text of the error names the type of the mask differently since 0.6.1.
 #
@@ -631,7 +631,8 @@ check(jitted_negate_if)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-26, S1-27, S1-28)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-26, S1-27,
+# S1-28)</summary>
 #
 # Documented and today's output agree. That a new static value is compiled is said there
 # in words; here the traces are counted, too: there are 2.
@@ -981,7 +982,7 @@ check(traces_so_far)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-24)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-24)</summary>
 #
 # This is still so. JAX runs the Python code for the first array, and again for a new
 # shape and for a new dtype.
@@ -1076,7 +1077,7 @@ check(recorded_program)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-25)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-25)</summary>
 #
 # The program is the same. Since JAX 0.6.1, the numbers in it show their types.
 #
@@ -1172,7 +1173,7 @@ check(flatten_by)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-29)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-29)</summary>
 #
 # It still fails. A tracer prints differently, and JAX blames another operation: since
 # 0.6.1, making an array of plain numbers is not an operation any more.
@@ -1222,7 +1223,7 @@ check(flatten_by)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-30)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-30)</summary>
 #
 # The lines still show a tracer, a tuple and a tracer. Only the text of a tracer has
 # changed, most recently in JAX 0.8.2.
@@ -1260,7 +1261,7 @@ check(flatten_by)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-31)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-31)</summary>
 #
 # This works as it did: NumPy's product is a number, also while JAX traces.
 #
@@ -1370,7 +1371,7 @@ check(static_or_traced)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S1-32)</summary>
+# <summary>The document's example, today: How to think in JAX (S1-32)</summary>
 #
 # The rule still holds. In the program, NumPy's product is the number 6.0. JAX's product
 # is an operation, `reduce_prod`, which runs in each call.

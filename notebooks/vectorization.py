@@ -115,7 +115,7 @@ check(sliding_dot)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-01)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-01)</summary>
 #
 # The page calls this a convolution, and the numbers are still these. NumPy calls it a
 # correlation: a convolution turns the weights round.
@@ -204,7 +204,8 @@ check(loop_over_batch)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-02, S2-03)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-02,
+# S2-03)</summary>
 #
 # Documented and today's output agree. (`convolve` is the page's name for `slide`.)
 #
@@ -279,7 +280,7 @@ check(vectorised_by_hand)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-05)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-05)</summary>
 #
 # Documented and today's output agree.
 #
@@ -366,7 +367,7 @@ check(vectorised_by_vmap)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-06)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-06)</summary>
 #
 # Documented and today's output agree. (`convolve` is the page's name for `slide`.)
 #
@@ -477,7 +478,8 @@ check(jit_and_vmap)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-11, S2-12)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-11,
+# S2-12)</summary>
 #
 # Documented and today's output agree. The page says in words that `vmap` of a jitted
 # function works, too. (`convolve` is the page's name for `slide`.)
@@ -642,7 +644,8 @@ check(slide_layout)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-08, S2-09, S2-10)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-08, S2-09,
+# S2-10)</summary>
 #
 # Documented and today's output agree. The page says in words that `in_axes` may be an
 # integer or a list. Without any batch axis, JAX raises an error.
@@ -870,7 +873,7 @@ check(look_inside)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-07)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-07)</summary>
 #
 # That still holds: the function sees one row.
 #
@@ -896,7 +899,8 @@ check(look_inside)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S3-04)</summary>
+# <summary>The document's example, today: Generating random numbers under JIT
+# (S3-04)</summary>
 #
 # That was not so then, and is not so now. A jitted function would run once in these two
 # calls, and print once.
@@ -983,7 +987,7 @@ check(equations_for)
 
 # %% [markdown]
 # <details>
-# <summary>The document's example, today (S2-04)</summary>
+# <summary>The document's example, today: Automatic vectorization (S2-04)</summary>
 #
 # The page shows no times, and those of your computer are in the picture above. What
 # holds everywhere: the loop's program grows with the batch.

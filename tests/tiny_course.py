@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+# The tiny course has no texts beyond its tasks, and `verify` would like some.
+ON_TEXTS = ("no example call", "for students who have passed", "for students who have guessed")
+
 BOOK = '''\
 # %% check
 from jaxguide.course.author import (
@@ -139,3 +142,8 @@ def edit(course: Path, file: str, old: str, new: str) -> Path:
     assert old in text, old
     path.write_text(text.replace(old, new, 1))
     return path
+
+
+def beyond_texts(told: list[str]) -> list[str]:
+    """Return what `verify` tells of the course, without what it says of missing texts."""
+    return [one for one in told if not any(words in one for words in ON_TEXTS)]

@@ -85,24 +85,25 @@ def find(example: str, as_json: bool) -> None:
 def coverage(as_json: bool) -> None:
     """List the documented examples that exercises reproduce.
 
-    An example counts only if a check compares it with the ledger's record. It is proven singly if that check names no
-    other, the starter fails it, and so does a wrong answer that reproduces the exercise's other examples. The exit
-    status is 1 if one is missing.
+    An example counts only if a check compares it with the ledger's record and names no other, the starter fails that
+    check, and so does a wrong answer that reproduces the exercise's other examples. The exit status is 1 if one is
+    missing.
     """
     with judged_course(None, as_json=as_json) as course:
         found = measure_coverage(course)
     owners = {example: one.name for one in course.exercises.values() for example in one.reproduces}
     documented = list(ledger.entries())
     missing = [example for example in documented if example not in found.reproduced]
-    counts = {"documented": len(documented), "reproduced": len(found.reproduced), "singly": len(found.singly)}
+    counts = {"documented": len(documented), "reproduced": len(found.reproduced)}
     if as_json:
         print_json({**counts, "missing": missing})
     else:
         for example in documented:
-            how = "singly" if example in found.singly else "missing" if example in missing else ""
+            how = "missing" if example in missing else ""
             click.echo(f"{example:6} {owners.get(example, ''):24} {how}".rstrip())
-        words = "{reproduced} of {documented} documented examples are reproduced by graded exercises, {singly} of them"
-        click.echo(f"{words} singly".format(**counts))
+        click.echo(
+            "{reproduced} of {documented} documented examples are reproduced by graded exercises".format(**counts)
+        )
     sys.exit(1 if missing else 0)
 
 

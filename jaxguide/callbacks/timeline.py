@@ -224,8 +224,9 @@ def _print(params: dict[str, Any], *arrays: Any) -> None:
 # The maximum numbers of calls that are listed and drawn.
 _MOST, _MOST_DRAWN = 24, 200
 _LANE, _BOX, _MARGIN, _TOP = 54, 18, 18, 24
-# The axis is as long as it takes to keep two calls of a callback this far apart, within these limits.
-_APART, _SHORTEST, _LONGEST = 20.0, 560.0, 2400.0
+# The axis is as long as it takes to keep two calls of a callback this far apart, within these limits: what is wider
+# than a notebook's page is cut off at its right edge.
+_APART, _SHORTEST, _LONGEST = 20.0, 560.0, 700.0
 _TICK = 90.0
 
 

@@ -122,7 +122,7 @@ def verify(
             words = "answers that miss the point keep {share:.1%} of the points"
             click.echo(words.format(share=proof.share_kept))
         if proof.reproduced:
-            click.echo(f"documented examples: {len(proof.reproduced)} reproduced, {len(proof.singly)} of them singly")
+            click.echo(f"documented examples: {len(proof.reproduced)} reproduced, each proven by itself")
         words = "not graded through workers (--no-workers), so `grade` may give other verdicts"
         if by_workers is not None:
             words = f"through workers: {by_workers.answers} answers graded in {worker_seconds} s"

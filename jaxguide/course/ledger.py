@@ -49,9 +49,9 @@ def page_of(example: str) -> tuple[str, str]:
 
 
 def parts(example: str) -> tuple[str, ...]:
-    """Return the parts of a record: 'value' (also for an error, and for facts), or 'documented' and 'today'."""
+    """Return the parts of a record: 'value' (also for facts), or 'documented' and 'today'."""
     record = entries()[example]["record"] or {}
-    if record.get("compare") in ("error", "facts"):
+    if record.get("compare") == "facts":
         return ("value",)
     return tuple(part for part in ("value", "documented", "today") if part in record)
 
@@ -80,8 +80,6 @@ def record_part(example: str, part: str) -> RecordPart:
     noted = _compared.get()
     if noted is not None:
         noted.add((example, part))
-    if record["compare"] == "error":
-        return RecordPart("facts", f"{record['type']}: …{record['phrase']}…", phrase=record["phrase"])
     if record["compare"] == "facts":
         text, phrase = current(record).get("today", record["documented"]), record.get("phrase", "")
         return RecordPart("facts", text, record.get("rtol", 1e-6), phrase=phrase, verbatim=noted is not None)
@@ -104,7 +102,7 @@ def corrupted(example: str, part: str) -> Iterator[None]:
     """Corrupt one part of one record within the block, so that every check that compares with it must fail."""
     entry = entries()[example]
     before = entry["record"]
-    name = {"error": "type", "facts": "today"}.get(before["compare"], part)
+    name = "today" if before["compare"] == "facts" else part
     value = record_part(example, part).value if name == "today" else before[name]
     entry["record"] = {**before, name: _change(value), "later": []}
     try:

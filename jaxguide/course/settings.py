@@ -46,9 +46,6 @@ class CourseSettings:
         devices: the number of CPU devices, None for as many as there are.
         environment: environment variables, by name.
         requirements: what must be installed, such as `optax>=0.2`.
-        without_texts: the lessons of which `verify --strict` does not ask what students read beyond tasks: an example
-            call of each exercise, what to notice in each solution, why JAX gives the answer to a prediction, and a cell
-            for each documented example.
         dropped: the exercises of earlier editions that the course no longer has, each with the name of the one that
             has replaced it, or ''.
         limits: the limits for submitted code.
@@ -62,7 +59,6 @@ class CourseSettings:
     devices: int | None = None
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     requirements: tuple[str, ...] = ()
-    without_texts: tuple[str, ...] = ()
     dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
     limits: Limits = dataclasses.field(default_factory=Limits)
 
@@ -183,7 +179,6 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "environment": (_is_table, 'a table with lines such as JAX_DEBUG_NANS = "true"'),
     "requirements": (_is_texts, 'a list of texts such as ["optax>=0.2"]'),
-    "without_texts": _LESSONS,
     "dropped": (
         lambda value: _is_table(value) and all(k.isidentifier() and isinstance(v, str) for k, v in value.items()),
         'a table with lines such as old_name = "new_name", or old_name = ""',

@@ -5,18 +5,21 @@ import contextlib
 import io
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 from jaxguide.debug.captured import flushed
 from jaxguide.jaxpr.value_words import describe
 
+# What JAX's debugger prints before each command, and at each breakpoint.
+_PROMPT, _GREETING = "(jdb) ", "Entering jdb:\n"
+
 
 class Transcript:
     """What the debugger printed and the commands typed, as they would appear in a terminal.
 
-    `str(transcript)` is the text, `stops` the number of breakpoints that were reached, and `unused` the commands that
-    were not typed because too few breakpoints were reached.
+    `str(transcript)` is the text, `stops` the number of breakpoints that were reached, `answers` what the debugger
+    printed after each command, and `unused` the commands that were not typed because too few breakpoints were reached.
     """
 
     def __init__(self, commands: list[str]) -> None:
@@ -27,6 +30,11 @@ class Transcript:
     @property
     def unused(self) -> tuple[str, ...]:
         return tuple(self._waiting)
+
+    @property
+    def answers(self) -> list[str]:
+        parts = self._text.getvalue().removesuffix("\n").split(_PROMPT)[1:]
+        return [part.partition("\n")[2].removesuffix(_GREETING).strip() for part in parts]
 
     def __str__(self) -> str:
         return self._text.getvalue().removesuffix("\n")
@@ -68,6 +76,8 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
     (jdb) p y * z
     Array(-0.37840125, dtype=float32)
     (jdb) c
+    >>> transcript.answers
+    ['Array(2., dtype=float32)', 'Array(-0.37840125, dtype=float32)', '']
 
     The program needs no changes and no terminal: this works in a notebook, in a test, and in a process whose input is
     closed. The commands are typed in order, across all breakpoints: `c` leaves one, and the next command goes to the
@@ -93,53 +103,29 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
     transcript = Transcript(_checked(commands))
     with flushed():
         pass
-    with _driven(transcript), flushed():
+    with driven(transcript), flushed():
         yield transcript
 
 
 @contextlib.contextmanager
-def passed_breakpoints() -> Iterator[None]:
-    """Continue at every `jax.debug.breakpoint()` in a block, without waiting for input.
-
-    >>> import jax
-    >>> with passed_breakpoints():
-    ...     jax.debug.breakpoint()
+def driven(transcript: Transcript) -> Iterator[None]:
+    """Let JAX's debugger read its commands from a transcript, and not from the keyboard.
 
     Breakpoints with their own debugger (`jax.debug.breakpoint(stdin=...)`), and those of a `scripted_breakpoints` in
     the block, are left alone.
-
-    Based on `jax.debug.breakpoint`, whose debugger is a `cmd.Cmd`.
     """
-    with _reached(lambda debugger, loop: None):
-        yield
-
-
-@contextlib.contextmanager
-def _driven(transcript: Transcript) -> Iterator[None]:
-    """Let JAX's debugger read its commands from a transcript."""
-
-    def type_commands(debugger: cmd.Cmd, loop: Callable[[], None]) -> None:
-        transcript.stops += 1
-        keyboard: Any = _Keyboard(transcript)
-        screen: Any = _Screen(transcript, sys.stdout)
-        debugger.use_rawinput, debugger.stdin, debugger.stdout = False, keyboard, screen
-        with contextlib.redirect_stdout(screen):  # for expressions that print
-            loop()
-
-    with _reached(type_commands):
-        yield
-
-
-@contextlib.contextmanager
-def _reached(at_breakpoint: Callable[[cmd.Cmd, Callable[[], None]], None]) -> Iterator[None]:
-    """Pass JAX's debugger and its command loop to a function, instead of running the loop at the keyboard."""
     original = cmd.Cmd.cmdloop
 
     def cmdloop(self: cmd.Cmd, intro: Any = None) -> None:
         own_input = not self.use_rawinput
         if own_input or not type(self).__module__.startswith("jax."):
             return original(self, intro)
-        return at_breakpoint(self, lambda: original(self, intro))
+        transcript.stops += 1
+        keyboard: Any = _Keyboard(transcript)
+        screen: Any = _Screen(transcript, sys.stdout)
+        self.use_rawinput, self.stdin, self.stdout = False, keyboard, screen
+        with contextlib.redirect_stdout(screen):  # for expressions that print
+            return original(self, intro)
 
     cmd.Cmd.cmdloop = cmdloop  # type: ignore[method-assign]
     try:

@@ -83,19 +83,17 @@ class ProofSettings:
         seeds: the number of seeds to judge the key's answers with; others get one less, but at least one. No verdict
             may depend on the seed.
         limits: the limits of one answer; in this process, only `cpu` and `idle` hold.
-        without_texts: the lessons that need no explaining texts; see `CourseSettings`.
         course_digest: the digest from which graders derive the hidden inputs of the first seed; see `Draw.hidden`.
     """
 
     seeds: int = 2
     limits: Limits = dataclasses.field(default_factory=Limits)
-    without_texts: tuple[str, ...] = ()
     course_digest: str = ""
 
     @classmethod
     def of_course(cls, course: Course, seeds: int = 2) -> "ProofSettings":
         """Return the settings with which graders judge answers to a course, for a first seed that they use, too."""
-        return cls(seeds, course.settings.limits, course.settings.without_texts, course_digest(course))
+        return cls(seeds, course.settings.limits, course_digest(course))
 
 
 @dataclasses.dataclass
@@ -103,7 +101,7 @@ class Proof:
     """The proof of a course: the problems found, and how much was tried.
 
     `advice` are notes on what good teaching needs, and `notes` the others.
-    `reproduced` are documented examples, and `singly` those of them that are proven each by itself.
+    `reproduced` are documented examples, each proven by itself.
     `verdicts` has those on each answer with the first seed, by the names of exercise and answer. `cpu_s` is the
     processor time of all judging, and `key_cpu_s` that of judging the key's answers once.
     """
@@ -122,7 +120,6 @@ class Proof:
     cpu_s: float = 0.0
     key_cpu_s: float = 0.0
     reproduced: set[str] = dataclasses.field(default_factory=set)
-    singly: set[str] = dataclasses.field(default_factory=set)
     kept: list[Kept] = dataclasses.field(default_factory=list)
     verdicts: dict[tuple[str, str], Verdicts] = dataclasses.field(default_factory=dict)
 
@@ -144,7 +141,6 @@ class Proof:
             **plain,
             **{name: [one.to_plain() for one in getattr(self, name)] for name in ("problems", "notes", "advice")},
             "reproduced": sorted(self.reproduced),
-            "singly": sorted(self.singly),
             "kept": [dataclasses.asdict(one) for one in self.kept],
             "cpu_s": round(self.cpu_s, 3),
             "key_cpu_s": round(self.key_cpu_s, 3),

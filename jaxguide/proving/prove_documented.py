@@ -43,8 +43,8 @@ class DocumentedProver:
     repeat: RepeatBy
     tell: Tell
 
-    def prove(self, *, singly: bool) -> None:
-        """Prove that the checks notice changes in the ledger, and maybe that each example is proven by itself."""
+    def prove(self) -> None:
+        """Prove that the checks notice changes in the ledger, and that each example is proven by itself."""
         exercise, entries = self.exercise, ledger.entries()
         named = {example for check in exercise.all_checks() for example in check.reproduces}
         for example in sorted({*exercise.reproduces, *named} - entries.keys()):
@@ -56,11 +56,8 @@ class DocumentedProver:
             self.tell(f"`{exercise.name}` {message}")
         known = [one for one in exercise.reproduces if one in named and one in entries]
         found = {example for example in known if self._is_reproduced(example)}
-        if not singly:
+        if self._have_their_own_proof(known):
             self.proof.reproduced |= found
-        elif self._are_proven_singly(known):
-            self.proof.reproduced |= found
-            self.proof.singly |= found
 
     def _is_reproduced(self, example: str) -> bool:
         """Return whether the checks that name an example compare each part of its record and notice changes."""
@@ -91,7 +88,7 @@ class DocumentedProver:
 
     # Each by itself
 
-    def _are_proven_singly(self, examples: Sequence[str]) -> bool:
+    def _have_their_own_proof(self, examples: Sequence[str]) -> bool:
         """Return whether each example has a check of its own, which the starter fails and an answer that lacks it."""
         checks, before = self._own_checks(examples), len(self.proof.problems)
         if checks is None:

@@ -142,9 +142,8 @@ class _Prover:
             self._advice(f"`{name}` has no docstring; it is the contract that students read")
         for said in ladder_problems(exercise, self._run, self._limited):
             self._advice(said)
-        if exercise.lesson not in self.settings.without_texts:
-            self._advise_texts()
-            self._advise_documented()
+        self._advise_texts()
+        self._advise_documented()
         # Shapes and dtypes speak for themselves. Of a hidden check that fails, students see no values: `on` is all.
         without_idea = [c for c in exercise.all_checks() if not c.idea and c.stage not in ("shape", "dtype")]
         if without_idea:
@@ -430,12 +429,10 @@ class _Prover:
             self._problem(f"the key predicts {result.note}, but JAX gives {result.reveal}", self.key.answer)
 
     def prove_documented(self) -> None:
-        singly = self.exercise.lesson not in self.settings.without_texts
-
         def judge(planted: Planted, exercise: Exercise) -> ExerciseResult | None:
             return self._result(planted, 0, exercise)
 
-        DocumentedProver(self.exercise, self.proof, judge, self._repeat, self._problem).prove(singly=singly)
+        DocumentedProver(self.exercise, self.proof, judge, self._repeat, self._problem).prove()
 
 
 def _one_line(error: Exception) -> str:

@@ -69,6 +69,7 @@ class Program:
         unused: the primitives among `primitives` whose results the function does not use.
         unjitted: the primitives that are in no jitted function of the user's; none if the function itself is jitted.
         direct: the primitives that the user's code calls itself, and not in a jitted function of a library.
+        effects: what the program does besides computing, such as `["Debug"]` or, in order, `["OrderedDebug"]`.
         needs_values: whether Python needs the value of an argument, so that the function cannot be traced: the program
             is the one for the given values, and `jax.jit` of the function fails.
         name: the function's name.
@@ -88,6 +89,7 @@ class Program:
     unused: dict[str, int] = field(default_factory=dict, compare=False)
     unjitted: dict[str, int] = field(default_factory=dict, compare=False)
     direct: dict[str, int] = field(default_factory=dict, compare=False)
+    effects: list[str] = field(default_factory=list, compare=False)
     needs_values: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
 
@@ -278,6 +280,7 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         unused=dict(Counter(_unused(jaxpr, [True] * len(plain.outvars)))),
         unjitted=dict(+unjitted),
         direct=dict(+direct),
+        effects=sorted(map(str, jaxpr.effects)),
         needs_values=found.needs_values,
         name=function_name(fn),
     )

@@ -75,6 +75,15 @@ def test_commands_go_over_all_breakpoints_one_after_the_other():
     assert transcript.stops == 3
 
 
+def test_answers_are_what_was_printed_after_each_command():
+    with scripted_breakpoints(["p x", "w", "c", "p x + 1"]) as transcript:
+        product(1.0), product(2.0)
+    first, where, *others = transcript.answers
+    assert first == "Array(1., dtype=float32)"
+    assert where.startswith("Traceback:")
+    assert others == ["", "Array(3., dtype=float32)", ""]
+
+
 def test_when_commands_run_out_every_breakpoint_is_continued_and_it_is_said():
     with scripted_breakpoints(["p x"]) as transcript:
         product(1.0)

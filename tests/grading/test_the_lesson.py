@@ -30,7 +30,7 @@ def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suf
     assert len(result.results) == len(whole_course.books[topic].exercises)
 
 
-UNREPEATABLE = {"forgets_the_seed", "forgets_to_seed_numpy"}
+UNREPEATABLE = {"forgets_the_seed", "shows_before_seeding"}
 """Wrong answers that return something else each time, so that no answer can be said to behave like them."""
 _HOURS = pytest.mark.hours(reason="CI grades the first wrong answers and proves all of them in one process")
 
@@ -53,10 +53,10 @@ def test_each_planted_misconception_is_reported(whole_course: Course, tmp_path: 
 
 
 BREAKING = {
-    "draws_in_a_row": ("    while True: pass", Verdict.OUT_OF_TIME),
+    "draw_by_draw": ("    while True: pass", Verdict.OUT_OF_TIME),
     "two_samples": ("    import os\n    os._exit(0)", Verdict.EXITED),
-    "random_walk": ("    import sys\n    sys.exit()", Verdict.EXITED),
-    "worker_noise": ("    return jnp.asarray(np.ones(3 * 2**30, np.uint8))", Verdict.OUT_OF_MEMORY),
+    "metropolis": ("    import sys\n    sys.exit()", Verdict.EXITED),
+    "noise_for_rows": ("    return jnp.asarray(np.ones(3 * 2**30, np.uint8))", Verdict.OUT_OF_MEMORY),
 }
 
 

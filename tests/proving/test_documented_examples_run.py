@@ -11,8 +11,7 @@ from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prover import prove_exercise
 
 
-def proof(folder: Path, cell: str, without_texts: str = "") -> Proof:
-    (folder / "course.toml").write_text(f"without_texts = [{without_texts}]\n")
+def proof(folder: Path, cell: str) -> Proof:
     show(folder, cell)
     course = load_course(folder)
     exercise = course.exercise("double")
@@ -66,15 +65,10 @@ TWICE = f"{SHOWN}\n{SHOWN.replace('S2-01', 'S2-01 S2-04')}"
 
 
 @pytest.mark.parametrize(
-    ("cell", "without_texts", "said"),
-    [
-        (SHOWN, "", ["S2-04 by 0"]),
-        (TWICE, "", ["S2-01 by 2"]),
-        (SHOWN.replace("S2-01", "S2-01 S2-04"), "", []),
-        (SHOWN, '"tiny"', []),
-    ],
+    ("cell", "said"),
+    [(SHOWN, ["S2-04 by 0"]), (TWICE, ["S2-01 by 2"]), (SHOWN.replace("S2-01", "S2-01 S2-04"), [])],
 )
-def test_each_example_of_a_lesson_needs_one_cell(tiny: Path, cell: str, without_texts: str, said: list[str]) -> None:
+def test_each_example_of_a_lesson_needs_one_cell(tiny: Path, cell: str, said: list[str]) -> None:
     words = r"(\S+) must be named by one cell `# %% documented \1` below `double`, but is (by \d)"
-    found = [re.fullmatch(words, one.message) for one in proof(tiny, cell, without_texts).advice]
+    found = [re.fullmatch(words, one.message) for one in proof(tiny, cell).advice]
     assert [" ".join(match.groups()) for match in found if match] == said

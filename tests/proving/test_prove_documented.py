@@ -15,10 +15,10 @@ from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prover import prove_documented, prove_exercise
 
 
-def proven(folder: Path, prove: Callable[..., Proof] = prove_documented, **settings: tuple[str, ...]) -> Proof:
+def proven(folder: Path, prove: Callable[..., Proof] = prove_documented) -> Proof:
     course = load_course(folder)
     one = course.exercise("look")
-    return prove(course.book_of(one), one, ProofSettings(seeds=1, **settings))
+    return prove(course.book_of(one), one, ProofSettings(seeds=1))
 
 
 def told(proof: Proof) -> list[str]:
@@ -29,7 +29,7 @@ def told(proof: Proof) -> list[str]:
 def test_each_example_is_proven_singly_and_what_follows_is_noted(documented: Path, prove: Callable[..., Proof]) -> None:
     proof = proven(documented, prove)
     assert told(proof) == []
-    assert proof.singly == proof.reproduced == set(RECORDS)
+    assert proof.reproduced == set(RECORDS)
     assert [note.message for note in proof.notes] == [
         "an answer that lacks T0-01 may fail the check of T0-02, too: who prints numbers does so in each call"
     ]
@@ -44,16 +44,8 @@ def test_the_verdicts_of_a_proof_are_those_of_all_checks(documented: Path) -> No
 def test_verify_counts_them_and_prints_what_follows(documented: Path) -> None:
     command = ["verify", "--only", "look", "--no-workers", "--jobs", "1", "--course", str(documented)]
     done = CliRunner().invoke(main, command)
-    assert "documented examples: 2 reproduced, 2 of them singly\n" in done.stdout
+    assert "documented examples: 2 reproduced, each proven by itself\n" in done.stdout
     assert "an answer that lacks T0-01 may fail the check of T0-02, too: who prints numbers" in done.stdout
-
-
-def test_nothing_of_it_is_asked_of_lessons_without_texts(documented: Path) -> None:
-    for lacks in (', lacks="T0-01"', ', lacks="T0-01"', ', lacks="T0-02"'):
-        edit(documented, "solutions/tiny.py", lacks, "")
-    proof = proven(documented, without_texts=("tiny",))
-    assert proof.problems == proof.notes == []
-    assert (proof.reproduced, proof.singly) == (set(RECORDS), set())
 
 
 BY_HAND = '    print("x = JitTracer(float32[3])")\n    return x + 1\n'
@@ -103,7 +95,7 @@ def test_what_is_missing_is_told(documented: Path, mistake: str) -> None:
     edit(documented, file, old, new)
     proof = proven(documented)
     assert [one for one in told(proof) if words in one], told(proof)
-    assert proof.singly == proof.reproduced == set()
+    assert proof.reproduced == set()
 
 
 @pytest.mark.parametrize("prove", [prove_documented, prove_exercise])
@@ -134,4 +126,4 @@ def test_only_the_key_must_print_todays_text_word_by_word(documented: Path, monk
     proof = proven(documented, prove_exercise)
     assert told(proof) == ["the key's answer does not give T0-01 word by word as the ledger has it"]
     assert "Printed: ['x = JitTracer(float32[3])']" in proof.problems[0].details
-    assert proof.singly == {"T0-02"}
+    assert proof.reproduced == {"T0-02"}

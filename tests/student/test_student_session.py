@@ -22,7 +22,17 @@ from jaxguide.student.standing import badge_of, standing_card
 
 LESSON = "random_numbers"
 PROGRESS_FILE_NAME = progress_file_name(BUNDLED)
-RIGHT = "import jax\ndraw_per_key = jax.vmap(jax.random.normal)\n"
+RIGHT = """
+import jax
+def draw_three_ways(way, key, n):
+    if way == "all at once":
+        return jax.random.normal(key, (n,))
+    keys = jax.random.split(key, n)
+    if way == "vectorized":
+        return jax.vmap(jax.random.normal)(keys)
+    return jax.numpy.stack([jax.random.normal(one) for one in keys])
+
+"""
 WRONG = """
 import jax
 def two_samples(key, n, m):
@@ -53,9 +63,10 @@ def python(source: str, folder: Path, *options: str, **env: str) -> str:
     return done.stdout
 
 
-def count() -> int:
-    """Return how many exercises the lesson has."""
-    return len(students_course().books[LESSON].exercises)
+def counted(core: int, more: int = 0) -> str:
+    """Return how the lesson counts what is done, in its core and beyond it."""
+    beyond = [one.is_more for one in students_course().books[LESSON].exercises]
+    return f"{core} of {beyond.count(False)} core exercises done · {more} of {beyond.count(True)} more"
 
 
 START = f"from jaxguide.lesson import start\nstart({LESSON!r})\n"
@@ -67,11 +78,11 @@ def test_a_lesson_starts_with_progress_what_is_next_versions_and_device(tmp_path
     exercises = students_course().books[LESSON].exercises
     head, done, following, versions = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
     assert head.endswith(f"({LESSON})")
-    assert done.startswith(f"  0 of {count()} exercises done · 0 of ")
+    assert done.startswith(f"  {counted(0)} · 0 of ")
     assert following.startswith(f"  Next: {exercises[0].title} (`{exercises[0].name}`).")
     assert versions.strip() == f"Python {sys.version.split()[0]}, jax {jax.__version__}, 1 cpu"
     Progress(tmp_path).update("two_samples", passed=True)
-    assert f"1 of {count()} exercises done · 2 of " in python(START, tmp_path, JAX_PLATFORMS="cpu")
+    assert f"{counted(1)} · 2 of " in python(START, tmp_path, JAX_PLATFORMS="cpu")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +123,7 @@ def test_a_cell_that_started_jax_before_the_lesson_is_said_each_time(tmp_path: P
 def test_the_progress_tells_exercises_points_hints_and_what_is_next(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lesson._check("draw_per_key", names_of(RIGHT))
+    lesson._check("draw_three_ways", names_of(RIGHT))
     lesson._check("two_samples", names_of(WRONG))
     lesson.hint("two_samples")
     capsys.readouterr()
@@ -120,8 +131,8 @@ def test_the_progress_tells_exercises_points_hints_and_what_is_next(
     said = " ".join(capsys.readouterr().out.split())
     book = students_course().books[LESSON]
     points = sum(exercise.points for exercise in book.exercises)
-    assert f"1 of {len(book.exercises)} exercises done · 2 of {points:g} points · 1 hint read" in said
-    assert "✓ done One draw for each key (`draw_per_key`) · " in said
+    assert f"{counted(1)} · 2 of {points:g} points · 1 hint read" in said
+    assert "✓ done Three ways to n numbers (`draw_three_ways`) · " in said
     assert "◐ tried Two independent samples (`two_samples`) · 2 points · 1 hint " in said
     assert said.count("○ new") == len(book.exercises) - 2
     parts = {exercise.headings[0]: exercise for exercise in reversed(book.exercises)}
@@ -132,14 +143,16 @@ def test_the_progress_tells_exercises_points_hints_and_what_is_next(
 
 
 def test_a_wrong_guess_and_hints_read_are_told_apart_from_done_and_new(tmp_path: Path) -> None:
-    exercise = students_course().exercise("predict_shape")
-    for guess, word in (("(3, 2)", "done"), ("(9, 9)", "guessed")):
+    exercise = students_course().exercise("predict_shape_inside")
+    for guess, word in (("(5,)", "done"), ("(9, 9)", "guessed")):
         progress = Progress(tmp_path, word)
-        answer = LocalAnswer("predict_shape", names_of(f"def predict_shape(): return {guess}")["predict_shape"], {})
+        answer = LocalAnswer(
+            "predict_shape_inside", names_of(f"def predict_shape_inside(): return {guess}")["predict_shape_inside"], {}
+        )
         progress.note(Judging(exercise).judge(answer), "1")
-        again = LocalAnswer("predict_shape", lambda: (3, 2), {})
+        again = LocalAnswer("predict_shape_inside", lambda: (5,), {})
         progress.note(Judging(exercise).judge(again), "2")
-        assert badge_of(progress.of("predict_shape")).word == word, guess
+        assert badge_of(progress.of("predict_shape_inside")).word == word, guess
     assert badge_of(ExerciseProgress(passed=True, guess="3")).word == "done", "of earlier versions, it is not known"
     assert badge_of(ExerciseProgress(hints=1)).word == "begun"
     assert badge_of(ExerciseProgress(hints=1, attempts=["a"])).word == "tried"
@@ -176,12 +189,15 @@ def test_what_is_next_is_behind_the_last_exercise_and_what_is_open_before_it_is_
 
 def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is(tmp_path: Path) -> None:
     book = students_course().books[LESSON]
-    names = [exercise.name for exercise in book.exercises]
+    names = [exercise.name for exercise in book.exercises if not exercise.is_more]
     cards = [standing_card(place_of(tmp_path, *names[:n]), book) for n in (0, 1, len(names) - 1, len(names))]
-    assert [card.text().splitlines()[1][:22].count("█") for card in cards] == [0, 1, 19, 20]
+    empty, begun, nearly, full = (card.text().splitlines()[1][:22].count("█") for card in cards)
+    assert 0 == empty < begun < nearly < full == 20
     for count, card in zip((0, 1, len(names) - 1, len(names)), cards, strict=True):
         assert f"width:{100 * count / len(names):.0f}%" in card.html()
-        assert f"{count} of {len(names)} exercises done" in card.html(), "the words must say all that the bar shows"
+        assert f"{count} of {len(names)} core exercises done" in card.html(), (
+            "the words must say all that the bar shows"
+        )
 
 
 @pytest.mark.long
@@ -202,19 +218,18 @@ def test_an_unknown_lesson_is_answered(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_verbose_lists_the_cases_of_every_check_that_ran(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lesson._check("draw_per_key", names_of(RIGHT))
+    lesson._check("draw_three_ways", names_of(RIGHT))
     short = capsys.readouterr().out
     assert "→" not in short
-    lesson._check("draw_per_key", names_of(RIGHT), verbose=True)
+    lesson._check("draw_three_ways", names_of(RIGHT), verbose=True)
     said = " ".join(capsys.readouterr().out.split())
-    for check in students_course().exercise("draw_per_key").checks:
+    for check in students_course().exercise("draw_three_ways").checks:
         assert " ".join(check.fact.split()) in said
-    assert "draw_per_key(jax.random.wrap_key_data(jnp.array(" in said
-    assert "jax.jit(draw_per_key)(" in said
-    assert "the program of draw_per_key(" in said
-    assert "))) → jnp.array([" in said
-    assert "· draw_per_key(jax.random.wrap_key_data(" in said, "there must be a dot before each case"
-    assert len(Progress(workspace).of("draw_per_key").attempts) == 1, "the same code must count as one attempt"
+    assert "draw_three_ways('individually', jax.random.wrap_key_data(jnp.array(" in said
+    assert "the program of draw_three_ways(" in said
+    assert ", 3) → jnp.array([" in said
+    assert "· draw_three_ways('individually', jax.random.wrap_key_data(" in said, "there must be a dot before each case"
+    assert len(Progress(workspace).of("draw_three_ways").attempts) == 1, "the same code must count as one attempt"
 
 
 def test_verbose_says_what_a_case_raised_and_judges_the_same(
@@ -232,23 +247,25 @@ def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
     typed = (
         f"from jaxguide.lesson import *\nfrom jaxguide.lesson import check, hint, progress, solution, start\n{RIGHT}"
     )
-    typed += "\ncheck(draw_per_key)\nhint('two_samples')\nsolution(draw_per_key)\nprogress('random_numbers')\n"
+    typed += "\ncheck(draw_three_ways)\nhint('two_samples')\nsolution(draw_three_ways)\nprogress('random_numbers')\n"
     shown = python(typed, tmp_path, "-i", "-q", JAX_PLATFORMS="cpu")
-    assert "✓ Right so far: One draw for each key (draw_per_key)" in shown
+    assert "✓ Right so far: Three ways to n numbers (draw_three_ways)" in shown
     assert "Hint 1 of" in shown
     assert "A solution" in shown
-    assert f"1 of {count()} exercises done" in shown
+    assert counted(1) in shown
     assert "<" not in shown.replace("<stdin>", ""), "there must be no HTML"
 
 
 @pytest.mark.long
 def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path) -> None:
     setup = f"from jaxguide.lesson import check, hint, progress, solution, start\n{START}"
-    run_in_kernel([setup, RIGHT + "check(draw_per_key)"])
+    run_in_kernel([setup, RIGHT + "check(draw_three_ways)"])
     shown = run_in_kernel([setup, "progress()"])
-    assert f"1 of {count()} exercises done" in shown[0]
-    assert "✓ done One draw for each key (`draw_per_key`)" in " ".join(shown[1].split())
-    assert json.loads((workspace / "jaxguide-progress.json").read_text())["exercises"]["draw_per_key"]["passed"] is True
+    assert counted(1) in shown[0]
+    assert "✓ done Three ways to n numbers (`draw_three_ways`)" in " ".join(shown[1].split())
+    assert (
+        json.loads((workspace / "jaxguide-progress.json").read_text())["exercises"]["draw_three_ways"]["passed"] is True
+    )
 
 
 def test_the_install_cell_does_nothing_where_the_package_is(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Test programs as data: the primitives, outputs, constants and matrix products of a jaxpr."""
 
+import functools
 import json
 
 import jax
@@ -423,3 +424,10 @@ def test_primitives_that_the_user_calls_directly() -> None:
     assert program(by_hand, one).direct["conv_general_dilated"] == 1
     assert program(jax.jit(by_hand), one).direct["conv_general_dilated"] == 1
     assert "conv_general_dilated" not in program(lambda x: jnp.convolve(x, x), one).direct
+
+
+def test_effects_say_whether_prints_keep_their_order() -> None:
+    for ordered, wanted in ((False, ["Debug"]), (True, ["OrderedDebug"])):
+        show = functools.partial(jax.debug.print, "{}", ordered=ordered)
+        assert program(jax.jit(show), 1.0).effects == wanted
+    assert program(jnp.sin, 1.0).effects == []

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -68,9 +69,10 @@ def folded(cell: DocumentedCell) -> str:
     """Return the Markdown of documented examples as students get it, folded."""
     title, address = ledger.page_of(cell.ids[0])
     is_said = all(ledger.entries()[example]["kind"].startswith(_SAID) for example in cell.ids)
+    summary = f"<summary>The document's example, today: {title} ({', '.join(cell.ids)})</summary>"
     return "\n\n".join(
         [
-            f"<details>\n<summary>The document's example, today ({', '.join(cell.ids)})</summary>",
+            f"<details>\n{textwrap.fill(summary, 86)}",
             cell.sentence,
             _fenced("python", cell.code),
             f"[{title}]({address})\n{'says' if is_said else 'shows'}:",

@@ -12,14 +12,13 @@ if TYPE_CHECKING:  # this import loads JAX
 _INTRODUCTION = """# The documented examples
 
 The lessons reproduce every example of these pages as an exercise. Cells are counted from the top of the notebook. Each
-link leads to *The document's example, today*, a folded cell below the exercise, or in lessons without such cells to the
-exercise itself.
+link leads to *The document's example, today*, a folded cell below the exercise.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class ExamplePlace:
-    """Where an example is shown or else asked for; cells are counted from 1, and `line` is that in the script."""
+    """Where an example is shown; cells are counted from 1, and `line` is that in the script."""
 
     lesson: str
     exercise: str
@@ -29,7 +28,7 @@ class ExamplePlace:
 
 
 def example_places(course: "Course") -> dict[str, ExamplePlace]:
-    """Return where a course has the documented examples that its exercises reproduce: id -> place, sorted by id."""
+    """Return where a course shows the documented examples that its exercises reproduce: id -> place, sorted by id."""
     found: dict[str, ExamplePlace] = {}
     for topic, book in course.books.items():
         exercises = {example: one.name for one in book.exercises for example in one.reproduces}

@@ -38,7 +38,7 @@ def for_students(course: "Course", lessons: Iterable[str] | None = None) -> dict
     found = {name: path.read_bytes() for name, path in course.files.items()}
     if not course.settings.identity:
         return printed | found
-    settings = dataclasses.replace(course.settings, title=course.title, lessons=tuple(course.books), without_texts=())
+    settings = dataclasses.replace(course.settings, title=course.title, lessons=tuple(course.books))
     laid_out = {SETTINGS_NAME: write_settings(settings).encode()}
     laid_out |= {f"exercises/{topic}.py": lesson.path.read_bytes() for topic, lesson in course.books.items()}
     laid_out |= {f"exercises/{name}": content for name, content in found.items()}

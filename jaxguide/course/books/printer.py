@@ -23,8 +23,8 @@ _METADATA = {
 class PrintedCell:
     """One cell as students get it: `source` is Markdown if `kind` is 'prose'; in the others it is code.
 
-    The kinds of code are 'setup', 'example', 'exercise' and 'help'. `examples` are the documented examples that it asks
-    for or shows.
+    The kinds of code are 'setup', 'example', 'exercise' and 'help'. `examples` are the documented examples that it
+    shows.
     """
 
     kind: str
@@ -56,7 +56,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
             add("example", cell.source)
         elif cell.kind == "exercise":
             exercise = next(exercises)
-            add("prose", statement(exercise), exercise.reproduces)
+            add("prose", statement(exercise))
             add("exercise", printable_source(exercise))
             add("help", help_cell(exercise, book.start_course))
         elif cell.kind == "documented":

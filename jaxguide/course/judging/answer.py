@@ -63,6 +63,10 @@ class Answer(ABC):
         """The answer under the PRNG setting of the source documents, which was JAX's default before 0.5.0."""
         return self._with((*self.steps, Step("documented_draws")))
 
+    def at_breakpoints(self, *commands: str) -> "Answer":
+        """Type commands at the answer's breakpoints; it returns its value, how often it stopped, and what they gave."""
+        return self._with((*self.steps, Step("at_breakpoints", (("commands", commands),))))
+
     def then(self, *args: Any) -> "Answer":
         """Return the function that the answer returns for `args`, as an Answer."""
         return self._with((*self.steps, Step("then", (("args", to_data(args)),))))

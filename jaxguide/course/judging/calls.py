@@ -300,6 +300,8 @@ def write_call(name: str, request: Request, number: int = 0) -> str:
             text = f"{text}({_write_arguments(options['args'], {})})"
         elif step.name == "documented_draws":
             text = f"[jax.threefry_partitionable(False)] {text}"
+        elif step.name == "at_breakpoints":
+            text = f"[typed in the debugger: {', '.join(options['commands'])}] {text}"
         elif step.name == "sum":
             text = f"(lambda *args: sum(jnp.sum(x) for x in jax.tree.leaves({text}(*args))))"
         else:

@@ -20,6 +20,7 @@ from jaxguide.code.lines import cell_name
 from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo, ExplanationText
+from jaxguide.debug.breakpoints import scripted_breakpoints
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
@@ -48,7 +49,7 @@ class Printed(io.StringIO):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A transformation of the answer, with its options: 'jit', 'vmap', 'grad', 'sum', 'documented_draws' or 'then'."""
+    """A transformation of the answer, with its options: such as 'jit', 'vmap' or 'then'."""
 
     name: str
     options: tuple[tuple[str, Data], ...] = ()
@@ -118,12 +119,22 @@ def _summed(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _with_commands(function: Callable[..., Any], commands: tuple[str, ...]) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with scripted_breakpoints(commands) as transcript:
+            value = jax.block_until_ready(function(*args, **kwargs))
+        return value, transcript.stops, transcript.answers
+
+    return run
+
+
 _STEPS: dict[str, Callable[..., Callable[..., Any]]] = {
     "jit": jax.jit,
     "sum": _summed,
     "vmap": jax.vmap,
     "grad": jax.grad,
     "documented_draws": compat.documented_draws_setting(),
+    "at_breakpoints": _with_commands,
 }
 
 

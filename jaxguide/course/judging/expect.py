@@ -389,6 +389,9 @@ def _same_json(got: Any, expected: Any) -> bool:
 
 
 def _numbers_close(got: Any, expected: Any, rtol: float) -> bool:
+    if isinstance(expected, dict):
+        names_agree = isinstance(got, dict) and got.keys() == expected.keys()
+        return names_agree and all(_numbers_close(got[name], expected[name], rtol) for name in expected)
     try:
         left, right = np.asarray(got, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     except (TypeError, ValueError):

@@ -22,7 +22,8 @@ _READINGS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"(?<=[\d.]):\w+\[\]", ""),  # the type of a literal in a jaxpr, since JAX 0.6.1
 ]
 _OF_THE_MACHINE = re.compile(
-    r"\b0x[0-9a-f]+|\b\w+://\S+|(?<!\w)(?:[A-Z]:)?(?:[/\\][\w.+-]+){2,}(?::\d+)*|<ipython-\S+>"
+    r"\b0x[0-9a-f]+|(?<=\bobject id )\d+|\b\w+://\S+"
+    r"|(?:(?<!\w)(?:[A-Z]:)?(?:[/\\][\w.+-]+){2,}|<ipython-[^\s>]+>|\bline \d+(?=:))(?::\d+)*"
 )
 _WORDS = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?!\w)|\w+|[^\w\s]")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from jaxguide.debug.breakpoints import passed_breakpoints
+from jaxguide.debug.breakpoints import Transcript, driven
 
 END_OF_INPUT = "EOF when reading a line"
 
@@ -30,7 +30,7 @@ def unattended() -> Iterator[None]:
     before = sys.stdin, sys.breakpointhook, builtins.input
     sys.stdin, sys.breakpointhook, builtins.input = io.StringIO(), _go_on, _find_the_end
     try:
-        with passed_breakpoints():
+        with driven(Transcript([])):
             yield
     finally:
         sys.stdin, sys.breakpointhook, builtins.input = before

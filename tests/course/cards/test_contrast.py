@@ -59,7 +59,7 @@ def progress() -> str:
     with tempfile.TemporaryDirectory() as folder:
         kept = Progress(Path(folder))
         kept.update("two_samples", attempts=["a"], hints=1)
-        kept.update("draw_per_key", passed=True)
+        kept.update("draw_by_draw", passed=True)
         return standing_card(Position(course, kept), course.books["random_numbers"]).html()
 
 

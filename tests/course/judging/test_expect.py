@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxguide.course import ledger
 from jaxguide.course.judging import expect
 from jaxguide.course.judging.values import to_data
 from jaxguide.course.verdict import CheckFailed
@@ -105,9 +106,16 @@ def test_a_documented_record_is_compared() -> None:
         expect.expect_documented("S9-99", 1)
 
 
-def ledger_value(example: str) -> Any:
-    from jaxguide.course import ledger
+def test_numbers_of_a_record_have_a_tolerance_also_under_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"compare": "numeric", "value": {"w": [1.0, 2.0], "b": 3.0}, "rtol": 1e-5}
+    monkeypatch.setitem(ledger.entries(), "T0-01", {"record": record})
+    expect.expect_documented("T0-01", to_data({"b": 3.000001, "w": [1.0, 2.000001]}))
+    for other in ({"w": [1.0, 2.0], "b": 3.001}, {"w": [1.0, 2.0]}, {"w": [1.0], "b": 3.0}, [1.0, 2.0, 3.0]):
+        with pytest.raises(CheckFailed):
+            expect.expect_documented("T0-01", to_data(other))
 
+
+def ledger_value(example: str) -> Any:
     return ledger.entries()[example]["record"]["value"]
 
 

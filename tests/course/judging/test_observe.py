@@ -107,3 +107,15 @@ def test_a_function_that_an_answer_returns_is_made_once_for_calls_in_a_row() -> 
 
     seen = LocalAnswer("times", times, {}).then(3.0).observe_calls([(X,), (X,), (jnp.ones(4),)])
     assert [one.traces for one in seen] == [1, 0, 1]
+
+
+def test_commands_are_typed_at_the_breakpoints_of_an_answer() -> None:
+    def half(x: float) -> object:
+        y = x / 2
+        jax.debug.breakpoint()
+        return y
+
+    answer = LocalAnswer("half", jax.jit(half), {}).at_breakpoints("p y", "c")
+    value, stops, answers = answer(3.0)
+    assert (float(value), stops, answers) == (1.5, 1, ["Array(1.5, dtype=float32)", ""])
+    assert answer.log.last == "[typed in the debugger: p y, c] half(3.0)"
