@@ -1,6 +1,7 @@
 """Call NumPy and SciPy functions from JAX programs, with `host_function`."""
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -120,6 +121,10 @@ class HostFunction:
             )
             raise ValueError(text + did_you_mean(vmap_method, VMAP_METHODS, most=1))
         functools.update_wrapper(self, fn)
+        if isinstance(fn, np.ufunc):
+            # Not the function's own, which also holds `out`: jax.custom_jvp would pass it as an argument (JAX 0.12).
+            kind = inspect.Parameter.POSITIONAL_ONLY
+            self.__signature__ = inspect.Signature([inspect.Parameter(f"x{i + 1}", kind) for i in range(fn.nin)])
         self.__name__ = name
         self._host = host
         self._fn = fn

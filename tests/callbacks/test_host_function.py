@@ -226,6 +226,11 @@ class TestDerivatives:
         z = 1 + 2j
         np.testing.assert_allclose(jax.grad(exp, holomorphic=True)(z), np.exp(z), rtol=1e-6)
 
+    def test_a_rule_of_ones_own_can_be_given_to_a_ufunc_without_derivative(self):
+        sine = jax.custom_jvp(host_function(np.sin, elementwise=True))
+        sine.defjvp(lambda primals, tangents: (sine(*primals), cos(*primals) * tangents[0]))
+        np.testing.assert_allclose(jax.jvp(sine, (X,), (jnp.ones(3),))[1], np.cos(X), rtol=1e-6)
+
     def test_an_argument_without_derivative_is_named_when_asked_for(self):
         scaled = host_function(lambda x, scale: x * scale, elementwise=True, derivative={"x": lambda x, scale: scale})
         assert float(jax.grad(scaled)(3.0, 2.0)) == 2
