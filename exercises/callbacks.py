@@ -1778,7 +1778,7 @@ def what_arrives(x):
     'jax.Array float32[2, 1] on cpu'
 
     Args:
-        x: float32 or int32 array of any shape.
+        x: float32 or int32 array of any shape, with one number or more.
 
     Returns:
         A dict: "pure_callback", "io_callback" and "debug.callback", each with the text that `describe` returns for the

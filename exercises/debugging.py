@@ -755,6 +755,8 @@ def x_is_promised_before_y(answer):
     }
     message = "Two prints should show x and then y, in the order of the code, whatever the compiler does."
     expect_documented("S0-12", found, message=message)
+    outside = sorted(name for name in program.unjitted if name.startswith("debug"))
+    expect_that(not outside, "The function that prints should be jitted.", f"{', '.join(outside)} outside of jit")
 
 
 @visible(sum_in_order, idea="Printing does not change the sum.")
@@ -1678,7 +1680,7 @@ print(sorted(heights.items()))  # [(0, 8.0), (1, 4.0), (2, 2.0)]""",
     ],
 )
 def values_seen(program, x):
-    """Run program(look, x) with a function `look` of yours, and return the values that it looks at, in order.
+    """Run program(look, x) with a function `look` of yours, and return the values that it looks at.
 
     >>> values_seen(in_while, 3.0)
     [3.0, 2.0, 1.0]
@@ -1689,7 +1691,8 @@ def values_seen(program, x):
         x: float.
 
     Returns:
-        A list of Python floats, and no arrays; of the rows of a `jax.vmap`, in any order.
+        A list of Python floats, and no arrays: of a loop in the order of its steps; of one step, and of the rows of a
+        `jax.vmap`, in any order.
     """
     ...
 
@@ -2241,7 +2244,7 @@ def checked_pick(table, i):
 
     Args:
         table: float32[n], n at least 1; NaN is a number like any other.
-        i: int32[], 0 or more.
+        i: int32[], from 0 to a billion.
 
     Returns:
         A tuple: None if i is in bounds, else a text that names i, such as `index 7 is out of bounds`; and table[i],

@@ -449,7 +449,7 @@ def an_item(answer):
 )
 def a_float_of_a_value_and_of_a_shape(answer):
     """Under `jit`, `float` of a value raises ConcretizationTypeError, and `float` of a shape works."""
-    plain = [plainly(answer, "float", jnp.float32(0.25)), plainly(answer, "float of the shape", jnp.ones((4, 2)))]
+    plain = [plainly(answer, "float", jnp.float32(0.25)), plainly(answer, "float of the shape", jnp.ones(4))]
     expect_that(plain == [0.25, 4.0] and isinstance(plain[1], float), "Plainly, these should be 0.25 and 4.0.", plain)
     error = refusal(answer, "float", jnp.float32(2))
     found = {

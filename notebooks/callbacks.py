@@ -1113,7 +1113,7 @@ def describe(value):
 #
 # **Args:**
 #
-# - `x`: float32 or int32 array of any shape.
+# - `x`: float32 or int32 array of any shape, with one number or more.
 #
 # **Returns:** A dict: "pure_callback", "io_callback" and "debug.callback", each with
 # the text that `describe` returns for the argument of the host function.

@@ -1174,7 +1174,7 @@ in_while(lambda x: print("a tracer:", x), 3.0)
 # ### Exercise: Collect values (3 points, beyond the core)
 #
 # Run program(look, x) with a function `look` of yours, and return the values that it
-# looks at, in order.
+# looks at.
 #
 # ```python
 # >>> values_seen(in_while, 3.0)
@@ -1187,13 +1187,13 @@ in_while(lambda x: print("a tracer:", x), 3.0)
 #   not use what that returns, and may use any of JAX's transformations and loops.
 # - `x`: float.
 #
-# **Returns:** A list of Python floats, and no arrays; of the rows of a `jax.vmap`, in
-# any order.
+# **Returns:** A list of Python floats, and no arrays: of a loop in the order of its
+# steps; of one step, and of the rows of a `jax.vmap`, in any order.
 
 # %%
 def values_seen(program, x):
     """Run program(look, x) with a function `look` of yours, and return the values that
-    it looks at, in order.
+    it looks at.
     """
     ...
 
@@ -1587,7 +1587,7 @@ for x in (4.0, 0.0):
 # **Args:**
 #
 # - `table`: float32[n], n at least 1; NaN is a number like any other.
-# - `i`: int32[], 0 or more.
+# - `i`: int32[], from 0 to a billion.
 #
 # **Returns:** A tuple: None if i is in bounds, else a text that names i, such as
 # `index 7 is out of bounds`; and table[i], any number where there is none.

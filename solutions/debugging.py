@@ -472,6 +472,13 @@ def swaps_the_lines(x, y):
     return add(x, y)
 
 
+@wrong(rejected_by="x_is_promised_before_y", says="The order holds, but without `jit` Python keeps it anyway.")
+def prints_outside_of_jit(x, y):
+    jax.debug.print("jax.debug.print(x) -> {}", x, ordered=True)
+    jax.debug.print("jax.debug.print(y) -> {}", y, ordered=True)
+    return jnp.add(x, y)
+
+
 @wrong(rejected_by="x_is_promised_before_y", says="Only one of the prints is ordered.", lacks="S0-12")
 def orders_one(x, y):
     @jax.jit
@@ -1828,6 +1835,18 @@ def ignores_the_text(form, on):
     return show
 
 
+@wrong(rejected_by="each_function_keeps_its_text", says="The function made last decides for all.")
+def settings_for_all(form, on):
+    settings_for_all.form, settings_for_all.on = form, on
+
+    def show(x):
+        if settings_for_all.on:
+            jax.debug.callback(lambda value: print(settings_for_all.form.format(value)), x)
+        return x
+
+    return show
+
+
 @hidden(
     stage="jit",
     kind="observed",
@@ -1840,6 +1859,20 @@ def any_text_is_filled_in(answer, draw):
     calls = [(np.float32(draw.integer(1, 99) / 4),) for _ in range(2)]
     for seen, (x,) in zip(answer.then("<{:.3f}>", True).jit.observe_calls(calls), calls, strict=True):
         expect_that(seen.lines == [f"<{x:.3f}>"], "Each run should print its own value.", seen.lines, f"<{x:.3f}>")
+
+
+@hidden(
+    stage="jit",
+    kind="observed",
+    required=True,
+    idea="Two functions with two texts: each keeps its own.",
+    on="a function made before another one",
+)
+def each_function_keeps_its_text(answer):
+    """A function made later changes nothing."""
+    for beside in (("other: {}", True), ("x is {}", False)):
+        lines = answer.then("x is {}", True, beside=beside).observe(2.0).lines
+        expect_that(lines == ["x is 2.0"], "Each function should keep its own text and flag.", lines, "x is 2.0")
 
 
 # %% checked_pick

@@ -23,6 +23,13 @@ def test_a_right_answer_passes_and_the_status_is_0(tmp_path: Path) -> None:
     assert "Right so far" in done.stdout
 
 
+def test_an_answer_may_use_what_the_first_cell_of_the_printed_lesson_imports(tmp_path: Path) -> None:
+    printed = (students_course().folders.notebooks / "arrays_and_layers.py").read_text()
+    answer = "def sliding_dot(x, w):\n    sys.stdout.flush()\n    return jnp.correlate(x, w)\n"
+    done = check(tmp_path, f"{printed}\n\n{answer}", "sliding_dot")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.long
 def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
     done = check(tmp_path, "two_samples = 1\n", "draw_by_draw")

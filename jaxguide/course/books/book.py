@@ -19,6 +19,7 @@ from jaxguide.course.books.declarations import make_check
 from jaxguide.course.books.documented_cells import DocumentedCell, documented_cells
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
+from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
 from jaxguide.course.judging.evaluate import given_files
 from jaxguide.course.settings import read_settings
@@ -41,8 +42,8 @@ class Book(Lesson):
 
     @functools.cached_property
     def given(self) -> list[Statement]:
-        """The statements that students get: those of example cells, and of exercise cells except the exercises."""
-        found = []
+        """What students get: imports of the printed lesson, example cells, and exercise cells but for the exercises."""
+        found = [s for s in statements(INSTALL_CELL) if s.is_import]
         for cell in self.cells:
             if cell.kind == "example":
                 found += statements(cell.source, cell.line + 1)

@@ -67,9 +67,9 @@ class Answer(ABC):
         """Type commands at the answer's breakpoints; it returns its value, how often it stopped, and what they gave."""
         return self._with((*self.steps, Step("at_breakpoints", (("commands", commands),))))
 
-    def then(self, *args: Any) -> "Answer":
-        """Return the function that the answer returns for `args`, as an Answer."""
-        return self._with((*self.steps, Step("then", (("args", to_data(args)),))))
+    def then(self, *args: Any, beside: tuple[Any, ...] | None = None) -> "Answer":
+        """Return the function that the answer returns for `args`, as an Answer; after it, one is made for `beside`."""
+        return self._with((*self.steps, Step("then", (("args", to_data(args)), ("beside", to_data(beside))))))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Data:
         """Call the function and return its value as data.

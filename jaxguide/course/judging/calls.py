@@ -297,7 +297,12 @@ def write_call(name: str, request: Request, number: int = 0) -> str:
     for step in request.steps:
         options = dict(step.options)
         if step.name == "then":
-            text = f"{text}({_write_arguments(options['args'], {})})"
+            made = [
+                f"{text}({_write_arguments(options[one], {})})"
+                for one in ("args", "beside")
+                if options[one] is not None
+            ]
+            text = made[0] if len(made) == 1 else f"[{', '.join(made)}][0]"
         elif step.name == "documented_draws":
             text = f"[jax.threefry_partitionable(False)] {text}"
         elif step.name == "at_breakpoints":

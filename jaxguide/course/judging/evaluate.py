@@ -94,18 +94,22 @@ def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dic
     for step in steps:
         options = dict(step.options)
         if step.name == "then":
-            function = _made_by(function, options["args"], names)
+            function = _made_by(function, options["args"], options["beside"], names)
         else:
             function = _STEPS[step.name](function, **options)
     return function
 
 
-def _made_by(function: Callable[..., Any], outer: tuple[Data, ...], names: dict[str, Any]) -> Callable[..., Any]:
-    """Return what a function returns; it is made in the first call, and called again in the others."""
+def _made_by(
+    function: Callable[..., Any], outer: tuple[Data, ...], beside: tuple[Data, ...] | None, names: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return what a function returns; it is made in the first call, before one beside it, and called in all."""
 
     @functools.cache
     def made() -> Callable[..., Any]:
         made_once: Callable[..., Any] = function(*from_data(outer, names))
+        if beside is not None:
+            function(*from_data(beside, names))
         return made_once
 
     return lambda *args: made()(*args)
