@@ -99,9 +99,10 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
             source = f"{cell.kind} = {ast.get_source_segment(cell.source, value)}"
             found.append((role, Planted(ast.literal_eval(name), source, line, path)))
     names = frozenset(one.name for _role, one in found)
+    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
     planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
     for role, one in found:
-        source = _with_its_cell(cell, one, names)
+        source = _with_helpers(helpers, one, cell.kind, names)
         planted[role].append(dataclasses.replace(one, source=source, line=cell.line + one.line))
     _check_planted(path, cell, planted)
     return planted
@@ -131,23 +132,23 @@ def function_source(cell: PercentCell, node: ast.FunctionDef, name: str) -> str:
     return "\n".join([*other_decorators(node, lines), *body])
 
 
-def _with_its_cell(cell: PercentCell, planted: Planted, names: frozenset[str]) -> str:
+def _with_helpers(helpers: list[Statement], planted: Planted, exercise: str, names: frozenset[str]) -> str:
     """Return an answer with the statements of its cell that it needs or that change it, in the cell's order.
 
     Args:
-        cell: the cell.
+        helpers: the cell's statements that are not declarations.
         planted: the answer alone, with its line in the cell. In its source, it bears the exercise's name.
+        exercise: the exercise.
         names: the names of all answers in the cell.
     """
-    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
-    if planted.name != cell.kind:  # leave out what changes the key's answer
-        helpers = [s for s in helpers if cell.kind not in s.binds | s.touches]
+    if planted.name != exercise:  # leave out what changes the key's answer
+        helpers = [s for s in helpers if exercise not in s.binds | s.touches]
     above = [s for s in helpers if s.line < planted.line]
     below = [s for s in helpers if s.line >= planted.line]
     own = statements(planted.source)[0]
-    pool = [_renamed_statement(s, planted.name, cell.kind) for s in (*above, own, *below)]
+    pool = [_renamed_statement(s, planted.name, exercise) for s in (*above, own, *below)]
     elsewhere = frozenset[str]().union(*(s.reads for s in pool)) - names
-    return "\n\n\n".join(s.source for s in needed(pool, {cell.kind}, elsewhere)) + "\n"
+    return "\n\n\n".join(s.source for s in needed(pool, {exercise}, elsewhere)) + "\n"
 
 
 def _renamed_statement(statement: Statement, old: str, new: str) -> Statement:
