@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.course.books.book import Book
-from jaxguide.course.books.printer import INSTALL_CELL, setup_cell
+from jaxguide.course.books.first_cells import INSTALL_CELL, setup_cell
 from jaxguide.course.exercise import Task
 
 

@@ -11,8 +11,8 @@ import pytest
 from kernel import run_in_kernel
 
 from jaxguide import lesson
+from jaxguide.course.books.first_cells import INSTALL_CELL
 from jaxguide.course.books.library import students_course
-from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.progress import ExerciseProgress, Progress, progress_file_name

@@ -17,9 +17,9 @@ from jaxguide.course.author import Declaration
 from jaxguide.course.books.book_text import check_whole, read_tasks, title_of
 from jaxguide.course.books.declarations import make_check
 from jaxguide.course.books.documented_cells import DocumentedCell, documented_cells
+from jaxguide.course.books.first_cells import INSTALL_CELL
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, check_syntax, parse_cells, run_cell
-from jaxguide.course.books.printer import INSTALL_CELL
 from jaxguide.course.exercise import AuthorError, Exercise, Mistakes
 from jaxguide.course.judging.evaluate import given_files
 from jaxguide.course.settings import read_settings

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide.course.books.core_time import with_core
 from jaxguide.course.books.documented_cells import folded
+from jaxguide.course.books.first_cells import INSTALL_CELL, setup_cell
 from jaxguide.course.books.statement import statement, stub_cell
 from jaxguide.course.exercise import Task
 
@@ -69,31 +70,6 @@ def printed_code(book: "Book") -> list[str]:
     examples = [cell.source for cell in book.cells if cell.kind == "example"]
     stubs = [_with_check(exercise.cell_source, exercise) for exercise in book.exercises]
     return [INSTALL_CELL, setup_cell(book.topic, book.start_course), *examples, *stubs]
-
-
-# Plain Python, since lessons are also scripts; `sys.executable -m pip` installs for the Python that runs the cell.
-INSTALL_CELL = """# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
-import importlib.util
-import subprocess
-import sys
-
-if importlib.util.find_spec("jaxguide") is None:
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True
-    )
-    importlib.invalidate_caches()"""
-
-
-def setup_cell(topic: str, course: str = "") -> str:
-    """Return the source of the cell that starts a printed lesson.
-
-    Args:
-        topic: the lesson's name.
-        course: the course's identity, '' for the one that comes with the package. Students get no other solutions.
-    """
-    names = ["check", "hint", "progress", *(() if course else ("solution",)), "start"]
-    asked = f'"{topic}", course="{course}"' if course else f'"{topic}"'
-    return f"from jaxguide.lesson import {', '.join(names)}\n\nstart({asked})"
 
 
 def notebook_text(book: "Book") -> str:
