@@ -16,14 +16,21 @@ import jax.numpy as jnp
 
 import jaxguide
 from jaxguide import compat
-from jaxguide.base.render.card import STATELESS, CardFace, Code, Prose
+from jaxguide.base.files import user_folder
+from jaxguide.base.render.card import STATELESS, CardFace, Code, Part, Prose
 from jaxguide.base.render.card_html import card_html
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
 _PRINT_SIZE = 4096
-_NO_PROBLEMS = "✓ No known problems."
+# Heading -> the facts below it, in this order; all others are below "JAX".
+_SECTIONS = {
+    "Versions": ("jaxguide", "Python", *_PACKAGES, "system"),
+    "JAX": (),
+    "Grading": ("isolation", "workers"),
+    "Files": ("cache",),
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class Trouble:
         what: what happens, in one sentence.
         remedy: what to do, in one sentence.
         cured: lessons and the grader apply the remedy themselves, so only your own scripts need it.
+        about: the heading to report it under, "JAX" or "Grading"; '' for what comes before all headings.
     """
 
     name: str
@@ -43,6 +51,7 @@ class Trouble:
     what: str
     remedy: str
     cured: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,23 +80,44 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        lines = [self._aligned_facts()]
-        for trouble in self.troubles:
-            lines += ["", f"{_word(trouble)} {trouble.what}", f"  {trouble.remedy}"]
-        return "\n".join(lines if self.troubles else [*lines, "", _NO_PROBLEMS])
+        lines = [self._works(), *(f"{_word(one)} {one.what}\n  {one.remedy}" for one in self._under(""))]
+        for heading, facts in self._sections():
+            lines += ["", heading, *(f"  {line}" for line in facts.splitlines())]
+            lines += [f"  {_word(one)} {one.what}\n    {one.remedy}" for one in self._under(heading)]
+        return "\n".join(lines).strip()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        troubles = [Prose(f"{trouble.what}\n{trouble.remedy}", _word(trouble)) for trouble in self.troubles]
-        badge = replace(STATELESS, tone="bad" if not self.healthy else "partly" if self.troubles else "good")
-        said = troubles or [Prose(_NO_PROBLEMS)]
-        return card_html(CardFace(badge, "", parts=(Code(self._aligned_facts()), *said)))
+        first = [Prose(self._works())] if self.healthy else []
+        parts: list[Part] = [*first, *self._prose("")]
+        for heading, facts in self._sections():
+            parts += [Code(facts, heading), *self._prose(heading)]
+        tone = "bad" if not self.healthy else "partly" if self._under("") else "good"
+        return card_html(CardFace(replace(STATELESS, tone=tone), "", parts=tuple(parts)))
 
-    def _aligned_facts(self) -> str:
+    def _works(self) -> str:
+        """Return that everything works, on what; or '' if it does not."""
+        names = (name for name in ("Python", "jax", "devices") if name in self.facts)
+        said = ", ".join(f"{name} {self.facts[name].split(' (')[0]}".removeprefix("devices ") for name in names)
+        return f"✓ jaxguide works here: {said}" if self.healthy else ""
+
+    def _under(self, heading: str) -> list[Trouble]:
+        return [one for one in self.troubles if one.about == heading]
+
+    def _prose(self, heading: str) -> list[Prose]:
+        return [Prose(f"{one.what}\n{one.remedy}", _word(one)) for one in self._under(heading)]
+
+    def _sections(self) -> Iterator[tuple[str, str]]:
+        """Yield each heading with the facts below it, in aligned lines."""
         width = max(map(len, self.facts), default=0)
         below = "\n" + " " * (width + 2)
-        return "\n".join(f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in self.facts.items())
+        homes = {name: heading for heading, names in _SECTIONS.items() for name in names}
+        for heading in _SECTIONS:
+            facts = {name: value for name, value in self.facts.items() if homes.get(name, "JAX") == heading}
+            lines = [f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in facts.items()]
+            if lines or self._under(heading):
+                yield heading, "\n".join(lines)
 
 
 def doctor() -> Diagnosis:
@@ -98,7 +128,7 @@ def doctor() -> Diagnosis:
     >>> diagnosis.facts["jax"] == jax.__version__
     True
     >>> print(diagnosis)
-    jaxguide ...
+    ✓ jaxguide works here: Python ...
     PRNG threefry2x32, threefry_partitionable on...
 
     It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
@@ -117,7 +147,8 @@ def diagnose(measured: bool) -> Diagnosis:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             facts[package] = importlib.metadata.version(package)
     facts["system"] = f"{platform.system()} {platform.machine()}"
-    troubles = [_mismatched_versions(facts), _no_bytecode()]
+    facts["cache"] = f"{user_folder()}, which you can delete at any time"
+    troubles = [_mismatched_versions(facts), _no_bytecode(), _no_jupyterlab(facts)]
     try:
         devices = jax.devices()
     except RuntimeError as error:
@@ -170,6 +201,17 @@ def _mismatched_versions(facts: dict[str, str]) -> Trouble | None:
     )
 
 
+def _no_jupyterlab(facts: dict[str, str]) -> Trouble | None:
+    if "jupyterlab" in facts:
+        return None
+    return Trouble(
+        "no_jupyterlab",
+        False,
+        "JupyterLab is not installed, so `jaxguide start` cannot open the lessons.",
+        'Work in the terminal with `jaxguide watch`, or install it: pip install "jaxguide[notebook]"',
+    )
+
+
 def _no_bytecode() -> Trouble | None:
     if not sys.dont_write_bytecode or os.path.exists(importlib.util.cache_from_source(str(jax.__file__))):
         return None
@@ -215,7 +257,7 @@ def _print_fails() -> Trouble | None:
             "A lesson's first cell, %load_ext jaxguide and the grader set the flag that fixes it. For your own "
             f"scripts, set it before JAX starts: XLA_FLAGS={flag}"
         )
-    return Trouble("debug_print_fails_to_compile", True, what, remedy, cured)
+    return Trouble("debug_print_fails_to_compile", True, what, remedy, cured, about="JAX" if cured else "")
 
 
 def _fails_to_compile() -> bool:
@@ -252,6 +294,7 @@ def _prints_out_of_order() -> Trouble | None:
         False,
         "Compiled code may run jax.debug.print and other unordered callbacks in a different order than your code.",
         "If the order matters, write jax.debug.print(..., ordered=True).",
+        about="JAX",
     )
 
 
