@@ -296,6 +296,55 @@ def test_the_report_counts_what_the_class_did() -> None:
         assert part in words.casefold(), part
 
 
+def test_the_report_speaks_of_the_student_and_feedback_to_them() -> None:
+    batch = made_class()
+    ada = batch.submissions[0]
+    ada.repairs = [
+        "code cell 2: left out. Your code was stopped after 20 seconds of computing.",
+        "code cell 4: raised ValueError: Your own words (line 3).",
+    ]
+    ada.results = [exercise("two_samples", Verdict.FAILED), exercise("random_walk", Verdict.OUT_OF_TIME)]
+    ada.results[0].checks[0].message = "A value is expected; yours returned None."
+    ada.results[1].checks[0].message = "Your code was stopped after 20 seconds of waiting."
+    batch.submissions = [ada]
+    said = " ".join(_Page(report_html(batch)).words.split())
+    for words in (
+        "left out. The student's code was stopped after 20 seconds of computing.",
+        "raised ValueError: Your own words (line 3).",
+        "A value is expected; the student's returned None.",
+        "The student's code was stopped after 20 seconds of waiting.",
+    ):
+        assert words in said
+    assert re.findall("(?i)your.{9}", said) == ["your screen. ", "Your own word"]
+    told = feedback_text(_row(batch, "Ada"), batch)
+    assert "left out. Your code was stopped" in told
+    assert "student's" not in told
+
+
+def test_the_report_has_what_feedback_says_of_groups_lessons_differences_and_points() -> None:
+    batch = made_class()
+    ada = batch.submissions[0]
+    ada.members, ada.lessons = ["Ada", "Bo"], ["random_numbers", "loops"]
+    ada.results = [exercise("two_samples", Verdict.FAILED), exercise("random_walk", Verdict.PASSED)]
+    ada.results[1].lesson = "loops"
+    shown = ada.results[0].checks[0]
+    shown.difference, shown.extent, shown.on = "- a:i32[]\n+ a:f32[]", "1 of 2 elements differs.", "an empty array"
+    copy_of_bo = dataclasses.replace(ada, student="Bo")
+    batch.submissions, batch.lessons = [ada, copy_of_bo], ["random_numbers", "loops"]
+    batch.overrides = [dataclasses.replace(batch.overrides[0], points=5.0)]
+    said = _Page(report_html(batch)).words
+    assert said.count("random_numbers.ipynb: Ada, Bo\n") == 1
+    for words in (
+        "- a:i32[]\n+ a:f32[]",
+        shown.extent,
+        shown.on,
+        "random_walk: 5 of 3 instead of 0. the idea is right",
+    ):
+        assert words in said
+    assert re.search(r"Points\s+random_numbers\s+loops\s+two_samples\s+random_walk\s+Run again", said)
+    assert re.search(r"Ada\s+graded\s+3\s+0\s+3\s+0\s+3", said)
+
+
 def test_full_marks_and_none_fall_into_the_last_and_the_first_tenth() -> None:
     rows = rows_of(made_class())[:3]
     shares = [
