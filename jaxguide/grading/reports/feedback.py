@@ -24,6 +24,7 @@ from jaxguide.grading.reports.marks import Mark, Row, totals_of
 from jaxguide.grading.reports.page import rendered
 
 _WIDTH = 100
+_SHORT = 160  # characters
 _RULE = f"\n{'-' * 40}\n"
 _COLUMNS = {"Exercise": "title", "Points": "points", "Result": "verdict", "Why": "said"}
 
@@ -70,9 +71,10 @@ def _table_row(mark: Mark, result: ExerciseResult, reveal: bool) -> dict[str, st
         said = list(_points(mark))[-1]
     elif mark.is_missing or result.verdict in (Verdict.PASSED, Verdict.NOT_ATTEMPTED):
         said = ""
-    else:  # the misconception, if one is known
+    else:  # the misconception if it is known, or else a short sentence if there is one
         prose = (part for part in face.parts if isinstance(part, Prose))
-        first = min(prose, key=lambda part: part.label != BEHIND, default=Prose(""))
+        ranks = {BEHIND: 0, "": 1}
+        first = min(prose, key=lambda one: (ranks.get(one.label, 2), len(one.text) > _SHORT), default=Prose(""))
         said = re.split(r"(?<=[.!?]) ", _line(first.text))[0]
     return {
         "name": mark.column.name,
