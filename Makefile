@@ -83,7 +83,7 @@ $(VENV)/.notebook: pyproject.toml | $(VENV)/.made
 	@touch '$@'
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made
-	@echo 'Installing what the tests need: 160 packages in all, 1,350 MB in $(VENV) (once; takes a few minutes)'
+	@echo 'Installing what the tests need: 160 packages in all, 1,400 MB in $(VENV) (once; takes a few minutes)'
 	@$(PIP_INSTALL) '.[dev]'
 	@$(IN_VENV) compileall -q jaxguide
 	@touch '$@' '$(VENV)/.notebook'

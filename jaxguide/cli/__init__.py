@@ -8,35 +8,27 @@ import click
 from jaxguide import __version__
 from jaxguide.base.did_you_mean import did_you_mean
 
-# Heading in the help -> command -> module and attribute. Running a command imports only its module, so that it starts
-# quickly.
-_GROUPS = {
-    "Learn JAX": {
-        "start": "jaxguide.cli.start:start",
-        "watch": "jaxguide.cli.watch:watch",
-        "list": "jaxguide.cli.for_students:list_",
-        "next": "jaxguide.cli.for_students:next_",
-        "progress": "jaxguide.cli.for_students:progress",
-        "check": "jaxguide.cli.for_students:check",
-        "hint": "jaxguide.cli.for_students:hint",
-        "solution": "jaxguide.cli.for_students:solution",
-        "reset": "jaxguide.cli.for_students:reset",
-    },
-    "Grade a class": {
-        "grade": "jaxguide.cli.grade:grade",
-        "report": "jaxguide.cli.report:report",
-        "export": "jaxguide.cli.export:export",
-    },
-    "Write a course": {
-        "print": "jaxguide.cli.for_authors:print_",
-        "verify": "jaxguide.cli.for_authors:verify",
-    },
-    "Look after jaxguide": {
-        "doctor": "jaxguide.cli.doctor:doctor",
-        "completion": "jaxguide.cli.completion:completion",
-    },
+# Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
+_COMMANDS = {
+    "start": "jaxguide.cli.start:start",
+    "watch": "jaxguide.cli.watch:watch",
+    "list": "jaxguide.cli.for_students:list_",
+    "next": "jaxguide.cli.for_students:next_",
+    "progress": "jaxguide.cli.for_students:progress",
+    "check": "jaxguide.cli.for_students:check",
+    "hint": "jaxguide.cli.for_students:hint",
+    "solution": "jaxguide.cli.for_students:solution",
+    "reset": "jaxguide.cli.for_students:reset",
+    "grade": "jaxguide.cli.grade:grade",
+    "report": "jaxguide.cli.report:report",
+    "export": "jaxguide.cli.export:export",
+    "print": "jaxguide.cli.for_authors:print_",
+    "verify": "jaxguide.cli.for_authors:verify",
+    "doctor": "jaxguide.cli.doctor:doctor",
+    "completion": "jaxguide.cli.completion:completion",
 }
-_COMMANDS = {name: place for commands in _GROUPS.values() for name, place in commands.items()}
+# The first command below each heading of the help.
+_HEADINGS = {"start": "Learn JAX", "grade": "Grade a class", "print": "Write a course", "doctor": "Look after jaxguide"}
 
 
 class _Commands(click.Group):
@@ -51,11 +43,14 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = max(map(len, _COMMANDS))
-        for heading, names in _GROUPS.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
+        sections: list[tuple[str, list[tuple[str, str]]]] = []
+        for name in _COMMANDS:
+            command = self.get_command(ctx, name)
+            sections += [(_HEADINGS[name], [])] if name in _HEADINGS else []
+            sections[-1][1].append((name.ljust(10), command.get_short_help_str() if command else ""))
+        for heading, rows in sections:
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), one.get_short_help_str()) for name, one in commands if one])
+                formatter.write_dl(rows)
 
     def main(self, *args: Any, **options: Any) -> Any:
         # Only a process that runs nothing else may be replaced; see `begin_with_zygote`.

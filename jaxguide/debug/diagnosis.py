@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,9 +25,11 @@ from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
 _PRINT_SIZE = 4096
+_WORKS = "✓ jaxguide works here."
 # Heading -> the facts below it, in this order; all others are below "JAX".
 _SECTIONS = {
-    "Versions": ("jaxguide", "Python", *_PACKAGES, "system"),
+    "": (),
+    "Versions and devices": ("jaxguide", "Python", *_PACKAGES, "system", "devices"),
     "JAX": (),
     "Grading": ("isolation", "workers"),
     "Files": ("cache",),
@@ -80,44 +83,36 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        lines = [self._works(), *(f"{_word(one)} {one.what}\n  {one.remedy}" for one in self._under(""))]
-        for heading, facts in self._sections():
-            lines += ["", heading, *(f"  {line}" for line in facts.splitlines())]
-            lines += [f"  {_word(one)} {one.what}\n    {one.remedy}" for one in self._under(heading)]
-        return "\n".join(lines).strip()
+        blocks = []
+        for heading, facts, troubles in self._sections():
+            lines = [facts] if facts else []
+            lines += [f"{_word(one)} {one.what}\n  {one.remedy}" for one in troubles]
+            said = "\n".join(lines)
+            blocks.append(f"{heading}\n{textwrap.indent(said, '  ')}" if heading else said)
+        return "\n\n".join(blocks)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        first = [Prose(self._works())] if self.healthy else []
-        parts: list[Part] = [*first, *self._prose("")]
-        for heading, facts in self._sections():
-            parts += [Code(facts, heading), *self._prose(heading)]
-        tone = "bad" if not self.healthy else "partly" if self._under("") else "good"
+        parts: list[Part] = []
+        for heading, facts, troubles in self._sections():
+            parts += [Code(facts, heading) if heading else Prose(facts)] if facts else []
+            parts += [Prose(f"{one.what}\n{one.remedy}", _word(one)) for one in troubles]
+        tone = "bad" if not self.healthy else "partly" if any(not one.about for one in self.troubles) else "good"
         return card_html(CardFace(replace(STATELESS, tone=tone), "", parts=tuple(parts)))
 
-    def _works(self) -> str:
-        """Return that everything works, on what; or '' if it does not."""
-        names = (name for name in ("Python", "jax", "devices") if name in self.facts)
-        said = ", ".join(f"{name} {self.facts[name].split(' (')[0]}".removeprefix("devices ") for name in names)
-        return f"✓ jaxguide works here: {said}" if self.healthy else ""
-
-    def _under(self, heading: str) -> list[Trouble]:
-        return [one for one in self.troubles if one.about == heading]
-
-    def _prose(self, heading: str) -> list[Prose]:
-        return [Prose(f"{one.what}\n{one.remedy}", _word(one)) for one in self._under(heading)]
-
-    def _sections(self) -> Iterator[tuple[str, str]]:
-        """Yield each heading with the facts below it, in aligned lines."""
+    def _sections(self) -> Iterator[tuple[str, str, list[Trouble]]]:
+        """Yield each heading with the facts below it, in aligned lines, and the troubles that it is about."""
         width = max(map(len, self.facts), default=0)
         below = "\n" + " " * (width + 2)
         homes = {name: heading for heading, names in _SECTIONS.items() for name in names}
         for heading in _SECTIONS:
             facts = {name: value for name, value in self.facts.items() if homes.get(name, "JAX") == heading}
             lines = [f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in facts.items()]
-            if lines or self._under(heading):
-                yield heading, "\n".join(lines)
+            lines += [_WORKS] if self.healthy and not heading else []
+            troubles = [one for one in self.troubles if one.about == heading]
+            if lines or troubles:
+                yield heading, "\n".join(lines), troubles
 
 
 def doctor() -> Diagnosis:
@@ -128,7 +123,8 @@ def doctor() -> Diagnosis:
     >>> diagnosis.facts["jax"] == jax.__version__
     True
     >>> print(diagnosis)
-    ✓ jaxguide works here: Python ...
+    ✓ jaxguide works here.
+    ...
     PRNG threefry2x32, threefry_partitionable on...
 
     It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
@@ -148,7 +144,9 @@ def diagnose(measured: bool) -> Diagnosis:
             facts[package] = importlib.metadata.version(package)
     facts["system"] = f"{platform.system()} {platform.machine()}"
     facts["cache"] = f"{user_folder()}, which you can delete at any time"
-    troubles = [_mismatched_versions(facts), _no_bytecode(), _no_jupyterlab(facts)]
+    # `jaxguide start` needs it.
+    facts.setdefault("jupyterlab", 'not installed: use `jaxguide watch`, or pip install "jaxguide[notebook]"')
+    troubles = [_mismatched_versions(facts), _no_bytecode()]
     try:
         devices = jax.devices()
     except RuntimeError as error:
@@ -198,17 +196,6 @@ def _mismatched_versions(facts: dict[str, str]) -> Trouble | None:
         True,
         f"jax {front} and jaxlib {lib} do not match.",
         "Install matching versions: pip install --upgrade jax jaxlib",
-    )
-
-
-def _no_jupyterlab(facts: dict[str, str]) -> Trouble | None:
-    if "jupyterlab" in facts:
-        return None
-    return Trouble(
-        "no_jupyterlab",
-        False,
-        "JupyterLab is not installed, so `jaxguide start` cannot open the lessons.",
-        'Work in the terminal with `jaxguide watch`, or install it: pip install "jaxguide[notebook]"',
     )
 
 

@@ -1,6 +1,5 @@
 """The record sections of `report.html`: names, how far to trust the results, and how to grade again."""
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Iterator
@@ -8,7 +7,6 @@ from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.course.limits import write_limits
-from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
@@ -37,14 +35,14 @@ def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
     columns = columns_of(batch)
     return {
         "how": _how(batch),
-        "layers": [_layer(one) for one in batch.layers],
+        "layers": batch.layers,
         "command": reproduce(batch),
-        "checks": _checks(batch),
+        "checks": checks_of(batch),
         "lists": _lists(batch, rows),
         "lessons": [total.lesson for row in rows[:1] for total in _totals(row)],
         "columns": [column.name for column in columns],
         "students": _students(batch, rows, columns),
-        "similar": [_similar(group) for group in batch.similar],
+        "similar": batch.similar,
     }
 
 
@@ -84,36 +82,6 @@ def tier_sentence(tier: str) -> str:
         ),
         "": "No submission's code ran.",
     }.get(tier, "")
-
-
-def _layer(plain: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": plain.get("name", ""),
-        "holds": "holds" if plain.get("holds") else "does not hold",
-        "why": plain.get("why") or "",
-    }
-
-
-def _checks(batch: BatchResult) -> list[dict[str, Any]]:
-    """Return each check with its kind and its counts of passes and failures."""
-    protected = batch.tier != PROCESS
-    kinds = {
-        Kind.VALUE: "value, cannot be forged" if protected else "value, not protected",
-        Kind.RELATION: "relation",
-        Kind.OBSERVED: "observed",
-    }
-    return [
-        {
-            "exercise": check.exercise,
-            "fact": check.fact or check.name,
-            "kind": kinds[check.kind],
-            "seen_by": "hidden" if check.hidden else "visible",
-            "passed": check.passed,
-            "failed": check.failed,
-            "not_checked": check.not_checked,
-        }
-        for check in checks_of(batch)
-    ]
 
 
 def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -195,16 +163,6 @@ def _totals(row: Row) -> list[LessonTotal]:
 
 def _points(points: float | None) -> str:
     return points_cell(points) or "\u2013"
-
-
-def _similar(group: Any) -> dict[str, Any]:
-    """Return one group of near-identical answers."""
-    plain: dict[str, Any] = group if isinstance(group, dict) else dataclasses.asdict(group)
-    return {
-        "exercise": str(plain.get("exercise", "")),
-        "students": ", ".join(map(str, plain.get("students", ()))),
-        "says": str(plain.get("says", "")),
-    }
 
 
 def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:

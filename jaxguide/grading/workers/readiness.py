@@ -71,8 +71,8 @@ def _why_not_strong(tier: Tier) -> Trouble:
             "submissions that you trust, with --trust-submissions."
         )
     reasons = "; ".join(tier.reasons)
-    what = what.format(name=tier.name, reasons=reasons)
-    return Trouble(f"isolation_is_{tier.name}", False, what, remedy, about="Grading")
+    said = what.format(name=tier.name, reasons=reasons)
+    return Trouble(f"isolation_is_{tier.name}", False, said, remedy, about="Grading")
 
 
 def add_requirements(diagnosis: Diagnosis, settings: CourseSettings) -> Diagnosis:
