@@ -14,7 +14,8 @@ IP := localhost
 ARGS :=
 
 IN_VENV := $(VENV)/bin/python -m
-# Show pip's progress in a terminal, but keep its hundreds of lines out of logs.
+# Show pip's progress in a terminal, but keep its hundreds of lines out of logs. Before 25.1, pip shows none while it
+# installs, for a minute or two; so `--upgrade-deps` gets a new one.
 PIP_INSTALL = $(IN_VENV) pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check --compile --editable
 # Two processes fit into the memory of a student's machine; each collects all tests.
 PYTEST := $(IN_VENV) pytest -q -n auto --maxprocesses 2 --dist worksteal
@@ -68,7 +69,7 @@ $(VENV)/.made:
 	    echo "Creating a virtual environment in $(VENV) with $$python (Python $$version)"; \
 	    case ' $(TESTED) ' in *" $$version "*) ;; \
 	        *) echo "jaxguide is not tested with Python $$version, only with: $(TESTED)" ;; esac; \
-	    "$$python" -m venv '$(VENV)' && touch '$@' && exit 0; \
+	    "$$python" -m venv --upgrade-deps '$(VENV)' && touch '$@' && exit 0; \
 	    exit 1; \
 	done; \
 	echo 'jaxguide needs Python 3.11 or newer with the venv module, but found none. Tried: $(PYTHON).' \
@@ -76,13 +77,13 @@ $(VENV)/.made:
 	exit 1
 
 $(VENV)/.notebook: pyproject.toml | $(VENV)/.made
-	@echo 'Installing what the lessons need: JAX, JupyterLab, 110 packages in all, 950 MB in $(VENV) (once; takes a few minutes)'
+	@echo 'Installing what the lessons need: JAX, JupyterLab, 110 packages in all; 220 MB to download, 950 MB in $(VENV) (once; takes a few minutes)'
 	@$(PIP_INSTALL) '.[notebook]'
 	@$(IN_VENV) compileall -q jaxguide
 	@touch '$@'
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made
-	@echo 'Installing what the tests need: 160 packages in all, 1,350 MB in $(VENV) (once; takes a few minutes)'
+	@echo 'Installing what the tests need: 160 packages in all, 1,400 MB in $(VENV) (once; takes a few minutes)'
 	@$(PIP_INSTALL) '.[dev]'
 	@$(IN_VENV) compileall -q jaxguide
 	@touch '$@' '$(VENV)/.notebook'

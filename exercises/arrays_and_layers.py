@@ -1120,7 +1120,7 @@ def laxs_way_is_the_documented_one(answer):
     found = {**four_digits(parts(answer(x, y), 2)[1]), "calls of conv_general_dilated": calls}
     message = "For [1, 2, 1] and ten ones, the second result should be the same as the first."
     if calls != 1:
-        message = f"`lax.conv_general_dilated` should be called once; you call it {calls} times."
+        message = f"`lax.conv_general_dilated` should be called once; yours calls it {calls} times."
     expect_documented("S1-15", found, message=message)
 
 

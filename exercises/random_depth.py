@@ -2180,9 +2180,9 @@ def the_next_derivative_is_finite(answer):
     got = answer.sum.grad()(jnp.array([4.0, 0.25, 0.0, -1.0]), jnp.int32(2))
     # Of the root: 1 / 2√x. Of each of the two slopes: -1 / 4x√x.
     wanted = np.float32([1 / 4 - 1 / 16, 1 - 4, 0, 0])
-    message = "Taken once more, the derivative of what you return should be finite: `total` still has NaN in it."
+    message = "Taken once more, the derivative of your result should be finite: `total` still has NaN in it."
     if np.isfinite(np.asarray(got)).all():
-        message = "Taken once more, the derivative of what you return should be that of the roots and their slopes."
+        message = "Taken once more, the derivative of your result should be that of the roots and their slopes."
     expect_close(got, wanted, message)
 
 

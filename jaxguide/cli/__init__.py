@@ -22,11 +22,13 @@ _COMMANDS = {
     "grade": "jaxguide.cli.grade:grade",
     "report": "jaxguide.cli.report:report",
     "export": "jaxguide.cli.export:export",
-    "verify": "jaxguide.cli.for_authors:verify",
     "print": "jaxguide.cli.for_authors:print_",
-    "completion": "jaxguide.cli.completion:completion",
+    "verify": "jaxguide.cli.for_authors:verify",
     "doctor": "jaxguide.cli.doctor:doctor",
+    "completion": "jaxguide.cli.completion:completion",
 }
+# The first command below each heading of the help.
+_HEADINGS = {"start": "Learn JAX", "grade": "Grade a class", "print": "Write a course", "doctor": "Look after jaxguide"}
 
 
 class _Commands(click.Group):
@@ -39,6 +41,16 @@ class _Commands(click.Group):
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: list[tuple[str, list[tuple[str, str]]]] = []
+        for name in _COMMANDS:
+            command = self.get_command(ctx, name)
+            sections += [(_HEADINGS[name], [])] if name in _HEADINGS else []
+            sections[-1][1].append((name.ljust(10), command.get_short_help_str() if command else ""))
+        for heading, rows in sections:
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def main(self, *args: Any, **options: Any) -> Any:
         # Only a process that runs nothing else may be replaced; see `begin_with_zygote`.

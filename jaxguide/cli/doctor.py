@@ -8,7 +8,7 @@ import click
 from jaxguide.cli.common import course_meant, json_option, print_json, read_course_settings, students_course_option
 
 
-@click.command(short_help="Report versions, devices, settings and known problems.")
+@click.command(short_help="See whether jaxguide works here, and what to do if not.")
 @students_course_option
 @json_option
 def doctor(folder: Path | None, as_json: bool) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SOME = 5
 
 
-@click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
+@click.group(short_help="Export marks to Moodle or Canvas, or an autograder to Gradescope.")
 def export() -> None:
     """Build a Gradescope autograder, or write marks for Moodle or Canvas.
 

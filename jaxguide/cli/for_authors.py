@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _WORTH_A_PROCESS = 4
 
 
-@click.command(short_help="Prove every exercise of the course.")
+@click.command(short_help="Prove that right answers pass and wrong ones fail.")
 @click.argument("lessons", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @course_option
 @json_option
@@ -263,7 +263,7 @@ def _prove_through_workers(
     return found
 
 
-@click.command("print")
+@click.command("print", short_help="Create the students' notebooks from the books.")
 @course_option
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with status 1 if a file is stale.")
 @click.option(

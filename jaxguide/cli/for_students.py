@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jaxguide.student.position import Position
 
 
-@click.command(short_help="Run the visible checks on a file.")
+@click.command(short_help="Check the answers in a file.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercise)
 @click.option("--verbose", is_flag=True, help="List the checks of each exercise too.")
@@ -134,7 +134,7 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
         click.echo(closed)
 
 
-@click.command(short_help="Restore an exercise's empty function.")
+@click.command(short_help="Start an exercise over; your old answer is saved.")
 @click.argument("exercise", shell_complete=complete_exercise)
 @click.option(
     "--file",

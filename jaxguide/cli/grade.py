@@ -159,7 +159,7 @@ def _say_unknown(students: list[str]) -> None:
     click.echo(message)
 
 
-@click.command(short_help="Grade notebooks, .py files and folders.")
+@click.command(short_help="Grade what students handed in.")
 @click.argument("paths", nargs=-1, required=True, type=_SubmittedPath(), metavar="PATH...")
 @click.option(
     "--out",

@@ -7,7 +7,7 @@ import click
 from jaxguide.cli.common import Unusable, course_option, read_course
 
 
-@click.command(short_help="Write a class's reports again, without grading.")
+@click.command(short_help="Write the reports again, without grading.")
 @click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write to another folder.")
 @click.option("--names", is_flag=True, help="Name the students who met each misconception in report.html.")

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,14 +17,23 @@ import jax.numpy as jnp
 
 import jaxguide
 from jaxguide import compat
-from jaxguide.base.render.card import STATELESS, CardFace, Code, Prose
+from jaxguide.base.files import user_folder
+from jaxguide.base.render.card import STATELESS, CardFace, Code, Part, Prose
 from jaxguide.base.render.card_html import card_html
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
 _PRINT_SIZE = 4096
-_NO_PROBLEMS = "✓ No known problems."
+_WORKS = "✓ jaxguide works here."
+# Heading -> the facts below it, in this order; all others are below "JAX".
+_SECTIONS = {
+    "": (),
+    "Versions and devices": ("jaxguide", "Python", *_PACKAGES, "system", "devices"),
+    "JAX": (),
+    "Grading": ("isolation", "workers"),
+    "Files": ("cache",),
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,7 @@ class Trouble:
         what: what happens, in one sentence.
         remedy: what to do, in one sentence.
         cured: lessons and the grader apply the remedy themselves, so only your own scripts need it.
+        about: the heading to report it under, "JAX" or "Grading"; '' for what comes before all headings.
     """
 
     name: str
@@ -43,6 +54,7 @@ class Trouble:
     what: str
     remedy: str
     cured: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,23 +83,36 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        lines = [self._aligned_facts()]
-        for trouble in self.troubles:
-            lines += ["", f"{_word(trouble)} {trouble.what}", f"  {trouble.remedy}"]
-        return "\n".join(lines if self.troubles else [*lines, "", _NO_PROBLEMS])
+        blocks = []
+        for heading, facts, troubles in self._sections():
+            lines = [facts] if facts else []
+            lines += [f"{_word(one)} {one.what}\n  {one.remedy}" for one in troubles]
+            said = "\n".join(lines)
+            blocks.append(f"{heading}\n{textwrap.indent(said, '  ')}" if heading else said)
+        return "\n\n".join(blocks)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        troubles = [Prose(f"{trouble.what}\n{trouble.remedy}", _word(trouble)) for trouble in self.troubles]
-        badge = replace(STATELESS, tone="bad" if not self.healthy else "partly" if self.troubles else "good")
-        said = troubles or [Prose(_NO_PROBLEMS)]
-        return card_html(CardFace(badge, "", parts=(Code(self._aligned_facts()), *said)))
+        parts: list[Part] = []
+        for heading, facts, troubles in self._sections():
+            parts += [Code(facts, heading) if heading else Prose(facts)] if facts else []
+            parts += [Prose(f"{one.what}\n{one.remedy}", _word(one)) for one in troubles]
+        tone = "bad" if not self.healthy else "partly" if any(not one.about for one in self.troubles) else "good"
+        return card_html(CardFace(replace(STATELESS, tone=tone), "", parts=tuple(parts)))
 
-    def _aligned_facts(self) -> str:
+    def _sections(self) -> Iterator[tuple[str, str, list[Trouble]]]:
+        """Yield each heading with the facts below it, in aligned lines, and the troubles that it is about."""
         width = max(map(len, self.facts), default=0)
         below = "\n" + " " * (width + 2)
-        return "\n".join(f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in self.facts.items())
+        homes = {name: heading for heading, names in _SECTIONS.items() for name in names}
+        for heading in _SECTIONS:
+            facts = {name: value for name, value in self.facts.items() if homes.get(name, "JAX") == heading}
+            lines = [f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in facts.items()]
+            lines += [_WORKS] if self.healthy and not heading else []
+            troubles = [one for one in self.troubles if one.about == heading]
+            if lines or troubles:
+                yield heading, "\n".join(lines), troubles
 
 
 def doctor() -> Diagnosis:
@@ -98,7 +123,8 @@ def doctor() -> Diagnosis:
     >>> diagnosis.facts["jax"] == jax.__version__
     True
     >>> print(diagnosis)
-    jaxguide ...
+    ✓ jaxguide works here.
+    ...
     PRNG threefry2x32, threefry_partitionable on...
 
     It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
@@ -117,6 +143,9 @@ def diagnose(measured: bool) -> Diagnosis:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             facts[package] = importlib.metadata.version(package)
     facts["system"] = f"{platform.system()} {platform.machine()}"
+    facts["cache"] = f"{user_folder()}, which you can delete at any time"
+    # `jaxguide start` needs it.
+    facts.setdefault("jupyterlab", 'not installed: use `jaxguide watch`, or pip install "jaxguide[notebook]"')
     troubles = [_mismatched_versions(facts), _no_bytecode()]
     try:
         devices = jax.devices()
@@ -215,7 +244,7 @@ def _print_fails() -> Trouble | None:
             "A lesson's first cell, %load_ext jaxguide and the grader set the flag that fixes it. For your own "
             f"scripts, set it before JAX starts: XLA_FLAGS={flag}"
         )
-    return Trouble("debug_print_fails_to_compile", True, what, remedy, cured)
+    return Trouble("debug_print_fails_to_compile", True, what, remedy, cured, about="JAX" if cured else "")
 
 
 def _fails_to_compile() -> bool:
@@ -252,6 +281,7 @@ def _prints_out_of_order() -> Trouble | None:
         False,
         "Compiled code may run jax.debug.print and other unordered callbacks in a different order than your code.",
         "If the order matters, write jax.debug.print(..., ordered=True).",
+        about="JAX",
     )
 
 

@@ -80,3 +80,18 @@ def test_light_and_dark_differ(browser: "Browser", reports: Path) -> None:
         grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         context.close()
     assert grounds == ["rgb(247, 247, 245)", "rgb(19, 21, 25)"]
+
+
+@pytest.mark.browser
+@ON_THE_NEWEST
+def test_the_keyboard_leads_from_the_table_to_a_folded_card(browser: "Browser", reports: Path) -> None:
+    page = browser.new_page(viewport={"width": 700, "height": 500})
+    page.goto((reports / "feedback" / "Bo.html").as_uri())
+    card = page.locator("#two_samples")
+    assert not card.is_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    card.wait_for(state="visible")
+    top = card.evaluate("one => one.getBoundingClientRect().top")
+    assert 0 <= top < 500
+    page.close()

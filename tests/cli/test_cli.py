@@ -1,8 +1,10 @@
 """Test what the commands print and write if something goes wrong."""
 
 import json
+import re
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -16,6 +18,14 @@ WRONG = "def two_samples(key, n, m):\n    return key\n"
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_help_lists_every_command_once_under_what_it_is_for() -> None:
+    listed = re.findall(r"^(\w[^:\n]*):\n((?:  .*\n)+)", run("--help").stdout, re.M)
+    groups = {heading: re.findall(r"^  (\w+) ", lines, re.M) for heading, lines in listed}
+    assert list(groups) == ["Options", "Learn JAX", "Grade a class", "Write a course", "Look after jaxguide"]
+    assert [name for names in groups.values() for name in names] == main.list_commands(click.Context(main))
+    assert groups["Learn JAX"][:2] == ["start", "watch"]
 
 
 @pytest.mark.long

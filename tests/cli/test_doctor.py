@@ -11,7 +11,7 @@ import pytest
 
 from jaxguide import compat
 from jaxguide.course.judging.evaluate import Request
-from jaxguide.debug.diagnosis import Diagnosis, Trouble
+from jaxguide.debug.diagnosis import Diagnosis, Trouble, diagnose
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
 FLAG = compat.print_flag(importlib.metadata.version("jaxlib"))
@@ -90,13 +90,44 @@ def test_what_is_cured_is_told_as_cured_and_leaves_the_diagnosis_healthy() -> No
     trouble = Trouble("debug_print_fails_to_compile", True, "It fails.", "Set it.", cured=True)
     found = Diagnosis({}, [trouble])
     assert "✓ Fixed in lessons and in grading: It fails.\n  Set it." in str(found)
+    assert str(found).startswith("✓ jaxguide works here.\n")
     assert "Fixed in lessons and in grading" in found._repr_html_()
     assert found.healthy
     assert not Diagnosis({}, [trouble, dataclasses.replace(trouble, cured=False)]).healthy
 
 
 def test_a_fact_of_several_lines_is_aligned() -> None:
-    assert str(Diagnosis({"a": "b", "long": "c\nd"}, [])).splitlines()[:3] == ["a     b", "long  c", "      d"]
+    lines = str(Diagnosis({"a": "b", "long": "c\nd"}, [])).splitlines()
+    assert lines[2:] == ["JAX", "  a     b", "  long  c", "        d"]
+
+
+def test_what_to_do_comes_first_and_grading_under_a_heading_of_its_own() -> None:
+    troubles = [Trouble(name, name == "bad", f"{name}.", "Do it.", about=about) for name, about in ABOUT.items()]
+    facts = {"jax": "0.12", "devices": "none", "isolation": "medium", "cache": "here"}
+    said = str(Diagnosis(facts, troubles))
+    order = ["✗ Problem: bad.", "! Worth knowing: odd.", "\nVersions and devices\n", "\nJAX\n", "callbacks."]
+    order += ["\nGrading\n", "tier."]
+    assert sorted(order, key=said.index) == order
+    assert said.startswith(order[0])
+    page = Diagnosis(facts, troubles)._repr_html_()
+    assert sorted(ABOUT, key=page.index) == list(ABOUT)
+
+
+ABOUT = {"bad": "", "odd": "", "callbacks": "JAX", "tier": "Grading"}
+
+
+def test_without_jupyterlab_the_terminal_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = importlib.metadata.version
+
+    def without(package: str) -> str:
+        if package == "jupyterlab":
+            raise importlib.metadata.PackageNotFoundError(package)
+        return version(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", without)
+    found = diagnose(measured=False)
+    assert found.healthy
+    assert " not installed: use `jaxguide watch`, or pip install" in str(found)
 
 
 def test_importing_the_package_sets_no_flag() -> None:
@@ -151,7 +182,7 @@ def test_the_command_prints_it_and_its_status_says_whether_something_serious_was
     command = [sys.executable, "-m", "jaxguide", "doctor"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("jaxguide ")
+    assert done.stdout.startswith("✓ jaxguide works here.\n")
     assert ("✓ Fixed in lessons and in grading: " in done.stdout) == (FLAG is not None)
     assert "✗" not in done.stdout
     env["JAX_PLATFORMS"] = "none_such"

@@ -5,13 +5,13 @@ from typing import Any
 
 from jaxguide.base.render.card import Part
 from jaxguide.base.render.card_view import CardView
-from jaxguide.course.cards.content import face_of
+from jaxguide.course.cards.content import BEHIND, face_of
 from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.cards.summary import summary_card
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
-__all__ = ["Card", "for_student", "result_from_plain", "result_to_plain", "summary_card"]
+__all__ = ["BEHIND", "Card", "for_student", "result_from_plain", "result_to_plain", "summary_card"]
 
 # Not application/json: JupyterLab would show a JSON tree instead of the HTML.
 JSON_TYPE = "application/vnd.jaxguide.result+json"

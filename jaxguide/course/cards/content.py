@@ -13,6 +13,9 @@ from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, ExplanationText, Outcome, Verdict, about
 from jaxguide.explain.explanation import explained
 
+BEHIND = "What it does"
+"""The label of what an answer gets wrong, in the author's sentence."""
+
 _CASES_SHOWN = 10
 _MESSAGE = 240  # characters of an error, so that a card has room for the rest
 _LINES = 5
@@ -167,7 +170,7 @@ def _failure(check: CheckResult, note: str) -> list[Part]:
     behind, idea = _behind(check), clean(check.idea, 600)
     # Of a hidden check, students see no values, so there is room for both.
     parts += [Prose(idea)] if idea and (check.hidden or not behind) else []
-    return [*parts, Prose(behind, "What it does")] if behind else parts
+    return [*parts, Prose(behind, BEHIND)] if behind else parts
 
 
 def _difference(check: CheckResult) -> list[Part]:

@@ -1,20 +1,36 @@
-"""Write the feedback for one student, as a page and as text: points, repairs, and a card for each exercise."""
+"""Write the feedback for one student, as a page and as text: a table of the exercises, and a card for each.
+
+What went wrong comes first, the most lost points on top; what passed or was not attempted is folded.
+"""
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
 from jaxguide.base.clean import clean
-from jaxguide.course.cards import Card, result_from_plain, result_to_plain
-from jaxguide.course.verdict import ExerciseResult
+from jaxguide.base.render.card import Prose
+from jaxguide.base.render.terminal import plain_text
+from jaxguide.course.cards import BEHIND, Card, result_from_plain, result_to_plain
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.reports.csv_tables import file_names
+from jaxguide.grading.reports.csv_tables import file_names, points_cell
 from jaxguide.grading.reports.marks import Mark, Row, totals_of
 from jaxguide.grading.reports.page import rendered
 
 _WIDTH = 100
+_SHORT = 160  # characters
+_RULE = f"\n{'-' * 40}\n"
+_COLUMNS = {"Exercise": "title", "Points": "points", "Result": "verdict", "Why": "why"}
+
+# The headings above the cards.
+_WRONG, _NOT_GRADED, _PASSED, _NOT_ATTEMPTED = "What went wrong", "Not graded yet", "Passed", "Not attempted"
+_FOLDED = (_PASSED, _NOT_ATTEMPTED)
 
 
 def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
@@ -23,34 +39,82 @@ def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
 
 
 def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
-    """Return the values and cards for the template `feedback.html`."""
+    """Return the values and cards for the template `feedback.html`; each group has the numbers of its exercises."""
+    shown = [(mark, mark.result) for mark in row.marks.values() if mark.result is not None]
+    groups: dict[str, list[int]] = {heading: [] for heading in (_WRONG, _NOT_GRADED, *_FOLDED)}
+    for number, (mark, result) in sorted(enumerate(shown), key=lambda one: -_lost(one[1][0])):
+        groups[_heading(mark, result)].append(number)
     return {
         "title": f"Feedback for {clean(row.student, 100)}",
         "student": row.student,
-        "files": _files(row),
+        "files": ", ".join(file_names(row)),
         "summary": list(_summary(row, batch)),
         "notes": list(_notes(row, batch)),
-        "exercises": [
-            {
-                "card": None if mark.is_missing else Card(result, reveal),
-                "not_graded": _not_graded(mark) if mark.is_missing else "",
-                "points": list(_points(mark)),
-            }
-            for mark, result in _shown(row)
-        ],
+        "exercises": [_exercise(mark, result, reveal) for mark, result in shown],
+        "groups": [(heading, heading in _FOLDED, numbers) for heading, numbers in groups.items() if numbers],
     }
 
 
+def _heading(mark: Mark, result: ExerciseResult) -> str:
+    if mark.is_missing:
+        return _NOT_GRADED
+    if result.verdict is Verdict.NOT_ATTEMPTED and mark.override is None:
+        return _NOT_ATTEMPTED
+    lowered = mark.override is not None and _lost(mark) > 0
+    return _PASSED if result.verdict is Verdict.PASSED and not lowered else _WRONG
+
+
+def _lost(mark: Mark) -> float:
+    return mark.column.points - (mark.score or 0)
+
+
+def _exercise(mark: Mark, result: ExerciseResult, reveal: bool) -> dict[str, Any]:
+    """Return an exercise's line of the table, and its card, or that it is not graded."""
+    card = Card(result, reveal)
+    given = mark.override and f"Your instructor gave these points. {_line(mark.override.comment)}".rstrip()
+    found = {
+        "name": mark.column.name,
+        "title": mark.column.title,
+        "points": (points_cell(mark.score) or "\u2013") + f" of {mark.column.points:g}",
+        "given": given or "",
+    }
+    if mark.is_missing:
+        # The grader's error may reveal a hidden check's inputs, so only the instructor sees it.
+        said = f"{_line(mark.column.title)}: not graded yet. This is not your fault; your instructor knows."
+        return {**found, "verdict": "Not graded yet", "why": "", "card": None, "not_graded": said}
+    badge = card.face.badge
+    return {**found, "verdict": f"{badge.glyph} {badge.word}", "why": given or _why(card), "card": card}
+
+
+def _why(card: Card) -> str:
+    """Return why a card is not right: the misconception if it is known, or else a short sentence if there is one."""
+    if card.result.verdict in (Verdict.PASSED, Verdict.NOT_ATTEMPTED):
+        return ""
+    ranks = {BEHIND: 0, "": 1}
+    prose = (part for part in card.face.parts if isinstance(part, Prose))
+    first = min(prose, key=lambda one: (ranks.get(one.label, 2), len(one.text) > _SHORT), default=Prose(""))
+    return re.split(r"(?<=[.!?]) ", _line(first.text))[0]
+
+
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
-    """Return the feedback as plain text."""
-    lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row, batch)]
-    notes = list(_notes(row, batch))
-    if notes:
-        lines += ["", "While reading your file" + ":", *(f"  - {note}" for note in notes)]
-    for mark, result in _shown(row):
-        said = _not_graded(mark) if mark.is_missing else _card_text(result, reveal)
-        lines += ["", "-" * 40, "", said, "", *_points(mark)]
+    """Return the feedback as plain text; what passed or was not attempted is only in its table."""
+    view = feedback_view(row, batch, reveal)
+    lines = [": ".join(part for part in (_line(row.student), view["files"]) if part), "", *view["summary"]]
+    lines += [_RULE, _table(view["exercises"])] if view["exercises"] else []
+    if view["notes"]:
+        lines += ["", "While reading your file:", *(f"  - {note}" for note in view["notes"])]
+    for number in (number for _heading, is_folded, numbers in view["groups"] if not is_folded for number in numbers):
+        one = view["exercises"][number]
+        said = _card_text(one["card"].result, reveal) if one["card"] else one["not_graded"]
+        lines += [_RULE, said, "", f"{one['points']} points", *filter(None, [one["given"]])]
     return "\n".join([*lines, ""])
+
+
+def _table(exercises: list[dict[str, Any]]) -> str:
+    table = Table(*_COLUMNS, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for one in exercises:
+        table.add_row(*(Text(_line(one[part])) for part in _COLUMNS.values()))
+    return plain_text(table, _WIDTH)
 
 
 def _card_text(result: ExerciseResult, reveal: bool) -> str:
@@ -83,7 +147,7 @@ def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     for one in row.submissions:
         if one.unreadable is not None:
             yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
-    if row.state is State.UNREADABLE and row.score is None and _shown(row):
+    if row.state is State.UNREADABLE and row.score is None and any(mark.result for mark in row.marks.values()):
         yield "There is no total, since not every answer could be read."
     if row.state is State.NOT_GRADED:
         yield "Not everything is graded yet. This is not your fault; your instructor knows."
@@ -110,28 +174,6 @@ def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
             yield f"{_line(one.path.name)} does not count, since another file of yours does."
-
-
-def _shown(row: Row) -> list[tuple[Mark, ExerciseResult]]:
-    return [(mark, mark.result) for mark in row.marks.values() if mark.result is not None]
-
-
-def _points(mark: Mark) -> Iterator[str]:
-    if mark.score is not None:
-        yield f"{mark.score:g} of {mark.column.points:g} points"
-    if mark.override is not None:
-        said = _line(mark.override.comment)
-        yield "Your instructor gave these points." + (f" {said}" if said else "")
-
-
-def _not_graded(mark: Mark) -> str:
-    # The grader's error may reveal a hidden check's inputs, so only the instructor sees it.
-    message = "{title}: not graded yet. This is not your fault; your instructor knows."
-    return message.format(title=_line(mark.column.title))
-
-
-def _files(row: Row) -> str:
-    return ", ".join(file_names(row))
 
 
 def _line(words: str) -> str:

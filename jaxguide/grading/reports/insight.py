@@ -85,7 +85,6 @@ class CheckCount:
     """The results of one check over the class."""
 
     exercise: str
-    name: str
     fact: str
     kind: Kind
     hidden: bool
@@ -102,7 +101,7 @@ def checks_of(batch: BatchResult) -> list[CheckCount]:
         for check in result.checks:
             found = counts.get((result.name, check.name))
             if found is None:
-                found = CheckCount(result.name, check.name, check.fact, check.kind, check.hidden, 0, 0, 0)
+                found = CheckCount(result.name, check.fact or check.name, check.kind, check.hidden, 0, 0, 0)
             is_open = check.verdict is Verdict.NOT_CHECKED
             counts[result.name, check.name] = dataclasses.replace(
                 found,

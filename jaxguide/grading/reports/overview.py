@@ -16,7 +16,7 @@ from jaxguide.grading.reports.insight import Distribution, distribution_of, rate
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import rendered
-from jaxguide.grading.reports.record_sections import record_view, tier_sentence
+from jaxguide.grading.reports.record_sections import of_student, record_view, tier_sentence
 
 _SHOWN = 12
 
@@ -190,12 +190,15 @@ def _example(example: Example, names: bool) -> dict[str, Any]:
         "is_private": example.is_private,
         "title": title,
         "check": check.fact or check.name,
-        "message": check.message,
+        "message": of_student(check.message),
+        "on": check.on,
         "call": check.call,
         "got": check.got,
         "label": (clean(check.label, 60) or "Found") if check.compared else "",
         "compared": check.compared,
         "expected": check.expected,
+        "difference": check.difference,
+        "extent": check.extent,
         "line": check.error.source if check.error is not None else "",
         "student": example.student if names else "",
     }
@@ -204,7 +207,7 @@ def _example(example: Example, names: bool) -> dict[str, Any]:
 def _error(one: Misconception, names: bool) -> dict[str, Any]:
     """Return an error, such as an exception or an exceeded limit."""
     check = one.example.check
-    said = check.error.message if check.error else check.message
+    said = check.error.message if check.error else of_student(check.message)
     return {
         "title": _title(one),
         "students": len(one.students),

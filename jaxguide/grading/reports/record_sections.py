@@ -1,23 +1,33 @@
 """The record sections of `report.html`: names, how far to trust the results, and how to grade again."""
 
-import dataclasses
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.course.limits import write_limits
-from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
 from jaxguide.grading.reports.csv_tables import points_cell
 from jaxguide.grading.reports.insight import checks_of
-from jaxguide.grading.reports.marks import Column, Row, columns_of, outdated
+from jaxguide.grading.reports.marks import Column, LessonTotal, Row, columns_of, outdated, totals_of
 from jaxguide.grading.reports.results_json import feedback_stems
 
 # Fates of cells that need no mention in the report.
 _EXPECTED_FATES = ("ran", "as printed", "empty")
+
+
+def of_student(words: str) -> str:
+    """Return a sentence that a student reads, with the student as a third person. What code raised is quoted.
+
+    >>> of_student("Your code raised ValueError: `x` is not your number")
+    "The student's code raised ValueError: `x` is not your number"
+    """
+    head, raised, quoted = words.partition("raised ")
+    said = re.sub(r"\b([Yy])ours?\b", lambda your: {"Y": "The student's", "y": "the student's"}[your[1]], head)
+    return said + raised + quoted
 
 
 def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
@@ -25,13 +35,14 @@ def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
     columns = columns_of(batch)
     return {
         "how": _how(batch),
-        "layers": [_layer(one) for one in batch.layers],
+        "layers": batch.layers,
         "command": reproduce(batch),
-        "checks": _checks(batch),
+        "checks": checks_of(batch),
         "lists": _lists(batch, rows),
+        "lessons": [total.lesson for row in rows[:1] for total in _totals(row)],
         "columns": [column.name for column in columns],
         "students": _students(batch, rows, columns),
-        "similar": [_similar(group) for group in batch.similar],
+        "similar": batch.similar,
     }
 
 
@@ -73,36 +84,6 @@ def tier_sentence(tier: str) -> str:
     }.get(tier, "")
 
 
-def _layer(plain: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": plain.get("name", ""),
-        "holds": "holds" if plain.get("holds") else "does not hold",
-        "why": plain.get("why") or "",
-    }
-
-
-def _checks(batch: BatchResult) -> list[dict[str, Any]]:
-    """Return each check with its kind and its counts of passes and failures."""
-    protected = batch.tier != PROCESS
-    kinds = {
-        Kind.VALUE: "value, cannot be forged" if protected else "value, not protected",
-        Kind.RELATION: "relation",
-        Kind.OBSERVED: "observed",
-    }
-    return [
-        {
-            "exercise": check.exercise,
-            "fact": check.fact or check.name,
-            "kind": kinds[check.kind],
-            "seen_by": "hidden" if check.hidden else "visible",
-            "passed": check.passed,
-            "failed": check.failed,
-            "not_checked": check.not_checked,
-        }
-        for check in checks_of(batch)
-    ]
-
-
 def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return lists for the instructor to look at, such as ungraded students: (title, [(student, reason), ...])."""
     not_graded = [(row.student, why) for row in rows if row.state is State.NOT_GRADED for why in _why_not(row)]
@@ -114,13 +95,16 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
     ]
     replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
     notes = [(one, line) for one in batch.counted for line in one.repairs]
-    repairs = [(one.student, line) for one, line in notes if one.state is not State.ABSENT]
+    repairs = [(one.student, of_student(line)) for one, line in notes if one.state is not State.ABSENT]
+    groups = {one.path: (one.path.name, ", ".join(one.members)) for one in batch.counted if one.members}
+    most = {column.name: column.points for column in columns_of(batch)}
     given = [
         (
             one.student,
-            "{exercise}: {points:g} instead of {was}. {comment}".format(
+            "{exercise}: {points:g} of {most:g} instead of {was}. {comment}".format(
                 exercise=one.exercise,
                 points=one.points,
+                most=most.get(one.exercise, one.points),
                 was="no mark" if one.was is None else f"{one.was:g}",
                 comment=one.comment,
             )
@@ -135,6 +119,7 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
         ("Not on the roster", [(student, "") for student in batch.unknown]),
         ("Files that do not count, since another one does", replaced),
         ("Points given by hand", given),
+        ("Handed in together", list(groups.values())),
         ("Passed over, since they answer no exercise", [(path, "") for path in batch.passed_over]),
         ("Repaired while reading", repairs),
         ("Cells that failed or did not run", list(_cells(batch))),
@@ -146,7 +131,8 @@ def _cells(batch: BatchResult) -> Iterator[tuple[str, str]]:
     for one in batch.counted:
         for cell in one.cells:
             if cell["fate"] not in _EXPECTED_FATES:
-                yield one.student, ": ".join(str(cell[name]) for name in ("label", "fate", "why") if cell[name])
+                said = ": ".join(str(cell[name]) for name in ("label", "fate", "why") if cell[name])
+                yield one.student, of_student(said)
 
 
 def _why_not(row: Row) -> Iterator[str]:
@@ -164,23 +150,19 @@ def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Ite
             "student": row.student,
             "state": row.state.word,
             "points": _points(row.score),
+            "totals": [_points(total.score) for total in _totals(row)],
             "marks": [_points(row.marks[column.name].score) for column in columns],
             "commands": [reproduce(batch, one) for one in row.submissions if one.path.name],
         }
 
 
+def _totals(row: Row) -> list[LessonTotal]:
+    """Return the points for each lesson if there are several."""
+    return totals if len(totals := totals_of(row)) > 1 else []
+
+
 def _points(points: float | None) -> str:
     return points_cell(points) or "\u2013"
-
-
-def _similar(group: Any) -> dict[str, Any]:
-    """Return one group of near-identical answers."""
-    plain: dict[str, Any] = group if isinstance(group, dict) else dataclasses.asdict(group)
-    return {
-        "exercise": str(plain.get("exercise", "")),
-        "students": ", ".join(map(str, plain.get("students", ()))),
-        "says": str(plain.get("says", "")),
-    }
 
 
 def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:

@@ -14,13 +14,13 @@ from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError
 def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     """Add the isolation tier, the way workers start, and what limits either of them, to a diagnosis.
 
-    None of these troubles is serious, because most users do not grade.
+    Only workers that do not start are serious, since the terminal session needs them, too. Most users do not grade.
     """
     try:
         tier = find_tier()
     except IsolationError as error:
         remedy = "Grade as an unprivileged user, or on a machine where you are one."
-        trouble = Trouble("grading_refused", False, str(error), remedy)
+        trouble = Trouble("grading_refused", False, str(error), remedy, about="Grading")
         facts = {**diagnosis.facts, "isolation": "none"}
         return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, trouble])
     layers = ", ".join(layer.name for layer in tier.layers if tier.uses(layer.name))
@@ -48,12 +48,12 @@ def how_workers_start() -> tuple[str, list[Trouble]]:
             "Something starts threads or JAX in every Python process. Look for it in sitecustomize.py and in the .pth "
             "files of site-packages, or grade from an environment that contains only jaxguide."
         )
-        trouble = Trouble("workers_are_not_forked", False, what.format(said=error), remedy)
+        trouble = Trouble("workers_are_not_forked", False, what.format(said=error), remedy, about="Grading")
         return "a new Python for each submission", [trouble]
     except ZygoteError as error:
-        what = "Grading does not work on this machine because workers do not start: {said}"
+        what = "Workers do not start here, so `jaxguide watch`, `check` and `grade` do not work: {said}"
         remedy = "Try again when the machine is less busy. If the error remains, fix the cause that it names."
-        return "do not start", [Trouble("workers_do_not_start", False, what.format(said=error), remedy)]
+        return "do not start", [Trouble("workers_do_not_start", True, what.format(said=error), remedy)]
     return "forked from one process that has imported JAX", []
 
 
@@ -71,7 +71,8 @@ def _why_not_strong(tier: Tier) -> Trouble:
             "submissions that you trust, with --trust-submissions."
         )
     reasons = "; ".join(tier.reasons)
-    return Trouble(f"isolation_is_{tier.name}", False, what.format(name=tier.name, reasons=reasons), remedy)
+    said = what.format(name=tier.name, reasons=reasons)
+    return Trouble(f"isolation_is_{tier.name}", False, said, remedy, about="Grading")
 
 
 def add_requirements(diagnosis: Diagnosis, settings: CourseSettings) -> Diagnosis:

@@ -77,7 +77,7 @@ def test_a_page_is_one_file_without_scripts_that_fetches_nothing(page: str) -> N
     for _name, attributes in parsed.elements:
         assert not [key for key in attributes if key.startswith("on")]
         assert "src" not in attributes
-        assert (attributes.get("href") or "feedback/").startswith("feedback/")
+        assert re.match("feedback/|#", attributes.get("href") or "#")
     assert "url(" not in re.sub(r"url\(#\w+\)", "", page)
     assert "@import" not in page
     assert "http://" not in page
@@ -215,15 +215,62 @@ def test_a_student_reads_nothing_of_what_a_hidden_check_saw() -> None:
 def test_a_student_reads_points_what_was_mended_and_why_there_is_no_mark() -> None:
     batch = made_class()
     bo = feedback_text(_row(batch, "Bo"), batch)
-    assert "Your instructor gave these points. the idea is right" in bo
-    assert "3 of 3 points" in bo
+    assert "Your instructor gave these points. the idea is right" in " ".join(bo.split())
+    assert "3 of 3  ✓" in bo
     assert "old.ipynb does not count" in feedback_text(_row(batch, "Ada"), batch)
     assert "magic or shell line" in feedback_html(_row(batch, "Hal"), batch)
     fay = feedback_text(_row(batch, "Fay"), batch)
     assert fay.count("not your fault") == 2
-    assert "0 of 3 points" not in fay.split("Dropout that differs by row")[1].split("-" * 40)[0]
+    assert "Dropout that differs by row       \u2013 of 3  Not graded yet" in fay
     assert "cut off" in feedback_text(_row(batch, EVIL), batch)
     assert "Nothing was handed in." in feedback_text(_row(batch, "Nobody"), batch)
+
+
+def test_feedback_begins_with_a_table_whose_rows_lead_to_the_cards() -> None:
+    page = feedback_html(_row(made_class(), "Dag"), made_class())
+    table = page.split("</table>")[0]
+    assert "<article" not in table
+    parsed = _Page(page)
+    links = [attributes["href"] for name, attributes in parsed.elements if name == "a"]
+    assert links == [f"#{name}" for name in EXERCISES]
+    cards = [f"#{attributes['id']}" for name, attributes in parsed.elements if name == "article"]
+    assert sorted(cards) == sorted(links)
+    assert [attributes["scope"] for name, attributes in parsed.elements if name == "th"] == ["col"] * 4 + ["row"] * 5
+    assert "Both draws use the same key" in table
+    assert "It computed for more than 30 s." in table
+
+
+def test_feedback_shows_the_most_lost_points_first_and_folds_what_is_not_wrong() -> None:
+    batch = made_class()
+    row = _row(batch, "Dag")
+    row.submissions[0].results[2] = exercise("random_walk", Verdict.PASSED)
+    row.submissions[0].results[3] = exercise("guess_shape", Verdict.NOT_ATTEMPTED)
+    row = _row(batch, "Dag")
+    below = feedback_html(row, batch).split("</table>")[1]
+    assert re.findall('<h2>(.*)</h2>|<summary>(.*) <span|id="(.*)"', below) == [
+        ("What went wrong", "", ""),
+        ("", "", "dropout_rows"),  # 3 points lost
+        ("", "", "two_samples"),  # 2 points, and first in the lesson
+        ("", "", "train_step"),
+        ("", "Passed", ""),
+        ("", "", "random_walk"),
+        ("", "Not attempted", ""),
+        ("", "", "guess_shape"),
+    ]
+    table, *cards = feedback_text(row, batch).split("-" * 40)[1:]
+    assert [card.strip().split("(")[1].split(")")[0] for card in cards] == ["dropout_rows", "two_samples", "train_step"]
+    assert "A random walk under `scan`        3 of 3  ✓" in table
+    assert "What shape comes out?             0 of 1  ○" in table
+
+
+def test_points_by_hand_stand_in_the_table_with_their_reason() -> None:
+    batch = made_class()
+    assert (
+        "Your instructor gave these points. the idea is right"
+        in feedback_html(_row(batch, "Bo"), batch).split("</table>")[0]
+    )
+    lowered = dataclasses.replace(batch, overrides=[dataclasses.replace(batch.overrides[0], points=1.0)])
+    assert "random_walk" in feedback_html(_row(lowered, "Bo"), lowered).split("<details class")[0].split("</table>")[1]
 
 
 def test_a_student_reads_of_nobody_else() -> None:
@@ -247,6 +294,55 @@ def test_the_report_counts_what_the_class_did() -> None:
     assert f"{passed} passed" in words
     for part in ("median", "1 ended early", "2 absent", "1 not readable", "1 not graded", "seed", "jax 0.12.0"):
         assert part in words.casefold(), part
+
+
+def test_the_report_speaks_of_the_student_and_feedback_to_them() -> None:
+    batch = made_class()
+    ada = batch.submissions[0]
+    ada.repairs = [
+        "code cell 2: left out. Your code was stopped after 20 seconds of computing.",
+        "code cell 4: raised ValueError: Your own words (line 3).",
+    ]
+    ada.results = [exercise("two_samples", Verdict.FAILED), exercise("random_walk", Verdict.OUT_OF_TIME)]
+    ada.results[0].checks[0].message = "A value is expected; yours returned None."
+    ada.results[1].checks[0].message = "Your code was stopped after 20 seconds of waiting."
+    batch.submissions = [ada]
+    said = " ".join(_Page(report_html(batch)).words.split())
+    for words in (
+        "left out. The student's code was stopped after 20 seconds of computing.",
+        "raised ValueError: Your own words (line 3).",
+        "A value is expected; the student's returned None.",
+        "The student's code was stopped after 20 seconds of waiting.",
+    ):
+        assert words in said
+    assert re.findall("(?i)your.{9}", said) == ["your screen. ", "Your own word"]
+    told = feedback_text(_row(batch, "Ada"), batch)
+    assert "left out. Your code was stopped" in told
+    assert "student's" not in told
+
+
+def test_the_report_has_what_feedback_says_of_groups_lessons_differences_and_points() -> None:
+    batch = made_class()
+    ada = batch.submissions[0]
+    ada.members, ada.lessons = ["Ada", "Bo"], ["random_numbers", "loops"]
+    ada.results = [exercise("two_samples", Verdict.FAILED), exercise("random_walk", Verdict.PASSED)]
+    ada.results[1].lesson = "loops"
+    shown = ada.results[0].checks[0]
+    shown.difference, shown.extent, shown.on = "- a:i32[]\n+ a:f32[]", "1 of 2 elements differs.", "an empty array"
+    copy_of_bo = dataclasses.replace(ada, student="Bo")
+    batch.submissions, batch.lessons = [ada, copy_of_bo], ["random_numbers", "loops"]
+    batch.overrides = [dataclasses.replace(batch.overrides[0], points=5.0)]
+    said = _Page(report_html(batch)).words
+    assert said.count("random_numbers.ipynb: Ada, Bo\n") == 1
+    for words in (
+        "- a:i32[]\n+ a:f32[]",
+        shown.extent,
+        shown.on,
+        "random_walk: 5 of 3 instead of 0. the idea is right",
+    ):
+        assert words in said
+    assert re.search(r"Points\s+random_numbers\s+loops\s+two_samples\s+random_walk\s+Run again", said)
+    assert re.search(r"Ada\s+graded\s+3\s+0\s+3\s+0\s+3", said)
 
 
 def test_full_marks_and_none_fall_into_the_last_and_the_first_tenth() -> None:
