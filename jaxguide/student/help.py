@@ -77,7 +77,9 @@ def stuck(exercise: Task, course: Outline, progress: Progress, where: FrontEnd) 
     """Return a sentence that says how to get the next hint or else the solution; '' if there is neither."""
     done = progress.of(exercise.name)
     said = _what_helps(exercise, course, done, where, done.hints + 1)
-    return f"Stuck? {said}" if said and done.hints < len(exercise.hints) else said
+    if not said or done.hints >= len(exercise.hints):
+        return said
+    return "Stuck? Press h for a hint." if where == "watch" else f"Stuck? {said}"  # `watch` shows it beside hints
 
 
 def _what_helps(exercise: Task, course: Outline, done: ExerciseProgress, where: FrontEnd, number: int) -> str:
