@@ -280,6 +280,8 @@ class Watching:
 
     def _go_near(self, name: str) -> None:
         """Make an exercise that the student works on the current one."""
+        if self.current is None or self.current.name != name:
+            self.out.close()
         self.current = self.course.exercise(name)
         self.progress.move_to(name)
 
