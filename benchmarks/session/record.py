@@ -3,8 +3,8 @@
     python benchmarks/session/record.py [--columns 80] [--rows 40] [--no-color] [--out watch.txt]
         [--picture watch.svg [--light]]
 
-tmux is a real terminal without a window, so the record is what its screen shows after each step. `--picture` draws it in colour, on a
-dark background or, with `--light`, on a light one.
+tmux is a real terminal without a window, so the record is what its screen shows after each step. `--picture` draws it
+in colour, on a dark background or, with `--light`, on a light one.
 """
 
 import argparse

@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.control import Control
-from rich.rule import Rule
 from rich.segment import Segment, Segments
 from rich.text import Text
 
@@ -65,19 +64,16 @@ class Screen(Printer):
 
     def show(self, slot: str, *shown: RenderableType, title: str = "") -> None:
         if slot == "notice":
-            self._notice = self._block(shown, "")
+            self._notice = self._block(shown)
         elif slot == "task":
             self._cards = {} if self._is_old else {"told": self._cards.get("told", [])}
-        elif not shown:
-            self._cards.pop(slot, None)
+            self._top = 0
         elif slot != "passing":
-            before = [] if slot == "asked" or self._is_old else self._cards.get("told", [])
-            rule = [] if title else [Rule(style="dim")]
-            self._cards = {slot: [*rule, *self._block(shown, title), *before]} | {
-                other: cards for other, cards in self._cards.items() if other != slot
-            }
+            before = self._cards.pop(slot, [])
+            kept = [] if slot == "asked" or self._is_old else before
+            self._cards = {slot: [self.rule(title), *self._block(shown), *kept] if shown else [], **self._cards}
             self._is_old &= slot == "asked"
-        self._top = 0
+            self._top = 0
 
     def turn(self) -> None:
         self._is_old = True
@@ -94,7 +90,7 @@ class Screen(Printer):
     def draw(self, task: RenderableType, state: Text, keys: Mapping[str, str]) -> None:
         """Draw everything that changed, with what changes without being shown: the place to answer, state and keys."""
         width, height = self._out.size
-        keys = {**({"Enter": "close"} if "asked" in self._cards else {}), **keys}
+        keys = {**({"Enter": "close"} if self._cards.get("asked") else {}), **keys}
         low = self._lines(*self._notice, state, keys_line(keys, self.layout().width))
         whole, room = self._lines(task), max(1, height - 1 - len(low))
         moved = self._lines(*(one for cards in self._cards.values() for one in cards))
@@ -109,8 +105,7 @@ class Screen(Printer):
         seen = moved[self._top : self._top + self._page]
         below = len(moved) - self._top - len(seen)
         more = plural("{count} more line: arrow keys, Space", "{count} more lines: arrow keys, Space", below)
-        edge = Rule(self.text(more if below else ""), align="left", style="dim")
-        high = [*still, *seen, *[[]] * (self._page - len(seen)), *self._lines(edge)]
+        high = [*still, *seen, *[[]] * (self._page - len(seen)), *self._lines(self.rule(more if below else ""))]
         lines = [*high[: height - len(low)], *low][:height]
         ended = ((*Segment.adjust_line_length(line, width), Segment.line()) for line in lines)
         frame = [segment for line in ended for segment in line][:-1]

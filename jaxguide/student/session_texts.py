@@ -2,7 +2,7 @@
 
 import contextlib
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
@@ -114,12 +114,15 @@ class Printer(contextlib.AbstractContextManager["Printer"]):
             title: what they are about, for a rule above them.
         """
         if shown:
-            console().print(Text(""), *self._block(shown, title), sep="\n")
+            console().print("", *([self.rule(title)] if title else []), *self._block(shown), sep="\n")
 
-    def _block(self, shown: tuple[RenderableType, ...], title: str) -> list[RenderableType]:
+    def _block(self, shown: Iterable[RenderableType]) -> list[RenderableType]:
+        return [self.text(one) if isinstance(one, str) else one for one in shown]
+
+    def rule(self, title: str = "") -> Rule:
         # Only the rule is dim: dim words are hard to read on a light background.
-        rule = [Rule(self.text(title), align="left", style="dim")] if title else []
-        return [*rule, *(self.text(one) if isinstance(one, str) else one for one in shown)]
+        line = "-" if self.layout().ascii_only else "─"  # without a title, Rich keeps what the terminal cannot show
+        return Rule(self.text(title), characters=line, align="left", style="dim")
 
     def turn(self) -> None:
         """Let what is told next replace what was told before."""
