@@ -57,7 +57,8 @@ def hint_card(
     if number > done.hints and not done.passed:
         done = progress.update(exercise.name, hints=number)
     parts = [_hint_part(exercise.hints[number - 1])]
-    following = _what_helps(exercise, course, done, where, number + 1)
+    is_last = where != "watch" or number == done.hints  # `watch` shows the earlier ones, too
+    following = _what_helps(exercise, course, done, where, number + 1) if is_last else ""
     parts += [Prose(following, "Next")] if following and not done.passed else []
     title = f"Hint {number} of {total} · {exercise.title}"
     return CardView(CardFace(STATELESS, title, exercise.name, tuple(parts)))

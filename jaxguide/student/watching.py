@@ -351,10 +351,11 @@ class Watching:
         self._say_status()
 
     def _show_hint(self, exercise: Task) -> None:
-        """Show the next hint, again the last one if all were read, or all of them once the exercise has passed."""
+        """Show the next hint and below it those before, or all of them once the exercise has passed."""
         done = self.progress.of(exercise.name)
-        number = None if done.passed else min(done.hints + 1, len(exercise.hints))
-        self._answer(hint_card(exercise, self.course, self.progress, "watch", number))
+        is_all = done.passed or not exercise.hints
+        numbers = [None] if is_all else range(min(done.hints + 1, len(exercise.hints)), 0, -1)
+        self._answer(*(hint_card(exercise, self.course, self.progress, "watch", number) for number in numbers))
 
     def _show_solution(self, exercise: Task, sure: bool) -> None:
         closed = why_closed(exercise, self.course, self.progress, sure, "watch")
