@@ -49,13 +49,12 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     """
     begin_with_zygote()
     from jaxguide.student import watching
-    from jaxguide.student.session_texts import Printer, console
 
     folder = course_meant(folder, workspace=workspace)
 
     if not start_zygote():
         click.echo("On this system, each check starts a new Python, which takes a few seconds.")
-    console().print(Printer().text("Loading the lessons …"))
+    click.echo("Loading the lessons ...")
     course = read_course(folder, keys=False)
     at = open_workspace(workspace or usual_folder(course), course)
     with contextlib.suppress(KeyboardInterrupt), stopped_by_signals():

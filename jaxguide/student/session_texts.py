@@ -1,15 +1,12 @@
-"""Show a session in a terminal: an exercise as a student reads it, the keys, and lines one after the other."""
+"""Write what a session shows in a terminal: an exercise as a student reads it, and the keys."""
 
-import contextlib
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
-from rich.rule import Rule
 from rich.text import Text
 
-from jaxguide.base.clean import clean
 from jaxguide.base.render.card import STATELESS, CardFace, Prose
 from jaxguide.base.render.card_view import CardView
 from jaxguide.base.render.terminal import Layout
@@ -88,49 +85,3 @@ def keys_line(names: Mapping[str, str], width: int) -> Text:
     found = Text("\n".join(textwrap.wrap("  ".join(items), width)).replace("\xa0", " "), overflow="fold")
     found.highlight_regex(r"(^|(?<=  )|(?<=\n))\S+", "bold")
     return found
-
-
-class Printer(contextlib.AbstractContextManager["Printer"]):
-    """Shows a session line after line, in a pipe or in a terminal that cannot redraw; see `Screen`."""
-
-    def __exit__(self, *unused: object) -> None:
-        pass
-
-    def layout(self) -> Layout:
-        out = console()
-        return Layout(out.width, out.options.ascii_only)
-
-    def text(self, words: str, style: str = "") -> Text:
-        """Return words that are safe to show."""
-        return self.layout().text(clean(words), style)
-
-    def show(self, slot: str, *shown: RenderableType, title: str = "") -> None:
-        """Show sentences and cards.
-
-        Args:
-            slot: what they are: the `task`, `told` of a save, `asked` with a key, a `notice` about a key, or `passing`
-                words, which a screen leaves out.
-            shown: the sentences and cards; a notice without any goes away.
-            title: what they are about, for a rule above them.
-        """
-        if shown:
-            console().print("", *([self.rule(title)] if title else []), *self._block(shown), sep="\n")
-
-    def _block(self, shown: Iterable[RenderableType]) -> list[RenderableType]:
-        return [self.text(one) if isinstance(one, str) else one for one in shown]
-
-    def rule(self, title: str = "") -> Rule:
-        # Only the rule is dim: dim words are hard to read on a light background.
-        line = "-" if self.layout().ascii_only else "─"  # without a title, Rich keeps what the terminal cannot show
-        return Rule(self.text(title), characters=line, align="left", style="dim")
-
-    def turn(self) -> None:
-        """Let what is told next replace what was told before."""
-
-    def scroll(self, key: str) -> bool:
-        """Scroll, and return whether it is a key for that."""
-        return False
-
-    def close(self) -> bool:
-        """Remove what was asked for, and return whether there was anything."""
-        return False

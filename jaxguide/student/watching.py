@@ -40,7 +40,7 @@ from jaxguide.student.keyboard import END, ENTER, ESCAPE, Keyboard
 from jaxguide.student.position import Position
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back, reset_sentence
 from jaxguide.student.screen import Screen
-from jaxguide.student.session_texts import KEYS, ExerciseText, Printer, console, help_card, keys_line
+from jaxguide.student.session_texts import KEYS, ExerciseText, console, help_card, keys_line
 from jaxguide.student.standing import course_card, standing_card
 
 _LOOKS_AFTER_S = 0.03
@@ -63,8 +63,7 @@ class Watching:
         self.course, self.folder, self.progress, self.checker = course, folder, progress, checker
         self.has_keys = has_keys
         self.events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()  # signals may put events, too
-        screen = Screen(self.events.put)
-        self.out = screen if has_keys and screen.works else Printer()
+        self.out = Screen(self.events.put, has_keys)
         self._is_over = False
         self.files = {file.path: file for file in read_all(folder, course)}
         self.current: Task | None = self.place.current()
@@ -104,7 +103,7 @@ class Watching:
     # What is shown
 
     def _draw(self) -> None:
-        if not isinstance(self.out, Screen):
+        if not self.out.redraws:
             return
         state = self._bar()
         if self._checking is not None:
@@ -120,7 +119,7 @@ class Watching:
             one, more = "The exercise is done.", "All {count} exercises are done."
             return self.out.text(plural(one, more, len(self.place.exercises)))
         homes = home_of(exercise, list(self.files.values()))
-        is_headed = isinstance(self.out, Screen) and homes
+        is_headed = self.out.redraws and homes
         place = f"{self._name(homes[0].path)} ({homes[0].places[exercise.name]})" if is_headed else ""
         where = where_to_answer(exercise, homes, self.folder)
         return ExerciseText(exercise, self.course.book_of(exercise), where, place)
@@ -153,7 +152,7 @@ class Watching:
 
     def say_goodbye(self) -> None:
         """Say how much is done, and what is next, in a terminal that has its old screen back."""
-        if isinstance(self.out, Screen):
+        if self.out.redraws:
             console().print(self._bar())
             if self.current is not None:
                 console().print(self.out.text(f"Next: {self.current.title} (`{self.current.name}`)."))
@@ -455,9 +454,10 @@ def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
         stack.callback(watching.say_goodbye)
         stack.enter_context(beside_files(course.files))
         stack.callback(watching.stop)
-        if not isinstance(watching.out, Screen):
+        if watching.out.redraws:
+            stack.enter_context(watching.out)
+        else:
             watching.out.show("told", f"Watching {folder}. Save a file to check the answers that changed in it.")
-        stack.enter_context(watching.out)
         stack.enter_context(Saves(folder, course, lambda paths: watching.events.put(lambda: watching.look_at(paths))))
         if has_keys:
             stack.enter_context(Keyboard(lambda key: watching.events.put(lambda: watching.press(key))))

@@ -17,11 +17,9 @@ ENTERS, LEAVES = "\x1b[?1049h", "\x1b[?1049l"
 HELPER = "def quadruple(x):\n    return 4 * x\n"
 
 
-def watch(course: Course, workspace: Path, columns: int = 80, rows: int = 24) -> PseudoTerminal:
-    place = course.folders.exercises.parent
-    return PseudoTerminal(
-        *("watch", "--course", place, "--cpu-limit", 60, workspace), folder=workspace, columns=columns, rows=rows
-    )
+def watch(course: Course, workspace: Path, columns: int = 80, rows: int = 24, **variables: str) -> PseudoTerminal:
+    command = ("watch", "--course", course.folders.exercises.parent, "--cpu-limit", 60, workspace)
+    return PseudoTerminal(*command, folder=workspace, columns=columns, rows=rows, environment=variables)
 
 
 def test_a_small_terminal_shows_the_task_the_verdict_and_the_keys(course: Course, workspace: Path) -> None:
@@ -151,8 +149,10 @@ def test_the_terminal_comes_back_as_it_was(course: Course, workspace: Path) -> N
         said = left(terminal).split("\r\n")
         assert said[0].endswith(" 0 of 4 done")
         assert said[1:] == ["Next: Twice (`double`).", ""]
-    with watch(course, workspace) as terminal:
+    with watch(course, workspace, PYTHONUTF8="0", PYTHONIOENCODING="ascii") as terminal:
         terminal.see("0 of 4 done")
+        terminal.press("h")
+        assert terminal.see("Hint 1 of 3").isascii()
         terminal.process.send_signal(signal.SIGINT)  # Ctrl-C
         assert terminal.wait() == 0
         assert "Next: Twice" in left(terminal)
