@@ -61,7 +61,7 @@ def curve_both_ways(n):
     curve = 2 * np.sin(x) * np.cos(x)
     return curve, curve
 """
-TERMINAL_COLUMNS = 92
+TERMINAL_COLUMNS, TERMINAL_ROWS = 92, 36
 
 
 def shown_by(setup: str, cell: str) -> list[str]:
@@ -154,11 +154,11 @@ def watch() -> None:
         folder = Path(name)
         environment = {**os.environ, "SHELL": "/bin/sh"}
         environment.pop("TMUX", None)
-        terminal = Terminal(folder, TERMINAL_COLUMNS, [str(program), "watch"], environment)
+        terminal = Terminal(folder, TERMINAL_COLUMNS, TERMINAL_ROWS, [str(program), "watch"], environment)
 
-        def wait_for(words: str, times: int = 1) -> str:
+        def wait_for(words: str) -> str:
             deadline = time.monotonic() + 120
-            while Text.from_ansi(terminal.screen()).plain.count(words) < times:
+            while words not in Text.from_ansi(terminal.screen()).plain:
                 if time.monotonic() > deadline:
                     raise RuntimeError(f"{words!r} was not shown:\n{terminal.screen()}")
                 time.sleep(0.5)
@@ -171,14 +171,11 @@ def watch() -> None:
             starter = re.search(r"def curve_both_ways\(n\):.*?\n    \.\.\.\n", text, re.DOTALL)
             assert starter is not None
             lesson.write_text(text.replace(starter[0], ANSWER), "utf-8")
-            screen = wait_for("q quit", times=2)
+            screen = wait_for("Not right yet")
         finally:
             terminal.close()
     console = Console(record=True, width=TERMINAL_COLUMNS, file=io.StringIO(), force_terminal=True)
-    # Leave out the shell's prompt and the program's path, which depend on the machine.
-    session = "Loading" + screen.rstrip().partition("Loading")[2].replace(name, "~")
-    console.print("$ jaxguide watch", markup=False, highlight=False)
-    console.print(Text.from_ansi(session))
+    console.print(Text.from_ansi(screen.rstrip()))
     svg = console.export_svg(title="jaxguide watch", theme=DEFAULT_TERMINAL_THEME, unique_id="watch")
     svg = svg.replace('fill="#ffffff" stroke="rgba(255,255,255,0.35)"', 'fill="#fafafa" stroke="#cccccc"')
     # The picture must fetch nothing: every reader has a monospaced font, and each text sets its width.

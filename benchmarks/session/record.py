@@ -1,9 +1,10 @@
 """Record a session of `jaxguide watch` in tmux: wrong answers, a crash, an endless loop, a right answer, and keys.
 
-    python benchmarks/session/record.py [--columns 80] [--no-color] [--out watch.txt] [--picture watch.svg [--light]]
+    python benchmarks/session/record.py [--columns 80] [--rows 40] [--no-color] [--out watch.txt]
+        [--picture watch.svg [--light]]
 
-tmux is a real terminal without a window, so the record is what its screen shows. `--picture` draws it in colour, on a
-dark background or, with `--light`, on a light one.
+tmux is a real terminal without a window, so the record is what its screen shows after each step. `--picture` draws it
+in colour, on a dark background or, with `--light`, on a light one.
 """
 
 import argparse
@@ -25,26 +26,25 @@ HEAD = "import os\n\nimport jax\n\n\ndef two_samples(key, n, m):\n"
 RIGHT = (
     "    first, second = jax.random.split(key)\n    return jax.random.normal({}, (n,)), jax.random.normal({}, (m,))\n"
 )
-# (title, file content, words that the screen shows when the save has been processed)
+# (title, file content, words that the screen shows when the save has been handled)
 SAVES = (
     ("The same key twice", HEAD + RIGHT.format("first", "first"), "✗"),
     ("A crash", HEAD + "    os.abort()\n", "SIGABRT"),
-    ("An endless loop", HEAD + "    while True:\n        pass\n", "15 s"),
+    ("An endless loop", HEAD + "    while True:\n        pass\n", "stopped after 15"),
     ("A syntax error", HEAD + "    return (\n", "SyntaxError"),
     ("Right, and the next exercise follows", HEAD + RIGHT.format("first", "second"), "✓"),
 )
-KEYS = (("The key h", "h", "1"), ("The key l", "l", "two_samples"), ("The key q", "q", ""))
+KEYS = (("The key h", "h", "Hint 1"), ("The key l", "l", "core exercises done"), ("The key q", "q", "Next:"))
 LIMIT_S = 120.0
 
 
 class Terminal:
     """A separate tmux server with one window."""
 
-    def __init__(self, folder: Path, columns: int, command: list[str], environment: dict[str, str]):
+    def __init__(self, folder: Path, columns: int, rows: int, command: list[str], environment: dict[str, str]):
         self._socket = folder / "tmux"
-        size = ["-x", str(columns), "-y", "60"]
+        size = ["-x", str(columns), "-y", str(rows)]
         self._run("-f", "/dev/null", "new-session", "-d", *size, "-c", str(folder), environment=environment)
-        self._run("set-option", "-g", "history-limit", "10000")
         self.type(shlex.join(command) + "\n")
 
     def _run(self, *arguments: str, environment: dict[str, str] | None = None) -> str:
@@ -56,8 +56,8 @@ class Terminal:
         self._run("send-keys", "-l", keys)
 
     def screen(self) -> str:
-        """Return everything shown so far, with colours."""
-        return self._run("capture-pane", "-p", "-e", "-S", "-")
+        """Return what the terminal shows now, with colours."""
+        return self._run("capture-pane", "-p", "-e")
 
     def close(self) -> None:
         """End the server and the programs in it."""
@@ -65,23 +65,18 @@ class Terminal:
 
 
 def steps(terminal: Terminal, file: Path) -> Iterator[tuple[str, str]]:
-    """Do each step, and yield its title and the new lines on the terminal."""
-    seen = 0
+    """Do each step, and yield its title and what the terminal shows then."""
 
     def shown(words: str) -> str:
-        nonlocal seen
-        deadline, last = time.monotonic() + LIMIT_S, ""
+        deadline = time.monotonic() + LIMIT_S
         while True:
-            lines = terminal.screen().rstrip().split("\n")
-            new = "\n".join(lines[seen:])
-            plain = Text.from_ansi(new).plain
-            if words in plain and new == last:
-                seen = len(lines)
-                return new
+            screen = terminal.screen().rstrip()
+            plain = Text.from_ansi(screen).plain
+            if words in plain:
+                return screen
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{words!r} was not shown:\n{plain}")
-            last = new
-            time.sleep(1.5)
+            time.sleep(0.1)
 
     yield "jaxguide watch", shown(" quit")
     for said, source, words in SAVES:
@@ -98,6 +93,7 @@ def main() -> None:
     """Record the session, and write it as text and, if asked, as a picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--columns", type=int, default=80)
+    parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("--no-color", action="store_true")
     parser.add_argument("--light", action="store_true")
     parser.add_argument("--out", type=Path)
@@ -114,7 +110,7 @@ def main() -> None:
         file = folder / "work" / "two_samples.py"
         file.write_text(HEAD + "    ...\n")
         command = [program, "watch", "work", "--cpu-limit", "15"]
-        terminal = Terminal(folder, given.columns, command, environment)
+        terminal = Terminal(folder, given.columns, given.rows, command, environment)
         try:
             recorded = list(steps(terminal, file))
         finally:

@@ -54,7 +54,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
 
     if not start_zygote():
         click.echo("On this system, each check starts a new Python, which takes a few seconds.")
-    click.echo("Loading the lessons …" if _can_show("…") else "Loading the lessons ...")
+    click.echo("Loading the lessons ...")
     course = read_course(folder, keys=False)
     at = open_workspace(workspace or usual_folder(course), course)
     with contextlib.suppress(KeyboardInterrupt), stopped_by_signals():
@@ -92,11 +92,3 @@ def open_workspace(folder: Path, course: "Course") -> Path:
         words = "There is no exercise in {folder}. `jaxguide watch workspace` creates a folder with the lessons."
         raise click.UsageError(words.format(folder=folder))
     return folder
-
-
-def _can_show(text: str) -> bool:
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True

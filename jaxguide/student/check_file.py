@@ -21,6 +21,7 @@ from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResul
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.reading import lessons_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
+from jaxguide.grading.workers.worker_process import GraderError
 
 _PROGRAMS_BYTES = 256 * 2**20
 # A file in the folder of programs while a check runs; it stays there if the process is killed.
@@ -102,6 +103,7 @@ class Checker:
         self._course, self._limits = course, limits or course.settings.limits
         self._programs = own_programs()
         self._grader: Grader | None = None
+        self._stops = 0
 
     def check(self, path: Path, content: bytes, only: Collection[str]) -> SubmissionResult:
         """Check some exercises of a file with this content, without recording progress.
@@ -109,10 +111,13 @@ class Checker:
         Raises:
             GraderError: workers do not start on this machine, or `stop` was called during the check.
         """
+        stops = self._stops
         settings = GradeSettings(limits=self._limits, hidden=False, only=frozenset(only))
         grader = self._grader or Grader(self._course, settings, fill=self._programs)
         grader.settings = settings  # making a grader takes as long as a check
         self._grader = grader
+        if stops != self._stops:  # while the grader was made
+            raise GraderError("The check was stopped.")
         remove_unfinished(self._programs)
         with contextlib.suppress(OSError):
             (self._programs / _MARK).touch()
@@ -124,6 +129,7 @@ class Checker:
 
     def stop(self) -> None:
         """Stop the running check; any thread may call this."""
+        self._stops += 1
         grader, self._grader = self._grader, None
         if grader is not None:
             grader.stop()

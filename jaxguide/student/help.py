@@ -57,7 +57,8 @@ def hint_card(
     if number > done.hints and not done.passed:
         done = progress.update(exercise.name, hints=number)
     parts = [_hint_part(exercise.hints[number - 1])]
-    following = _what_helps(exercise, course, done, where, number + 1)
+    is_last = where != "watch" or number == done.hints  # `watch` shows the earlier ones, too
+    following = _what_helps(exercise, course, done, where, number + 1) if is_last else ""
     parts += [Prose(following, "Next")] if following and not done.passed else []
     title = f"Hint {number} of {total} · {exercise.title}"
     return CardView(CardFace(STATELESS, title, exercise.name, tuple(parts)))
@@ -77,7 +78,9 @@ def stuck(exercise: Task, course: Outline, progress: Progress, where: FrontEnd) 
     """Return a sentence that says how to get the next hint or else the solution; '' if there is neither."""
     done = progress.of(exercise.name)
     said = _what_helps(exercise, course, done, where, done.hints + 1)
-    return f"Stuck? {said}" if said and done.hints < len(exercise.hints) else said
+    if not said or done.hints >= len(exercise.hints):
+        return said
+    return "Stuck? Press h for a hint." if where == "watch" else f"Stuck? {said}"  # `watch` shows it beside hints
 
 
 def _what_helps(exercise: Task, course: Outline, done: ExerciseProgress, where: FrontEnd, number: int) -> str:

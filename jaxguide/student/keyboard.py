@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import select
 import signal
 import sys
@@ -13,6 +14,12 @@ from typing import Any
 
 ENTER = "\n"
 END = "\x04"
+ESCAPE = "\x1b"
+UP, DOWN, PAGE_UP, PAGE_DOWN = "up", "down", "page up", "page down"
+
+_SENT = {"\x1b[A": UP, "\x1b[B": DOWN, "\x1b[5~": PAGE_UP, "\x1b[6~": PAGE_DOWN}
+_SENT |= {"\xe0H": UP, "\xe0P": DOWN, "\xe0I": PAGE_UP, "\xe0Q": PAGE_DOWN}  # by Windows
+_ONE_KEY = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|[\x00\xe0].|.", re.DOTALL)
 _MOST_BYTES = 64
 _LOOKS_AFTER_S = 0.1
 
@@ -21,7 +28,8 @@ class Keyboard:
     """A context that calls `press` from its own thread for each key that is pressed.
 
     Letters arrive in lower case, also the full-width ones of Chinese and Japanese input methods. `ENTER` is the Enter
-    key, `END` the end of all input. Keys that send several characters, such as arrows, are ignored.
+    key, `END` the end of all input; `UP` and the like are the keys that scroll. Other keys that send several characters
+    are ignored.
     """
 
     def __init__(self, press: Callable[[str], None]):
@@ -85,7 +93,9 @@ class Keyboard:
         console: Any = msvcrt
         while not self._is_over.is_set():
             while console.kbhit():
-                for key in keys_of(console.getwch().encode("utf-8", "replace")):
+                sent = console.getwch()
+                sent += console.getwch() if sent in "\x00\xe0" and console.kbhit() else ""  # arrows and the like
+                for key in keys_of(sent.replace("\x00", "\xe0").encode("utf-8", "replace")):
                     self._press(key)
             time.sleep(_LOOKS_AFTER_S)
 
@@ -93,10 +103,12 @@ class Keyboard:
 def keys_of(data: bytes) -> list[str]:
     r"""Return the keys that bytes read from a terminal represent.
 
-    >>> keys_of(b"N"), keys_of("ｈ".encode()), keys_of(b"\x1b[A"), keys_of(b"\r")
-    (['n'], ['h'], [], ['\n'])
+    >>> keys_of(b"N"), keys_of("ｈ".encode()), keys_of(b"\x1b[A\x1b[6~"), keys_of(b"\x1b[1;5A"), keys_of(b"\r")
+    (['n'], ['h'], ['up', 'page down'], [], ['\n'])
     """
-    if data[:1] in (b"\x1b", b"\xe0", b"\x00"):
-        return []
-    text = unicodedata.normalize("NFKC", data.decode("utf-8", "ignore")).lower().replace("\r", "\n")
-    return [key for key in text if key.isprintable() or key in (ENTER, END)]
+    found = []
+    for sent in _ONE_KEY.findall(data.decode("utf-8", "ignore")):
+        key = unicodedata.normalize("NFKC", sent).lower().replace("\r", ENTER)
+        if sent in _SENT or (len(sent) == 1 and (key.isprintable() or key in (ENTER, END, ESCAPE))):
+            found.append(_SENT.get(sent, key))
+    return found

@@ -7,14 +7,13 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.rule import Rule
+from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
@@ -37,10 +36,11 @@ from jaxguide.student.answers_in_files import (
 )
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import FrontEnd, below_pass, hint_card, solution_card, stuck, why_closed
-from jaxguide.student.keyboard import END, ENTER, Keyboard
+from jaxguide.student.keyboard import END, ENTER, ESCAPE, Keyboard
 from jaxguide.student.position import Position
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back, reset_sentence
-from jaxguide.student.session_texts import ExerciseText, console
+from jaxguide.student.screen import Screen
+from jaxguide.student.session_texts import KEYS, ExerciseText, console, help_card, keys_line
 from jaxguide.student.standing import course_card, standing_card
 
 _LOOKS_AFTER_S = 0.03
@@ -50,8 +50,6 @@ _STATUS_BAR_CELLS = 10
 
 class Watching:
     """A session: it handles one event after the other, and only the checks run in another thread.
-
-    It prints line after line, so that nothing a student is reading disappears.
 
     Args:
         course: the course.
@@ -64,15 +62,19 @@ class Watching:
     def __init__(self, course: Course, folder: Path, progress: Progress, checker: Checker, has_keys: bool):
         self.course, self.folder, self.progress, self.checker = course, folder, progress, checker
         self.has_keys = has_keys
-        self.events: queue.Queue[Callable[[], None]] = queue.Queue()
+        self.events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()  # signals may put events, too
+        self.out = Screen(self.events.put, has_keys)
         self._is_over = False
         self.files = {file.path: file for file in read_all(folder, course)}
         self.current: Task | None = self.place.current()
         self._checked: set[tuple[Path, str]] = set()
         self._job = 0
         self._checking: tuple[Path, frozenset[str]] | None = None
+        self._since_s = 0.0
         self._waiting: dict[Path, frozenset[str]] = {}
-        self._guess: tuple[SubmissionResult, bytes] | None = None
+        self._gone: set[Path] = set()
+        self._guesses: list[tuple[SubmissionResult, bytes]] = []
+        self._title = ""
         self._asked: tuple[str, Callable[[], None]] | None = None
 
     @property
@@ -84,49 +86,81 @@ class Watching:
         """Show the current exercise, and handle events until `q` or the end of the keys."""
         self._go_to(self.current)
         while not self._is_over:
+            self._draw()
             try:
                 event = self.events.get(timeout=_WAKES_AFTER_S)  # on Windows, Ctrl-C waits until `get` returns
             except queue.Empty:
                 continue
             event()
-            if self._waiting and not (self._checking or self._guess or self._asked):
+            if self._waiting and self._checking is None:
                 self._check(*self._waiting.popitem())
 
     def stop(self) -> None:
         """Stop the running check, if there is one."""
-        self._job += 1
+        self._checking = None
         self.checker.stop()
 
-    # What is printed
+    # What is shown
 
-    def say(self, *shown: RenderableType) -> None:
-        """Print sentences and cards after an empty line."""
-        out = console()
-        out.print()
-        for one in shown:
-            out.print(self._layout().text(clean(one)) if isinstance(one, str) else one)
+    def _draw(self) -> None:
+        if not self.out.redraws:
+            return
+        state = self._bar()
+        if self._checking is not None:
+            since_s = int(time.monotonic() - self._since_s)
+            then = "".join(f" · then {self._name(path)}" for path in self._waiting)
+            state = self.out.text(f"{self._said_of_check()} {since_s} s · x stops it{then}", style="bold")
+        self.out.draw(self._task(), state, self._keys())
 
-    def _layout(self) -> Layout:
-        out = console()
-        return Layout(out.width, out.options.ascii_only)
+    def _task(self) -> ExerciseText | Text:
+        """Return the current exercise, or a sentence if all are done."""
+        exercise = self.current
+        if exercise is None:
+            one, more = "The exercise is done.", "All {count} exercises are done."
+            return self.out.text(plural(one, more, len(self.place.exercises)))
+        homes = home_of(exercise, list(self.files.values()))
+        is_headed = self.out.redraws and homes
+        place = f"{self._name(homes[0].path)} ({homes[0].places[exercise.name]})" if is_headed else ""
+        where = where_to_answer(exercise, homes, self.folder)
+        return ExerciseText(exercise, self.course.book_of(exercise), where, place)
 
     def _name(self, path: Path) -> str:
         """Return the path of a workspace file, relative to the workspace, safe to print."""
         return clean(str(path.relative_to(self.folder)), 200)
 
-    def _say_status(self) -> None:
-        """Print how much is done, and which keys do what."""
+    def _said_of_check(self) -> str:
+        names = self._checking[1] if self._checking is not None else ()
+        return f"Checking {', '.join(one.name for one in self.place.exercises if one.name in names)} …"
+
+    def _bar(self) -> Text:
         counts = self.place.counts(self.place.books)
-        said = f" {counts.core_done} of {counts.core} done{counts.beyond}"
-        if self.has_keys:
-            solution = "  s solution" if self.course.has_solutions else ""
-            said += f"  n next  h hint  l list{solution}  r reset  q quit"
-        layout = self._layout()
-        self.say(layout.bar(counts.share, _STATUS_BAR_CELLS).append_text(layout.text(said)))
+        bar = self.out.layout().bar(counts.share, _STATUS_BAR_CELLS)
+        return bar.append_text(self.out.text(f" {counts.core_done} of {counts.core} done{counts.beyond}"))
+
+    def _keys(self) -> dict[str, str]:
+        """Return the keys to show, with their names."""
+        if not self.has_keys:
+            return {}
+        now = {"Enter": "lock your guess"} if self._guesses else {}
+        now |= {"y": "yes"} if self._asked and self._asked[0] == "y" else {}
+        keys = {key: name for key, (name, _does) in KEYS.items() if name}
+        return now | {key: name for key, name in keys.items() if key != "s" or self.course.has_solutions}
+
+    def _say_status(self) -> None:
+        keys = self._keys()
+        self.out.show("passing", self._bar(), *([keys_line(keys, self.out.layout().width)] if keys else []))
+
+    def say_goodbye(self) -> None:
+        """Say how much is done, and what is next, in a terminal that has its old screen back."""
+        if self.out.redraws:
+            console().print(self._bar())
+            if self.current is not None:
+                console().print(self.out.text(f"Next: {self.current.title} (`{self.current.name}`)."))
 
     # Changed files
 
     def look_at(self, paths: Iterable[Path]) -> None:
+        self.out.turn()
         for path in sorted(paths):
             before = self.files.get(path, FileAnswers(path, {}, {}))
             try:
@@ -135,43 +169,51 @@ class Watching:
                 # The digests stay, because some editors delete a file and write it again.
                 self.files[path] = dataclasses.replace(before, places={}, broken=())
                 self._waiting.pop(path, None)
+                if before.places:
+                    self._gone.add(path)
+                    self.out.show("told", f"{self._name(path)} is gone: it was deleted, moved or renamed.")
                 continue
             except (UnreadableSubmission, OSError) as why:
                 if path in self.files:
-                    self.say(f"{self._name(path)}: {why}")
+                    self.out.show("told", f"{self._name(path)}: {why}")
                 continue
             self.files[path] = now
+            if path in self._gone:
+                self._gone.remove(path)
+                self.out.show("told", f"{self._name(path)} is back.")
             changed = [name for name in now.prints if before.prints.get(name) != now.prints[name]]
             answered = {name for file in self.files.values() for name in file.prints if name in file.places}
             changed += before.prints.keys() & before.places.keys() - now.places.keys() - answered
             if before.broken != now.broken:
                 for sentence in now.broken:
-                    self.say(f"{self._name(path)}, {sentence}")
+                    self.out.show("told", f"{self._name(path)}, {sentence}")
             dropped = [name for name in now.dropped if before.dropped.get(name) != now.dropped[name]]
             if dropped:
-                self.say(said_of_dropped(dropped, self.course.settings.dropped))
+                self.out.show("told", said_of_dropped(dropped, self.course.settings.dropped))
             if changed:
                 self._check(path, changed)
 
     def _check(self, path: Path, names: Iterable[str]) -> None:
-        if self._checking is not None:
-            # The running check is stopped. Its exercises have no result yet, so they are checked again: now if they are
-            # in this file, because they may have changed, or else after this check.
-            self._waiting.update([self._checking])
-            self._checking = None
-            self.stop()
+        """Check answers now, or after the check of another file; a check of the same file starts anew."""
         wanted = self._waiting.pop(path, frozenset()).union(names)
+        if self._checking is not None:
+            if self._checking[0] != path:
+                self._waiting[path] = wanted
+                return
+            wanted |= self._checking[1]
+            self.stop()
+        # What was guessed is part of the file that is checked anew.
+        wanted |= {result.name for found, _content in self._guesses if found.path == path for result in found.results}
+        self._guesses = [guess for guess in self._guesses if guess[0].path != path]
         try:
             content = path.read_bytes()
         except OSError as why:
-            self.say(f"{self._name(path)}: {why}")
+            self.out.show("told", f"{self._name(path)}: {why}")
             return
-        self._job, self._checking, self._guess, self._asked = self._job + 1, (path, wanted), None, None
+        self._job, self._checking, self._since_s = self._job + 1, (path, wanted), time.monotonic()
         self._checked |= {(path, name) for name in wanted}
-        in_order = [exercise.name for exercise in self.place.exercises if exercise.name in wanted]
-        title = self._layout().text(f"{self._name(path)} · {time.strftime('%H:%M:%S')}")
-        # Only the rule is dim: dim words are hard to read on a light background.
-        self.say(Rule(title, align="left", style="dim"), f"Checking {', '.join(in_order)} …")
+        self._title = f"{self._name(path)} · {time.strftime('%H:%M:%S')}"
+        self.out.show("passing", self._said_of_check())
         threading.Thread(target=self._run_check, args=(self._job, path, content, wanted), daemon=True).start()
 
     def _run_check(self, job: int, path: Path, content: bytes, names: frozenset[str]) -> None:
@@ -186,71 +228,71 @@ class Watching:
             return  # the check was stopped
         self._checking = None
         if isinstance(found, GraderError) or found.unreadable is not None:
-            self.say(str(found if isinstance(found, GraderError) else found.unreadable))
+            why = found if isinstance(found, GraderError) else found.unreadable
+            self.out.show("told", str(why), title=self._title)
             return
         new = [result for result in found.results if self.progress.of(result.name).guess is None]
-        guesses = [result for result in new if result.reveal is not None]
-        if guesses and self.has_keys:
-            self._guess = (dataclasses.replace(found, results=guesses), content)
+        guesses = [result for result in new if result.reveal is not None] if self.has_keys else []
+        if guesses:
+            self._guesses.append((dataclasses.replace(found, results=guesses), content))
             found.results = [result for result in found.results if result not in guesses]
-        self._note_and_show(found, content)
-        if self._guess is not None:
-            for result in guesses:
-                self._go_near(result.name)
-                said = "Your guess for {name} is {guess}. Press Enter to lock it and see what JAX gives."
-                self.say(said.format(name=result.name, guess=clean(result.note, 400)))
+        asks = "Your guess for {name} is {guess}. Press Enter to lock it and see what JAX gives."
+        asked = [asks.format(name=result.name, guess=clean(result.note, 400)) for result in guesses]
+        self._note_and_show(found, content, asked)
+        for result in guesses:
+            self._go_near(result.name)
 
-    def _note_and_show(self, found: SubmissionResult, content: bytes) -> None:
+    def _note_and_show(self, found: SubmissionResult, content: bytes, asked: Sequence[str] = ()) -> None:
+        """Record and show results, and then what is asked about guesses."""
         submission = parse_submission(found.path, content)
         note(found, submission, self.course, self.progress)
         results = [result for result in found.results if result.verdict is not Verdict.NOT_ATTEMPTED]
+        shown: list[RenderableType] = []
         for result in results:
             if result.verdict is Verdict.PASSED:
                 exercise = self.course.exercise(result.name)
-                self.say(Card(result, more=below_pass(result, exercise, self.course, self.progress)))
+                shown.append(Card(result, more=below_pass(result, exercise, self.course, self.progress)))
         failed = [result for result in results if result.verdict is not Verdict.PASSED]
         if failed:
             here = self.current.name if self.current is not None else ""
-            shown = next((result for result in failed if result.name == here), failed[0])
-            if shown.first_failure is not None:
+            worst = next((result for result in failed if result.name == here), failed[0])
+            if worst.first_failure is not None:
                 where: FrontEnd = "watch" if self.has_keys else "terminal"
-                shown.hint = stuck(self.course.exercise(shown.name), self.course, self.progress, where)
+                worst.hint = stuck(self.course.exercise(worst.name), self.course, self.progress, where)
             known = said_of_dropped(self.files[found.path].dropped, self.course.settings.dropped)  # said at its save
-            news = _news((repair for repair in found.repairs if repair != known), submission, shown.name)
-            self.say(Card(shown), *news)
-            if len(failed) > 1:
-                self.say(summary_card(results))
-            self._go_near(shown.name)
-            self._say_status()
+            news = _news((repair for repair in found.repairs if repair != known), submission, worst.name)
+            shown += [Card(worst), *news, *([summary_card(results)] if len(failed) > 1 else [])]
+            self._go_near(worst.name)
         elif results:
-            last = self.course.exercise(results[-1].name)
-            book = self.course.book_of(last)
+            book = self.course.book_of(self.course.exercise(results[-1].name))
             counts = self.place.counts([book])
             if counts.done == counts.exercises:
                 one, more = "{lesson}: the exercise is done.", "{lesson}: all {count} exercises are done."
-                self.say(plural(one, more, counts.exercises, lesson=book.title))
-            self._go_to(self.place.after(last))
-        elif self._guess is None:
+                shown.append(plural(one, more, counts.exercises, lesson=book.title))
+        self.out.show("told", *shown, *asked, title=self._title)
+        if results and not failed:
+            self._go_to(self.place.after(self.course.exercise(results[-1].name)))
+        elif not asked:
             self._say_status()
 
     # The student's place
 
     def _go_near(self, name: str) -> None:
         """Make an exercise that the student works on the current one."""
+        if self.current is None or self.current.name != name:
+            self.out.close()
         self.current = self.course.exercise(name)
         self.progress.move_to(name)
 
     def _go_to(self, exercise: Task | None) -> None:
         """Show an exercise, and check its answer if there is one that was not checked yet."""
         self.current = exercise
+        self.out.show("task", self._task())
         if exercise is None:
-            self.say(plural("The exercise is done.", "All {count} exercises are done.", len(self.place.exercises)))
             return
         self.progress.move_to(exercise.name)
-        homes = home_of(exercise, list(self.files.values()))
-        where = where_to_answer(exercise, homes, self.folder)
-        self.say(ExerciseText(exercise, self.course.book_of(exercise), where))
         self._say_status()
+        homes = home_of(exercise, list(self.files.values()))
         if homes and exercise.name in homes[0].prints and (homes[0].path, exercise.name) not in self._checked:
             self._check(homes[0].path, [exercise.name])
 
@@ -258,69 +300,88 @@ class Watching:
 
     def press(self, key: str) -> None:
         """React to a key."""
+        if self.out.scroll(key):
+            return
         asked, self._asked = self._asked, None
+        self.out.show("notice")
         if asked is not None and key == asked[0]:
             asked[1]()
         elif key in ("q", END):
             self._is_over = True
-        elif key == ENTER and self._guess is not None:
-            (found, content), self._guess = self._guess, None
-            self._note_and_show(found, content)
+        elif key == ENTER and self._guesses:
+            guesses, self._guesses = self._guesses, []
+            self.out.turn()
+            for found, content in guesses:
+                self._note_and_show(found, content)
+        elif key == "x" and self._checking is not None:
+            self._stop_check(*self._checking)
         elif key == "n":
             following = self.place.after(self.current)
+            self.out.turn()
             self._go_to(following if following is not None else self.current)
         elif key == "l":
-            self.say(course_card(self.place))
-            if self.current is not None:
-                self.say(standing_card(self.place, self.course.book_of(self.current)))
-            self._say_status()
-        elif key in ("?", ENTER):
-            self._say_status()
-        elif self.current is None:
-            return
-        elif key == "h":
+            lesson = [standing_card(self.place, self.course.book_of(self.current))] if self.current is not None else []
+            self._answer(course_card(self.place), *lesson)
+        elif key == "?":
+            self._answer(help_card(self.course.has_solutions))
+        elif key == "t":
+            self._answer(self._task())
+        elif self.current is not None and key == "h":
             self._show_hint(self.current)
-        elif key == "s":
+        elif self.current is not None and key == "s":
             self._show_solution(self.current, sure=False)
-        elif key == "r":
+        elif self.current is not None and key == "r":
             self._ask_to_reset(self.current)
+        elif not self.out.close() and asked is None:
+            named = {ENTER: "Enter", ESCAPE: "Esc"}.get(key, key)
+            said = "No check is running." if key == "x" else f"{named} does nothing here. Press ? for help."
+            self.out.show("notice", said)
+
+    def _answer(self, *shown: RenderableType) -> None:
+        self.out.show("asked", *shown)
+        self._say_status()
+
+    def _stop_check(self, path: Path, names: frozenset[str]) -> None:
+        said = self._said_of_check()
+        self.stop()
+        file = self.files[path]  # what was not checked counts as changed at the next save
+        self.files[path] = dataclasses.replace(file, prints={**file.prints, **dict.fromkeys(names, "")})
+        self.out.show("told", f"{said} stopped. Save {self._name(path)} to check again.", title=self._title)
+        self._say_status()
 
     def _show_hint(self, exercise: Task) -> None:
-        """Show the next hint, again the last one if all were read, or all of them once the exercise has passed."""
+        """Show the next hint and below it those before, or all of them once the exercise has passed."""
         done = self.progress.of(exercise.name)
-        number = None if done.passed else min(done.hints + 1, len(exercise.hints))
-        self.say(hint_card(exercise, self.course, self.progress, "watch", number))
-        self._say_status()
+        is_all = done.passed or not exercise.hints
+        numbers = [None] if is_all else range(min(done.hints + 1, len(exercise.hints)), 0, -1)
+        self._answer(*(hint_card(exercise, self.course, self.progress, "watch", number) for number in numbers))
 
     def _show_solution(self, exercise: Task, sure: bool) -> None:
         closed = why_closed(exercise, self.course, self.progress, sure, "watch")
-        if closed is None:
-            self.say(solution_card(exercise, self.course))
-        else:
-            self.say(closed)
-            if not sure and self.course.has_solutions:
-                self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
-        self._say_status()
+        if closed is not None and not sure and self.course.has_solutions:
+            self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
+        self._answer(closed if closed is not None else solution_card(exercise, self.course))
 
     def _ask_to_reset(self, exercise: Task) -> None:
         homes = [f for f in home_of(exercise, list(self.files.values())) if exercise.name in f.prints]
         if not homes:
-            self.say(f"`{exercise.name}` is unchanged, so there is nothing to reset.")
+            self.out.show("asked", f"`{exercise.name}` is unchanged, so there is nothing to reset.")
             return
         path = homes[0].path
         text = (
             "Restore the empty `{name}` in {file}? Your answer goes to {kept}/. Press y for yes, any other key for no."
         )
-        self.say(text.format(name=exercise.name, file=self._name(path), kept=BACKUP_FOLDER))
+        self.out.show("asked", text.format(name=exercise.name, file=self._name(path), kept=BACKUP_FOLDER))
         self._asked = ("y", lambda: self._reset(exercise, path))
 
     def _reset(self, exercise: Task, path: Path) -> None:
         try:
             backup = give_stub_back(path, exercise, self.course.book_of(exercise), self.folder)
         except (OSError, ValueError) as error:
-            self.say(str(error))
+            self.out.show("asked", str(error))
             return
-        self.say(reset_sentence(path, backup, self.folder))
+        self.out.show("told")  # the verdict was about the old answer
+        self.out.show("asked", reset_sentence(path, backup, self.folder))
         self.look_at([path])
 
 
@@ -389,10 +450,14 @@ def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     limits = dataclasses.replace(course.settings.limits, cpu_s=cpu_limit_s)
     watching = Watching(course, folder, Progress(folder, course.identity), Checker(course, limits), has_keys)
-    watching.say(f"Watching {folder}. Save a file to check the answers that changed in it.")
     with contextlib.ExitStack() as stack:
+        stack.callback(watching.say_goodbye)
         stack.enter_context(beside_files(course.files))
         stack.callback(watching.stop)
+        if watching.out.redraws:
+            stack.enter_context(watching.out)
+        else:
+            watching.out.show("told", f"Watching {folder}. Save a file to check the answers that changed in it.")
         stack.enter_context(Saves(folder, course, lambda paths: watching.events.put(lambda: watching.look_at(paths))))
         if has_keys:
             stack.enter_context(Keyboard(lambda key: watching.events.put(lambda: watching.press(key))))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 LIMIT_S = 60.0
+_HOME = "\x1b[H"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
@@ -24,13 +25,20 @@ class PseudoTerminal:
     Args:
         arguments: the command's words.
         folder: the working folder.
-        columns: the terminal's width.
+        columns, rows: the terminal's size.
         environment: environment variables to set.
     """
 
-    def __init__(self, *arguments: object, folder: Path, columns: int = 80, environment: Mapping[str, str] = {}):
+    def __init__(
+        self,
+        *arguments: object,
+        folder: Path,
+        columns: int = 80,
+        rows: int = 50,
+        environment: Mapping[str, str] = {},
+    ):
         self._master, self._slave = pty.openpty()
-        termios.tcsetwinsize(self._slave, (50, columns))
+        self.resize(columns, rows)
         self.settings_before = termios.tcgetattr(self._slave)
         variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
         variables |= {"TERM": "xterm-256color", "PYTHONUTF8": "1", **environment}
@@ -60,6 +68,26 @@ class PseudoTerminal:
     def text(self) -> str:
         """The text shown so far, without colours and carriage returns."""
         return _ESCAPES.sub("", self.raw).replace("\r\n", "\n")
+
+    def resize(self, columns: int, rows: int) -> None:
+        termios.tcsetwinsize(self._slave, (rows, columns))
+
+    @property
+    def screen(self) -> str:
+        """What a program that redraws shows now: all that it wrote since it last went to the first line."""
+        return _ESCAPES.sub("", self.raw.rpartition(_HOME)[2]).replace("\r\n", "\n")
+
+    def see(self, words: str, without: str = "\0") -> str:
+        """Wait until a screen shows these words, and not the others, above the keys, and return the screen."""
+        pattern = re.compile(r"\s+".join(map(re.escape, words.split())))
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            screen = self.screen
+            if screen.rstrip().endswith("q quit") and pattern.search(screen) and without not in screen:
+                return screen
+            assert time.monotonic() < deadline, f"did not show {words!r}:\n{screen}"
+            assert self.process.poll() is None, f"it ended without {words!r}:\n{self.text}"
+            self._read()
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())

@@ -246,13 +246,14 @@ def test_watch_does_not_offer_what_is_kept(handed_out: HandedOut, here: Path) ->
 
     variables = {"PYTHONPATH": str(ROOT)}
     with PseudoTerminal("watch", folder=here, columns=120, environment=variables) as terminal:
-        shown = terminal.wait_for("q quit")
+        shown = terminal.see("q quit")
         assert "solution" not in shown
         terminal.press("s")
-        terminal.wait_for("This course keeps its solutions.")
-        terminal.wait_for("q quit")
+        terminal.see("This course keeps its solutions.")
+        terminal.press("?")
+        terminal.see("What each key does")
         (here / "mine.py").write_text(handed_out.right)
-        terminal.wait_for("Right so far")
+        terminal.see("Right so far")
         terminal.press("q")
         assert terminal.wait() == 0
         assert "solution" not in terminal.text.replace("This course keeps its solutions.", "")
