@@ -37,11 +37,11 @@ from jaxguide.student.answers_in_files import (
 )
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import FrontEnd, below_pass, hint_card, solution_card, stuck, why_closed
+from jaxguide.student.index import kept_progress
 from jaxguide.student.keyboard import END, ENTER, Keyboard
-from jaxguide.student.position import Position
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back, reset_sentence
 from jaxguide.student.session_texts import ExerciseText, console
-from jaxguide.student.standing import course_card, standing_card
+from jaxguide.student.standing import Position, course_card, standing_card
 
 _LOOKS_AFTER_S = 0.03
 _WAKES_AFTER_S = 1.0
@@ -244,7 +244,7 @@ class Watching:
         """Show an exercise, and check its answer if there is one that was not checked yet."""
         self.current = exercise
         if exercise is None:
-            self.say(plural("The exercise is done.", "All {count} exercises are done.", len(self.place.exercises)))
+            self.say(self.place.all_done)
             return
         self.progress.move_to(exercise.name)
         homes = home_of(exercise, list(self.files.values()))
@@ -388,7 +388,8 @@ def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     """Run a session until the student ends it; keys are read only in a terminal."""
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     limits = dataclasses.replace(course.settings.limits, cpu_s=cpu_limit_s)
-    watching = Watching(course, folder, Progress(folder, course.identity), Checker(course, limits), has_keys)
+    progress = kept_progress(folder, course.identity, lambda: course)
+    watching = Watching(course, folder, progress, Checker(course, limits), has_keys)
     watching.say(f"Watching {folder}. Save a file to check the answers that changed in it.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(beside_files(course.files))

@@ -63,7 +63,7 @@ def environment(tmp_path: Path, cache: Path) -> dict[str, str]:
 def workspace(tmp_path: Path) -> Path:
     """Return a folder with the whole course, and an answer in a notebook and in a .py file."""
     folder = tmp_path / "workspace"
-    lay_workspace(folder, course_folders().notebooks)
+    lay_workspace(folder, course_folders().notebooks, scripts=True)
     for name in ("random_numbers.ipynb", "random_numbers.py"):
         text = (folder / name).read_text()
         assert text.count("def two_samples(key, n, m):") == 1

@@ -19,7 +19,7 @@ def printed(tmp_path: Path) -> Path:
 
 
 def states(folder: Path, printed: Path) -> dict[str, str]:
-    return {laid.path.name: laid.state for laid in lay_workspace(folder, printed)}
+    return {laid.path.name: laid.state for laid in lay_workspace(folder, printed, scripts=True)}
 
 
 def names(folder: Path) -> set[str]:
@@ -35,9 +35,16 @@ def test_lessons_are_laid_once_and_then_left_alone(tmp_path: Path, printed: Path
     assert (mine / "lesson.py").read_text() == "x = 2\n"
 
 
+def test_plain_files_are_laid_only_for_those_who_ask_or_have_some(tmp_path: Path, printed: Path) -> None:
+    mine = tmp_path / "mine"
+    assert [laid.path.name for laid in lay_workspace(mine, printed)] == ["lesson.ipynb"]
+    (mine / "lesson.py").write_text("x = 2\n")
+    assert [laid.state for laid in lay_workspace(mine, printed)] == ["already there, unchanged", "yours, kept as it is"]
+
+
 def test_a_newer_lesson_does_not_replace_the_students(tmp_path: Path, printed: Path) -> None:
     mine = tmp_path / "mine"
-    lay_workspace(mine, printed)
+    lay_workspace(mine, printed, scripts=True)
     (printed / "lesson.py").write_text("x = 3\n")
     assert states(mine, printed)["lesson.py"] == "yours, kept as it is"
     assert (mine / "lesson.py").read_text() == "x = 1\n"
@@ -45,7 +52,7 @@ def test_a_newer_lesson_does_not_replace_the_students(tmp_path: Path, printed: P
 
 def test_a_laid_file_is_readable_like_any_other(tmp_path: Path, printed: Path) -> None:
     mine = tmp_path / "mine"
-    lay_workspace(mine, printed)
+    lay_workspace(mine, printed, scripts=True)
     (tmp_path / "other").write_text("")
     assert (mine / "lesson.py").stat().st_mode == (tmp_path / "other").stat().st_mode
 
