@@ -236,8 +236,9 @@ def progress(folder: Path | None) -> None:
     from jaxguide.student.standing import course_card
 
     place, _files = _open(read_course_outline(course_meant(folder)))
+    exercise = place.current() or place.exercises[-1]
     console().print(course_card(place))
-    click.echo(place.next_in_course())
+    click.echo(place.next_step(place.course.book_of(exercise)))
 
 
 def _open(course: "Outline") -> "tuple[Position, list[FileAnswers]]":

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Turns off JupyterLab's questions about news and its checks for updates, shows Markdown as a page, not as its source,
 # and shows the index anew when it changes.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
+_PAGE = "lab/tree/index.md"
 # Variables for the folders, in the home folder by default, that Jupyter, IPython and Matplotlib write to.
 _IN_HOME = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
 _START_LIMIT_S = 120.0
@@ -123,9 +124,9 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
     if other_course_in(workspace, identity):
         words = "{folder} has the lessons of another course. Choose another folder with --workspace."
         raise click.UsageError(words.format(folder=workspace.resolve()))
+    course = read_course_outline(folder)
     try:
-        files, course = settings.file_paths(where.exercises), read_course_outline(folder)
-        laid = lay_workspace(workspace, where.notebooks, files, identity, scripts=scripts)
+        laid = lay_workspace(workspace, course, scripts=scripts)
         if any(file.state == KEPT for file in laid):
             laid = lay_new_editions(laid, course)
     except OSError as error:
@@ -156,9 +157,6 @@ class _Server:
     def __init__(self, workspace: Path, browser: bool, port: int | None, ip: str):
         import secrets
 
-        from jaxguide.student.index import INDEX_NAME
-
-        self.page = f"lab/tree/{INDEX_NAME}"
         self.workspace = workspace.resolve()
         self.token = secrets.token_hex(24)
         self.command = [
@@ -166,7 +164,7 @@ class _Server:
             f"--ServerApp.root_dir={self.workspace}",
             f"--ServerApp.ip={ip}",
             "--ServerApp.answer_yes=True",
-            f"--LabApp.default_url=/{self.page}",
+            f"--LabApp.default_url=/{_PAGE}",
             f"--LabApp.extra_labextensions_path={_JUPYTER_CONFIG / 'labextensions'}",
             "--ServerApp.log_level=ERROR",
             "--LabApp.log_level=ERROR",
@@ -231,7 +229,7 @@ class _Server:
             for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
                 info = _read_json(path)
                 if info.get("token") == self.token:
-                    return f"{info['url']}{self.page}?token={self.token}"
+                    return f"{info['url']}{_PAGE}?token={self.token}"
             time.sleep(0.1)
         return None
 

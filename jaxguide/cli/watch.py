@@ -85,7 +85,7 @@ def open_workspace(folder: Path, course: "Course") -> Path:
     folder = folder.resolve()
     try:
         if not folder.exists() or not any(folder.iterdir()):
-            laid = lay_workspace(folder, course.folders.notebooks, course.files, course.identity, scripts=True)
+            laid = lay_workspace(folder, course, scripts=True)
             keep_index(course, Progress(folder, course.identity), creates=True)
             one, more = "{count} file copied into {folder}.", "{count} files copied into {folder}."
             click.echo(plural(one, more, len(laid), folder=folder))

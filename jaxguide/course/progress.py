@@ -98,7 +98,7 @@ class Progress:
         changed: called after each change.
     """
 
-    def __init__(self, folder: Path, identity: str = BUNDLED, changed: "Callable[[Progress], None] | None" = None):
+    def __init__(self, folder: Path, identity: str = BUNDLED, changed: "Callable[[Progress], None]" = lambda _: None):
         self.folder, self.changed = folder, changed
         self.path, self._old_path = progress_paths(folder, identity)
         self.trouble = ""
@@ -158,8 +158,7 @@ class Progress:
         except OSError as error:
             # Students can go on working even if the folder cannot be written.
             self.trouble = str(error)
-        if self.changed is not None:
-            self.changed(self)
+        self.changed(self)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

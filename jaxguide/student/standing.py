@@ -95,13 +95,6 @@ class Position:
         """The sentence that all exercises of the student's lessons are done."""
         return plural("The exercise is done.", "All {count} exercises are done.", len(self.exercises))
 
-    def next_in_course(self) -> str:
-        """Return a sentence that names the exercise to do next, and its lesson."""
-        exercise = self.current()
-        if exercise is None:
-            return self.all_done
-        return f"Next: {exercise.title} (`{exercise.name}`) in `{exercise.lesson}`."
-
     def _waiting(self, exercises: Iterable[Task]) -> list[Task]:
         everything = self.progress.everything()
         return [e for e in exercises if not everything.get(e.name, ExerciseProgress()).passed]
@@ -151,13 +144,7 @@ class Position:
 
 
 def standing_card(place: Position, book: Lesson, links: Mapping[str, str] = MappingProxyType({})) -> CardView:
-    """Return the card of a student's progress in a lesson: a bar, the exercises by part, and what to do next.
-
-    Args:
-        place: the student's place in the course.
-        book: the lesson.
-        links: where a click on an exercise leads, by its name.
-    """
+    """Return the card of a student's progress in a lesson: a bar, the exercises by part as links, and what is next."""
     counts = place.counts([book])
     parts = (Bar(counts.share, counts.in_words()), *_groups(place, book, links), Prose(place.next_step(book)))
     return CardView(CardFace(STATELESS, book.title, book.topic, parts))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders, laid_out_in, topics
+from jaxguide.course.books.outline import Outline
 from jaxguide.course.progress import has_progress
 from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
 
@@ -23,14 +24,7 @@ class LaidFile(NamedTuple):
     state: str
 
 
-def lay_workspace(
-    folder: Path,
-    notebooks_folder: Path,
-    files: Mapping[str, Path] | None = None,
-    identity: str = BUNDLED,
-    *,
-    scripts: bool = False,
-) -> list[LaidFile]:
+def lay_workspace(folder: Path, course: Outline, *, scripts: bool = False) -> list[LaidFile]:
     """Copy each lesson's notebook, and what lessons read, into `folder`, leaving existing files alone.
 
     What lies beside the lessons for their checks is brought up to date, since it is not the student's.
@@ -39,26 +33,21 @@ def lay_workspace(
 
     Args:
         folder: the student's workspace, created if it is missing.
-        notebooks_folder: the folder with the printed lessons.
-        files: the files that lessons read, by name.
-        identity: the course's identity.
-        scripts: whether to copy each lesson's `.py` file, too.
+        course: the course, whose lessons are printed.
+        scripts: whether to copy each lesson's `.py` file, too; those that the student has are recorded in any case.
 
     Returns:
-        One record for each file that students may change, those of lessons first, each sorted by name. `.py` files that
-        they already have are among them.
+        One record for each file that students may change, those of lessons first, each sorted by name.
 
     Raises:
         OSError: the folder cannot be created or written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _lay_course(folder, notebooks_folder, identity)
-    lessons = {
-        path.name: path
-        for path in notebooks_folder.iterdir()
-        if path.suffix == ".ipynb" or (path.suffix == ".py" and (scripts or os.path.lexists(folder / path.name)))
-    }
-    return lay_files(folder, lessons) + lay_files(folder, files or {})
+    printed = course.folders.notebooks
+    _lay_course(folder, printed, course.identity)
+    names = [path.name for path in printed.glob("*.py") if scripts or os.path.lexists(folder / path.name)]
+    names += [path.name for path in printed.glob("*.ipynb")]
+    return lay_files(folder, {name: printed / name for name in names}) + lay_files(folder, course.files)
 
 
 def lay_files(folder: Path, files: Mapping[str, Path]) -> list[LaidFile]:

@@ -110,7 +110,7 @@ def test_progress_counts_exercises_points_and_hints(run, course: Course, workspa
         "1 of 4 exercises done · 1 of 4 points · 2 hints read",
         "  ███████░░░░░░░░░░░░░  multiply · 1 of 3 done · 1 of 3 points · 2 hints read",
         "  ░░░░░░░░░░░░░░░░░░░░  more · 0 of 1 done · 0 of 1 points",
-        "Next: 三倍 把每个数乘以三 (`triple`) in `multiply`.",
+        "Next: 三倍 把每个数乘以三 (`triple`).",
     ]
 
 

@@ -111,7 +111,7 @@ def test_a_card_and_commands_tell_the_core_from_more(
 def test_a_lesson_printed_before_its_core_was_marked_is_read_and_reset_as_before(
     course: Course, tmp_path: Path, name: str
 ) -> None:
-    lay_workspace(tmp_path, course.folders.notebooks, scripts=True)
+    lay_workspace(tmp_path, course, scripts=True)
     path = tmp_path / name
     new = path.read_text("utf-8")
     assert "core" not in new
