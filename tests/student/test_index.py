@@ -10,6 +10,7 @@ from two_lessons import CHINESE, answer
 
 from jaxguide import lesson
 from jaxguide.cli import main
+from jaxguide.cli.watch import open_workspace
 from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.progress import Progress
@@ -159,3 +160,33 @@ def test_progress_in_a_notebook_links_each_exercise(tmp_path: Path, monkeypatch:
     links = exercise_links(tmp_path / f"{topic}.ipynb")
     for exercise in load_course(keys=False).books[topic].exercises:
         assert re.search(f'<a href="{links[exercise.name]}">[^/]*<code[^>]*>{exercise.name}</code>', html)
+
+
+def test_watch_creates_it_with_the_workspace(course: Course, tmp_path: Path) -> None:
+    folder = open_workspace(tmp_path / "new", course)
+    assert {path.name for path in folder.iterdir()} == {
+        *("index.md", "more.ipynb", "more.py", "multiply.ipynb", "multiply.py")
+    }
+    (folder / "index.md").unlink()
+    open_workspace(folder, course)
+    assert not (folder / "index.md").exists(), "only a new workspace gets one"
+
+
+def test_watch_works_with_notebooks_alone_and_keeps_it_current(course: Course, index: Path) -> None:
+    pytest.importorskip("termios", reason="it needs a Unix terminal")
+    from pseudo_terminal import PseudoTerminal
+
+    folder = index.parent
+    for path in folder.glob("*.py"):
+        path.unlink()
+    words = ("watch", folder, "--course", course.folders.top)
+    with PseudoTerminal(*words, folder=folder.parent, columns=120) as terminal:
+        terminal.wait_for("Write your answer in multiply.ipynb (code cell 4) and save the file.")
+        notebook = json.loads((folder / "multiply.ipynb").read_text("utf-8"))
+        for cell in notebook["cells"]:
+            cell["source"] = "".join(cell["source"])
+            if "def double(" in cell["source"]:
+                cell["source"] = cell["source"].replace("...", "return 2 * x")
+        (folder / "multiply.ipynb").write_text(json.dumps(notebook), "utf-8")
+        terminal.wait_for("Write your answer in multiply.ipynb (code cell 6)")
+    assert rows(index)[2][2] == BAR.format(1, 3)
