@@ -87,13 +87,14 @@ def progress(lesson: str | None = None) -> None:
         _say(missing)
         return
     with _mistakes_said():
-        from jaxguide.student.position import Position
-        from jaxguide.student.standing import standing_card
+        from jaxguide.student.index import exercise_links, lesson_file
+        from jaxguide.student.standing import Position, standing_card
 
         kept, course = student_progress(), _course()
         last = course.exercises.get(kept.place or "")
         topic = lesson or _session.topic or (last.lesson if last else next(iter(course.books)))
-        _show(standing_card(Position(course, kept), course.books[topic]))
+        links = exercise_links(lesson_file(kept.folder, topic, course))
+        _show(standing_card(Position(course, kept), course.books[topic], links))
         _say_trouble(kept)
 
 
@@ -277,14 +278,14 @@ def _course() -> "Course":
 def student_progress() -> "Progress":
     """Return the progress kept in the student's workspace."""
     from jaxguide.course.books.folders import course_folders, topics
-    from jaxguide.course.progress import Progress
     from jaxguide.course.settings import BUNDLED
+    from jaxguide.student.index import kept_progress
     from jaxguide.student.workspace import find_workspace
 
     # The folder of a course beside a notebook bears the course's identity.
     where = course_folders(_session.folder)
     identity = BUNDLED if _session.folder is None else where.top.name
-    return Progress(find_workspace(topics(_session.folder), identity, where), identity)
+    return kept_progress(find_workspace(topics(_session.folder), identity, where), identity, _course)
 
 
 def _callers_names() -> Mapping[str, Any]:

@@ -56,6 +56,8 @@ def test_the_wheel_holds_the_lessons_but_no_tests_and_tools(installed: Path) -> 
     names = {path.relative_to(course).as_posix() for path in course.rglob("*") if path.is_file()}
     assert {"exercises/random_numbers.py", "solutions/random_numbers.py"} <= names
     assert {"notebooks/random_numbers.ipynb", "notebooks/random_numbers.py"} <= names
+    extension = installed / "jaxguide" / "cli" / "jupyter" / "labextensions" / "jaxguide"
+    assert {path.name for path in extension.rglob("*.*")} == {"package.json", "index_page.js"}
     assert not (installed / "tests").exists()
     assert not (installed / "tools").exists()
 

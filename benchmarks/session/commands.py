@@ -40,7 +40,7 @@ COMMANDS = {**dict.fromkeys((*HELP, *WRONG, *TAB), 2), **dict.fromkeys(LOOKING, 
 def answer_everything(folder: Path) -> None:
     """Create a workspace with all lessons, and fill in the key's answers."""
     outline = read_outline()
-    lay_workspace(folder, outline.folders.notebooks)
+    lay_workspace(folder, outline, scripts=True)
     for topic, lesson in outline.books.items():
         key = outline.folders.solutions / f"{topic}.py"
         answers = {

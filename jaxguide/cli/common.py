@@ -246,9 +246,9 @@ def workspace_of(course: "Outline") -> Path:
 
 def progress_of(course: "Outline") -> "Progress":
     """Return the progress kept in the student's workspace."""
-    from jaxguide.course.progress import Progress
+    from jaxguide.student.index import kept_progress
 
-    return Progress(workspace_of(course), course.identity)
+    return kept_progress(workspace_of(course), course.identity, lambda: course)
 
 
 def need_names(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     begin_with_zygote,
     complete_exercise,
@@ -27,7 +26,7 @@ from jaxguide.cli.common import (
 if TYPE_CHECKING:
     from jaxguide.course.books.outline import Outline
     from jaxguide.student.answers_in_files import FileAnswers
-    from jaxguide.student.position import Position
+    from jaxguide.student.standing import Position
 
 
 @click.command(short_help="Check the answers in a file.")
@@ -218,7 +217,7 @@ def next_(folder: Path | None) -> None:
     place, files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
     if exercise is None:
-        click.echo(plural("The exercise is done.", "All {count} exercises are done.", len(place.exercises)))
+        click.echo(place.all_done)
         return
     homes, workspace = home_of(exercise, files), workspace_of(place.course).resolve()
     text = where_to_answer(exercise, homes, workspace) if homes else ""
@@ -237,23 +236,20 @@ def progress(folder: Path | None) -> None:
     from jaxguide.student.standing import course_card
 
     place, _files = _open(read_course_outline(course_meant(folder)))
-    exercise = place.current()
+    exercise = place.current() or place.exercises[-1]
     console().print(course_card(place))
-    if exercise is None:
-        click.echo("All done.")
-    else:
-        click.echo(f"Next: {exercise.name} ({exercise.lesson}). `jaxguide next` shows it.")
+    click.echo(place.next_step(place.course.book_of(exercise)))
 
 
 def _open(course: "Outline") -> "tuple[Position, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
-    from jaxguide.course.progress import progress_file_name
+    from jaxguide.course.progress import has_progress
     from jaxguide.student.answers_in_files import read_all
-    from jaxguide.student.position import Position
+    from jaxguide.student.standing import Position
 
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
-    if not files and not (workspace / progress_file_name(course.identity)).is_file():
+    if not files and not has_progress(workspace, course.identity):
         said = "{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it."
         click.echo(said.format(folder=workspace.resolve()), err=True)
     return Position(course, progress_of(course), files), files

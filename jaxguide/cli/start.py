@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from jaxguide.student.workspace import LaidFile
 
-# Turns off JupyterLab's questions about news and its checks for updates.
+# Turns off JupyterLab's questions about news and its checks for updates, shows Markdown as a page, not as its source,
+# and shows the index anew when it changes.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
+_PAGE = "lab/tree/index.md"
 # Variables for the folders, in the home folder by default, that Jupyter, IPython and Matplotlib write to.
 _IN_HOME = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
 _START_LIMIT_S = 120.0
@@ -41,11 +43,14 @@ _STOP_LIMIT_S = 15.0
     type=click.Path(file_okay=False, path_type=Path),
     help="Your folder, by default workspace/. Lessons are copied into it, and your files are never overwritten.",
 )
+@click.option("--py", "scripts", is_flag=True, help="Copy each lesson as a .py file, too, for your own editor.")
 @click.option("--browser/--no-browser", default=True, help="Open a browser, or only print the address.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to use; by default the first free one from 8888.")
 @click.option("--ip", default="localhost", show_default=True, help="Address to listen on; 0.0.0.0 in a container.")
-def start(given: Path | None, workspace: Path | None, browser: bool, port: int | None, ip: str) -> NoReturn:
-    """Copy the lessons into your workspace and open JupyterLab in it.
+def start(
+    given: Path | None, workspace: Path | None, scripts: bool, browser: bool, port: int | None, ip: str
+) -> NoReturn:
+    """Copy the lessons into your workspace and open JupyterLab in it, with an index of the lessons.
 
     A workspace has one course. In the folder of a course that you got, that folder is your workspace.
 
@@ -55,7 +60,7 @@ def start(given: Path | None, workspace: Path | None, browser: bool, port: int |
              jaxguide start --course physics.zip --workspace physics
     """
     with _opened(given) as folder:
-        workspace = _lay_lessons(folder, workspace, given)
+        workspace = _lay_lessons(folder, workspace, given, scripts)
     if not all(importlib.util.find_spec(name) for name in ("jupyterlab", "ipykernel")):
         click.echo(
             "JupyterLab is not installed; install it with: {command}".format(
@@ -90,17 +95,20 @@ def _opened(given: Path | None) -> "Iterator[Path | None]":
         yield next((path.parent for path in sorted(folder.glob(f"*/{LAID_OUT_NAME}"))), folder)
 
 
-def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None) -> Path:
+def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None, scripts: bool) -> Path:
     """Copy a course's lessons into the workspace, say so, and return the workspace; exit if that is not possible.
 
     Args:
         folder: the course's folder, None for the one that is here.
         workspace: the workspace, None for the usual one.
         given: what the user gave as the course, for messages.
+        scripts: whether to copy `.py` files, too.
     """
     from jaxguide.cli.common import course_meant, read_course_outline, read_course_settings
     from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in
+    from jaxguide.course.progress import Progress
     from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
+    from jaxguide.student.index import keep_index
     from jaxguide.student.new_editions import lay_new_editions
     from jaxguide.student.which_course import other_course_in
     from jaxguide.student.workspace import DEFAULT_FOLDER, KEPT, lay_workspace
@@ -116,13 +124,15 @@ def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None
     if other_course_in(workspace, identity):
         words = "{folder} has the lessons of another course. Choose another folder with --workspace."
         raise click.UsageError(words.format(folder=workspace.resolve()))
+    course = read_course_outline(folder)
     try:
-        laid = lay_workspace(workspace, where.notebooks, settings.file_paths(where.exercises), identity)
+        laid = lay_workspace(workspace, course, scripts=scripts)
         if any(file.state == KEPT for file in laid):
-            laid = lay_new_editions(laid, read_course_outline(folder))
+            laid = lay_new_editions(laid, course)
     except OSError as error:
         click.echo(f"The workspace could not be created: {error}.", err=True)
         sys.exit(1)
+    keep_index(course, Progress(workspace, identity), creates=True)
     for line in _said(workspace, laid):
         click.echo(line)
     return workspace
@@ -154,6 +164,8 @@ class _Server:
             f"--ServerApp.root_dir={self.workspace}",
             f"--ServerApp.ip={ip}",
             "--ServerApp.answer_yes=True",
+            f"--LabApp.default_url=/{_PAGE}",
+            f"--LabApp.extra_labextensions_path={_JUPYTER_CONFIG / 'labextensions'}",
             "--ServerApp.log_level=ERROR",
             "--LabApp.log_level=ERROR",
         ]
@@ -217,7 +229,7 @@ class _Server:
             for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
                 info = _read_json(path)
                 if info.get("token") == self.token:
-                    return f"{info['url']}lab?token={self.token}"
+                    return f"{info['url']}{_PAGE}?token={self.token}"
             time.sleep(0.1)
         return None
 

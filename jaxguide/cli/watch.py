@@ -64,12 +64,12 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
 
 def usual_folder(course: "Course") -> Path:
     """Return the folder to watch by default: the existing workspace, or the one to create."""
-    from jaxguide.course.progress import progress_file_name
+    from jaxguide.course.progress import has_progress
     from jaxguide.student.answers_in_files import read_all
     from jaxguide.student.workspace import DEFAULT_FOLDER
 
     found = workspace_of(course)
-    if found != Path() or (found / progress_file_name(course.identity)).is_file():
+    if found != Path() or has_progress(found, course.identity):
         return found
     here = found.resolve()
     return found if any(file.path.parent == here for file in read_all(here, course)) else Path(DEFAULT_FOLDER)
@@ -77,13 +77,16 @@ def usual_folder(course: "Course") -> Path:
 
 def open_workspace(folder: Path, course: "Course") -> Path:
     """Return a workspace's absolute path; copy the lessons into it if it is missing or empty."""
+    from jaxguide.course.progress import Progress
     from jaxguide.student.answers_in_files import read_all
+    from jaxguide.student.index import keep_index
     from jaxguide.student.workspace import lay_workspace
 
     folder = folder.resolve()
     try:
         if not folder.exists() or not any(folder.iterdir()):
-            laid = lay_workspace(folder, course.folders.notebooks, course.files, course.identity)
+            laid = lay_workspace(folder, course, scripts=True)
+            keep_index(course, Progress(folder, course.identity), creates=True)
             one, more = "{count} file copied into {folder}.", "{count} files copied into {folder}."
             click.echo(plural(one, more, len(laid), folder=folder))
     except OSError as error:

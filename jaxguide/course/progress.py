@@ -1,10 +1,10 @@
-"""Record a student's progress in a small file in the workspace."""
+"""Record a student's progress in a small file in a hidden folder of the workspace."""
 
 import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from jaxguide.course.settings import BUNDLED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 _VERSION = 1
-_LOCK_NAME = ".jaxguide-progress.lock"
+_LOCK_NAME = "progress.lock"
+_OLD_LOCK_NAME = ".jaxguide-progress.lock"
 _LOCK_LIMIT_S = 5.0
 
 
@@ -72,13 +73,20 @@ def read_progress(content: bytes) -> dict[str, ExerciseProgress]:
     return found
 
 
-def progress_file_name(identity: str) -> str:
-    """Return the name of the file with a student's progress in the course of this identity.
+def progress_paths(folder: Path, identity: str) -> tuple[Path, Path]:
+    """Return the file with a student's progress in a course, and the one that earlier versions of jaxguide wrote.
 
-    >>> progress_file_name("physics-2026")
-    'jaxguide-progress-physics-2026.json'
+    >>> [path.as_posix() for path in progress_paths(Path("mine"), "physics")]
+    ['mine/.jaxguide/progress-physics.json', 'mine/jaxguide-progress-physics.json']
     """
-    return "jaxguide-progress.json" if identity == BUNDLED else f"jaxguide-progress-{identity}.json"
+    suffix = "" if identity == BUNDLED else f"-{identity}"
+    return folder / ".jaxguide" / f"progress{suffix}.json", folder / f"jaxguide-progress{suffix}.json"
+
+
+def has_progress(folder: Path, *identities: str) -> bool:
+    """Return whether a folder has a student's progress in one of these courses; the identity `*` is any but our own."""
+    paths = (path for identity in identities for path in progress_paths(folder, identity))
+    return any(any(path.parent.glob(path.name)) for path in paths)
 
 
 class Progress:
@@ -87,11 +95,18 @@ class Progress:
     Args:
         folder: the student's workspace.
         identity: the course's identity.
+        changed: called after each change.
     """
 
-    def __init__(self, folder: Path, identity: str = BUNDLED):
-        self.path = folder / progress_file_name(identity)
+    def __init__(self, folder: Path, identity: str = BUNDLED, changed: "Callable[[Progress], None]" = lambda _: None):
+        self.folder, self.changed = folder, changed
+        self.path, self._old_path = progress_paths(folder, identity)
         self.trouble = ""
+
+    @property
+    def _source(self) -> Path:
+        """The file to read; that of an earlier version counts until the first change."""
+        return self._old_path if self._old_path.exists() and not self.path.exists() else self.path
 
     def of(self, name: str) -> ExerciseProgress:
         """Return the progress in one exercise."""
@@ -99,29 +114,30 @@ class Progress:
 
     def everything(self) -> dict[str, ExerciseProgress]:
         """Return the progress in each exercise that the student has worked on; set a damaged file aside."""
+        path = self._source
         try:
-            return read_progress(self.path.read_bytes())
+            return read_progress(path.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            self.trouble = f"{self.path.name}: {error}"
+            self.trouble = f"{path.relative_to(self.folder).as_posix()}: {error}"
             with contextlib.suppress(OSError):
-                self.path.replace(self.path.with_suffix(".damaged.json"))
+                path.replace(path.with_suffix(".damaged.json"))
             return {}
 
-    def update(self, name: str, **changes: Any) -> ExerciseProgress:
-        """Change fields of one exercise's progress and write the file."""
+    def update(self, name: str, *, is_place: bool = False, **changes: Any) -> ExerciseProgress:
+        """Change fields of one exercise's progress, which may become the place, and write the file."""
         with self._alone():
             everything = self.everything()
             everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
-            self._write(everything, self.place)
+            self._write(everything, name if is_place else self.place)
         return everything[name]
 
     @property
     def place(self) -> str | None:
         """The exercise that the student worked on last, or None if that is not known."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            place = json.loads(self.path.read_bytes()).get("place")
+            place = json.loads(self._source.read_bytes()).get("place")
             return place if isinstance(place, str) else None
         return None
 
@@ -134,11 +150,15 @@ class Progress:
     def _write(self, everything: dict[str, ExerciseProgress], place: str | None) -> None:
         exercises = {name: dataclasses.asdict(entry) for name, entry in everything.items()}
         plain = {"version": _VERSION, "exercises": exercises} | ({"place": place} if place else {})
+        source = self._source
         try:
             write_whole(self.path, json.dumps(plain, indent=1, sort_keys=True) + "\n")
+            for old in (source, self.folder / _OLD_LOCK_NAME) if source != self.path else ():
+                old.unlink(missing_ok=True)
         except OSError as error:
             # Students can go on working even if the folder cannot be written.
             self.trouble = str(error)
+        self.changed(self)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -179,5 +199,4 @@ class Progress:
         else:
             attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
             changes = {"attempts": attempts, "passed": done.passed or result.verdict is Verdict.PASSED}
-        self.update(result.name, started_s=started_s, **changes)
-        self.move_to(result.name)
+        self.update(result.name, is_place=True, started_s=started_s, **changes)

@@ -18,7 +18,7 @@ from jaxguide.course.progress import Progress
 from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.set_up import set_up
 from jaxguide.course.settings import read_settings
-from jaxguide.student.position import Position
+from jaxguide.student.standing import Position
 from jaxguide.student.workspace import lay_files
 
 # The problems that `doctor` finds without compiling and that a student can solve before the lesson.

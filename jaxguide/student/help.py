@@ -11,7 +11,7 @@ from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.progress import ExerciseProgress, Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.student.position import Position
+from jaxguide.student.standing import Position
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 
@@ -161,7 +161,7 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     place, book = Position(course, progress), course.book_of(exercise)
     counts = place.counts([book])
     said = "" if result.is_all or result.reveal is not None else "If this is graded, further inputs are tried. "
-    said += f"{counts.earned:g} of {counts.points:g} points in this lesson. {place.next_step(book, exercise.name)}"
+    said += f"{counts.worth} in this lesson. {place.next_step(book, exercise.name)}"
     if result.reveal is not None and not result.why and exercise.hints:
         said = f"The hints tell more. {said}"
     has_solution = where.is_file() and result.reveal is None

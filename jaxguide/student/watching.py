@@ -36,12 +36,12 @@ from jaxguide.student.answers_in_files import (
 )
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import FrontEnd, below_pass, hint_card, solution_card, stuck, why_closed
+from jaxguide.student.index import kept_progress
 from jaxguide.student.keyboard import END, ENTER, ESCAPE, Keyboard
-from jaxguide.student.position import Position
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back, reset_sentence
 from jaxguide.student.screen import Screen
 from jaxguide.student.session_texts import KEYS, ExerciseText, console, help_card, keys_line
-from jaxguide.student.standing import course_card, standing_card
+from jaxguide.student.standing import Position, course_card, standing_card
 
 _LOOKS_AFTER_S = 0.03
 _WAKES_AFTER_S = 1.0
@@ -116,8 +116,7 @@ class Watching:
         """Return the current exercise, or a sentence if all are done."""
         exercise = self.current
         if exercise is None:
-            one, more = "The exercise is done.", "All {count} exercises are done."
-            return self.out.text(plural(one, more, len(self.place.exercises)))
+            return self.out.text(self.place.all_done)
         homes = home_of(exercise, list(self.files.values()))
         is_headed = self.out.redraws and homes
         place = f"{self._name(homes[0].path)} ({homes[0].places[exercise.name]})" if is_headed else ""
@@ -135,7 +134,7 @@ class Watching:
     def _bar(self) -> Text:
         counts = self.place.counts(self.place.books)
         bar = self.out.layout().bar(counts.share, _STATUS_BAR_CELLS)
-        return bar.append_text(self.out.text(f" {counts.core_done} of {counts.core} done{counts.beyond}"))
+        return bar.append_text(self.out.text(f" {counts.in_short()}"))
 
     def _keys(self) -> dict[str, str]:
         """Return the keys to show, with their names."""
@@ -449,7 +448,8 @@ def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     """Run a session until the student ends it; keys are read only in a terminal."""
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     limits = dataclasses.replace(course.settings.limits, cpu_s=cpu_limit_s)
-    watching = Watching(course, folder, Progress(folder, course.identity), Checker(course, limits), has_keys)
+    progress = kept_progress(folder, course.identity, lambda: course)
+    watching = Watching(course, folder, progress, Checker(course, limits), has_keys)
     with contextlib.ExitStack() as stack:
         stack.callback(watching.say_goodbye)
         stack.enter_context(beside_files(course.files))

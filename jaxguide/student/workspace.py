@@ -2,13 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders, laid_out_in, topics
-from jaxguide.course.progress import progress_file_name
+from jaxguide.course.books.outline import Outline
+from jaxguide.course.progress import has_progress
 from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
 
 DEFAULT_FOLDER = "workspace"
@@ -23,10 +24,8 @@ class LaidFile(NamedTuple):
     state: str
 
 
-def lay_workspace(
-    folder: Path, notebooks_folder: Path, files: Mapping[str, Path] | None = None, identity: str = BUNDLED
-) -> list[LaidFile]:
-    """Copy each lesson's `.ipynb` and `.py` file, and what lessons read, into `folder`, leaving existing files alone.
+def lay_workspace(folder: Path, course: Outline, *, scripts: bool = False) -> list[LaidFile]:
+    """Copy each lesson's notebook, and what lessons read, into `folder`, leaving existing files alone.
 
     What lies beside the lessons for their checks is brought up to date, since it is not the student's.
 
@@ -34,9 +33,8 @@ def lay_workspace(
 
     Args:
         folder: the student's workspace, created if it is missing.
-        notebooks_folder: the folder with the printed lessons.
-        files: the files that lessons read, by name.
-        identity: the course's identity.
+        course: the course, whose lessons are printed.
+        scripts: whether to copy each lesson's `.py` file, too; those that the student has are recorded in any case.
 
     Returns:
         One record for each file that students may change, those of lessons first, each sorted by name.
@@ -45,9 +43,11 @@ def lay_workspace(
         OSError: the folder cannot be created or written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _lay_course(folder, notebooks_folder, identity)
-    lessons = {path.name: path for path in notebooks_folder.iterdir() if path.suffix in _LESSON_SUFFIXES}
-    return lay_files(folder, lessons) + lay_files(folder, files or {})
+    printed = course.folders.notebooks
+    _lay_course(folder, printed, course.identity)
+    names = [path.name for path in printed.glob("*.py") if scripts or os.path.lexists(folder / path.name)]
+    names += [path.name for path in printed.glob("*.ipynb")]
+    return lay_files(folder, {name: printed / name for name in names}) + lay_files(folder, course.files)
 
 
 def lay_files(folder: Path, files: Mapping[str, Path]) -> list[LaidFile]:
@@ -76,7 +76,7 @@ def replace_course(target: Path, files: Mapping[str, bytes]) -> None:
         write_whole(target / name, files[name])
 
 
-def find_workspace(lessons: Iterable[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:
+def find_workspace(lessons: Collection[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:
     """Return the student's workspace: the one that `jaxguide start` opened, the current folder, or `workspace` in it.
 
     A folder is a workspace if it contains a progress file or a lesson. If neither is one, return the folder with
@@ -90,17 +90,18 @@ def find_workspace(lessons: Iterable[str], identity: str = BUNDLED, where: Cours
     opened = os.environ.get("JAXGUIDE_WORKSPACE")
     if opened:
         return Path(opened)
-    names = [progress_file_name(identity), *(f"{topic}{suffix}" for topic in lessons for suffix in _LESSON_SUFFIXES)]
-    found = (folder for folder in (Path(), Path(DEFAULT_FOLDER)) if any((folder / name).is_file() for name in names))
+    places = (Path(), Path(DEFAULT_FOLDER))
+    found = (folder for folder in places if has_progress(folder, identity) or _has_lesson(folder, lessons))
     return next(found, where.notebooks if where is not None and where.is_laid_out else Path())
 
 
 def holds_lessons(folder: Path) -> bool:
     """Return whether a folder has lessons or progress, of whatever course."""
-    if laid_out_in(folder) or any(folder.glob(progress_file_name("*"))):
-        return True
-    names = [progress_file_name(BUNDLED), *(f"{topic}{suffix}" for topic in topics() for suffix in _LESSON_SUFFIXES)]
-    return any((folder / name).is_file() for name in names)
+    return bool(laid_out_in(folder)) or has_progress(folder, BUNDLED, "*") or _has_lesson(folder, topics())
+
+
+def _has_lesson(folder: Path, lessons: Iterable[str]) -> bool:
+    return any((folder / f"{topic}{suffix}").is_file() for topic in lessons for suffix in _LESSON_SUFFIXES)
 
 
 def _lay(source: Path, target: Path) -> LaidFile:

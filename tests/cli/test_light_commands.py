@@ -11,7 +11,7 @@ import click
 import pytest
 
 from jaxguide.cli import main
-from jaxguide.course.books.folders import course_folders
+from jaxguide.course.books.library import read_outline
 from jaxguide.student.workspace import lay_workspace
 
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib", "jinja2")
@@ -63,7 +63,7 @@ def environment(tmp_path: Path, cache: Path) -> dict[str, str]:
 def workspace(tmp_path: Path) -> Path:
     """Return a folder with the whole course, and an answer in a notebook and in a .py file."""
     folder = tmp_path / "workspace"
-    lay_workspace(folder, course_folders().notebooks)
+    lay_workspace(folder, read_outline(), scripts=True)
     for name in ("random_numbers.ipynb", "random_numbers.py"):
         text = (folder / name).read_text()
         assert text.count("def two_samples(key, n, m):") == 1

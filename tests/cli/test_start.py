@@ -37,7 +37,7 @@ def is_listening(port: int) -> bool:
 @pytest.mark.timeout(300)
 def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp_path: Path) -> None:
     with StartedLab(tmp_path) as lab:
-        assert status_of(f"{lab.address}/lab?token={lab.token}") == 200
+        assert status_of(f"{lab.address}/lab/tree/index.md?token={lab.token}") == 200
         assert status_of(f"{lab.address}/api/contents/{LESSON}?token={lab.token}") == 200
         assert status_of(f"{lab.address}/api/contents/{LESSON}") == 403
         assert (lab.workspace / LESSON).read_bytes() == (course_folders().notebooks / LESSON).read_bytes()
@@ -52,7 +52,8 @@ def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp
     with StartedLab(tmp_path) as lab:
         assert (lab.workspace / LESSON).read_text() == "mine"
     assert re.search(rf"{LESSON} +yours, kept as it is$", lab.said(), re.MULTILINE)
-    assert re.search(r"random_numbers\.py +already there, unchanged$", lab.said(), re.MULTILINE)
+    assert re.search(r"autodiff\.ipynb +already there, unchanged$", lab.said(), re.MULTILINE)
+    assert not (lab.workspace / "random_numbers.py").exists()
 
 
 @ON_THE_NEWEST
@@ -86,7 +87,23 @@ def test_without_jupyterlab_one_sentence_names_the_command(tmp_path: Path, monke
     assert result.exit_code == 1
     assert '-m pip install "jaxguide[notebook]"' in result.stderr
     assert len(result.stderr.splitlines()) == 1
-    assert (tmp_path / "mine" / "random_numbers.py").is_file(), "the .py file must be created even without JupyterLab"
+    laid = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert {"index.md", LESSON} < laid, "lessons must be there even without JupyterLab"
+
+
+def test_a_workspace_has_the_index_and_the_notebooks_and_plain_files_for_the_asking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    def laid(*options: str) -> set[str]:
+        CliRunner().invoke(start_module.start, ["--workspace", str(tmp_path / "mine"), *options])
+        return {path.name for path in (tmp_path / "mine").iterdir()}
+
+    lessons = {path.stem for path in course_folders().exercises.glob("*.py")}
+    notebooks = {f"{lesson}.ipynb" for lesson in lessons}
+    assert laid() == {"index.md"} | notebooks
+    assert laid("--py") == {"index.md"} | notebooks | {f"{lesson}.py" for lesson in lessons}
 
 
 def test_a_workspace_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:

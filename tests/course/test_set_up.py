@@ -84,7 +84,7 @@ def test_they_hold_in_a_students_session(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "4 cpu" in done.stdout, done.stdout
     assert (here / "data" / "table.txt").read_text() == (top / "notebooks" / "data" / "table.txt").read_text()
-    assert json.loads((here / "jaxguide-progress.json").read_text())["exercises"]["weighted"]["passed"]
+    assert json.loads((here / ".jaxguide" / "progress.json").read_text())["exercises"]["weighted"]["passed"]
     late = "import jax; jax.devices(); from jaxguide.lesson import start; start('weights')"
     done = python("-c", late, folder=here, PYTHONPATH=str(top))
     assert "the course needs 4 CPU devices, but JAX has started with 1" in " ".join(done.stdout.split()), done.stderr

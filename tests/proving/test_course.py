@@ -215,7 +215,7 @@ def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(
     ]
     assert len(cards) == len(whole_course.books[topic].exercises)
     assert {card["verdict"] for card in cards} == {"passed"}
-    progress = json.loads((tmp_path / "jaxguide-progress.json").read_text())
+    progress = json.loads((tmp_path / ".jaxguide" / "progress.json").read_text())
     assert all(entry["passed"] for entry in progress["exercises"].values())
 
 

@@ -26,5 +26,5 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 @pytest.fixture
 def workspace(tmp_path: Path, course: Course) -> Path:
     folder = tmp_path / "workspace"
-    lay_workspace(folder, course.folders.notebooks)
+    lay_workspace(folder, course, scripts=True)
     return folder

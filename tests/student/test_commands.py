@@ -108,9 +108,9 @@ def test_progress_counts_exercises_points_and_hints(run, course: Course, workspa
     lines = run("progress").stdout.splitlines()
     assert [line.rstrip() for line in lines] == [
         "1 of 4 exercises done · 1 of 4 points · 2 hints read",
-        "  ███████░░░░░░░░░░░░░  multiply · 1 of 3 done · 1 of 3 points · 2 hints",
+        "  ███████░░░░░░░░░░░░░  multiply · 1 of 3 done · 1 of 3 points · 2 hints read",
         "  ░░░░░░░░░░░░░░░░░░░░  more · 0 of 1 done · 0 of 1 points",
-        "Next: triple (multiply). `jaxguide next` shows it.",
+        "Next: 三倍 把每个数乘以三 (`triple`).",
     ]
 
 

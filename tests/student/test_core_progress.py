@@ -12,9 +12,8 @@ from jaxguide.cli import main
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.progress import Progress
 from jaxguide.student.answers_in_files import read_answers
-from jaxguide.student.position import Position
 from jaxguide.student.reset import give_stub_back
-from jaxguide.student.standing import standing_card
+from jaxguide.student.standing import Position, standing_card
 from jaxguide.student.workspace import lay_workspace
 
 
@@ -81,7 +80,7 @@ def test_that_the_core_is_done_is_said_when_it_is(
     passing("triple")
     assert place.next_step(multiply) == "Next: Predict: a size (`predict_size`)."
     passing("predict_size")
-    assert place.next_step(multiply) == "All exercises are done."
+    assert place.next_step(multiply) == "All 4 exercises are done."
 
 
 def test_a_card_and_commands_tell_the_core_from_more(
@@ -112,7 +111,7 @@ def test_a_card_and_commands_tell_the_core_from_more(
 def test_a_lesson_printed_before_its_core_was_marked_is_read_and_reset_as_before(
     course: Course, tmp_path: Path, name: str
 ) -> None:
-    lay_workspace(tmp_path, course.folders.notebooks)
+    lay_workspace(tmp_path, course, scripts=True)
     path = tmp_path / name
     new = path.read_text("utf-8")
     assert "core" not in new

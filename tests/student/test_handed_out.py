@@ -202,9 +202,9 @@ def test_a_notebook_checks_itself_and_keeps_no_secret_of_the_key(handed_out: Han
     assert "✓ done" in done["said"]
     assert "solution" not in done["said"]
     assert "solution" not in handed_out.start()
-    kept = json.loads((here / f"jaxguide-progress-{handed_out.identity}.json").read_text())
+    kept = json.loads((here / ".jaxguide" / f"progress-{handed_out.identity}.json").read_text())
     assert kept["exercises"][name]["passed"]
-    assert not (here / "jaxguide-progress.json").exists()
+    assert not (here / ".jaxguide" / "progress.json").exists()
 
 
 def test_the_printed_py_file_is_a_script_that_checks_itself(handed_out: HandedOut, here: Path) -> None:
@@ -217,7 +217,7 @@ def test_the_printed_py_file_is_a_script_that_checks_itself(handed_out: HandedOu
     done = python(path, folder=elsewhere)
     assert done.returncode == 0, done.stderr
     assert "Right so far" in done.stdout
-    assert (here / f"jaxguide-progress-{handed_out.identity}.json").is_file(), "progress must be with the course"
+    assert (here / ".jaxguide" / f"progress-{handed_out.identity}.json").is_file(), "progress must be with the course"
 
 
 @pytest.mark.long
@@ -347,8 +347,8 @@ def test_equal_names_of_three_courses_never_mix(tmp_path: Path) -> None:
         passed = "Right so far: Mine" in done.stdout
         assert passed == (name != "bundled"), done.stdout
         assert ("Hint 1 of 4" in done.stdout) == (name == "bundled")
-    kept = {path.name: json.loads(path.read_text())["exercises"] for path in here.glob("jaxguide-progress*.json")}
-    names = {f"jaxguide-progress-{identity}.json" for identity in words} | {"jaxguide-progress.json"}
+    kept = {path.name: json.loads(path.read_text())["exercises"] for path in here.glob(".jaxguide/*.json")}
+    names = {f"progress-{identity}.json" for identity in words} | {"progress.json"}
     assert kept.keys() == names
     assert [kept[name]["two_samples"]["passed"] for name in sorted(kept)] == [True, True, False]
 

@@ -56,7 +56,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def under_way(editions: tuple[Course, Course], run: Run, tmp_path: Path) -> Path:
     """Return a workspace with the first edition: one right answer as plain Python, three more in the notebooks."""
     first, _second = editions
-    run("start", "--course", first.folders.top, "--workspace", "mine", status=1)
+    run("start", "--py", "--course", first.folders.top, "--workspace", "mine", status=1)
     mine = tmp_path / "mine"
     answer(mine / "multiply.py", "double", "return 2 * x")
     for name, body in {"triple": "return 3 * x", "predict_size": "return 6", "quadruple": "return 4 * x"}.items():

@@ -9,7 +9,7 @@ import pytest
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.student.answers_in_files import FileAnswers
-from jaxguide.student.position import Position
+from jaxguide.student.standing import Position
 from jaxguide.student.workspace import find_workspace
 
 
@@ -71,7 +71,11 @@ def test_the_workspace_is_found_here_or_below(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "multiply.ipynb").write_text("{}")
     assert find_workspace(["multiply"]) == Path("workspace")
-    (tmp_path / "jaxguide-progress.json").write_text("{}")
-    assert find_workspace(["multiply"]) == Path()
+    (tmp_path / ".jaxguide").mkdir()
+    for name in (".jaxguide/progress.json", "jaxguide-progress.json"):
+        (tmp_path / name).write_text("{}")
+        assert find_workspace(["multiply"]) == Path(), name
+        (tmp_path / name).unlink()
+    assert find_workspace(["multiply"]) == Path("workspace")
     monkeypatch.setenv("JAXGUIDE_WORKSPACE", "/opened")
     assert find_workspace(["multiply"]) == Path("/opened")

@@ -17,7 +17,7 @@ pytest.importorskip("termios", reason="it needs a Unix terminal")
 from pseudo_terminal import PseudoTerminal
 
 from jaxguide.course.books.library import Course
-from jaxguide.course.progress import Progress, progress_file_name
+from jaxguide.course.progress import Progress, progress_paths
 
 
 def watch(course: Course, workspace: Path, **options: object) -> PseudoTerminal:
@@ -75,7 +75,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         terminal.see("Your guess for predict_size is 5. Press Enter to lock it")
         answer(file, "predict_size", "return 7")
         terminal.see("Your guess for predict_size is 7.")
-        kept = json.loads((workspace / progress_file_name(course.identity)).read_text())
+        kept = json.loads(progress_paths(workspace, course.identity)[0].read_text())
         assert kept["exercises"].keys() == {"double"}
         terminal.press("\r")
         shown = terminal.see("JAX gives  6")

@@ -152,7 +152,9 @@ def test_an_empty_workspace_does_not_hide_the_course_that_is_here(
     workspace = tmp_path / "work"
     workspace.mkdir()
     assert course_meant(None, workspace=workspace) == here
-    for name in ("random_numbers.py", "jaxguide-progress.json", "jaxguide-progress-other.json"):
+    (workspace / ".jaxguide").mkdir()
+    kept = [".jaxguide/progress.json", ".jaxguide/progress-other.json"]
+    for name in ("random_numbers.py", *kept, "jaxguide-progress.json", "jaxguide-progress-other.json"):
         (workspace / name).write_text("")
         assert course_meant(None, workspace=workspace) is None, name
         (workspace / name).unlink()

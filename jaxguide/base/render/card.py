@@ -64,11 +64,12 @@ class Diff:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of a list: a state, a sentence, and lines of code below it."""
+    """One entry of a list: a state, a sentence, and lines of code below it; in a notebook, it may be a link."""
 
     badge: Badge
     text: str
     lines: tuple[str, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True)

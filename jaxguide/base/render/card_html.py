@@ -93,10 +93,12 @@ def _item(item: Item) -> str:
         f'<li style="margin:0;padding:0"><code style="{CODE}">{escape(line)}</code></li>' for line in item.lines
     )
     below = f'<ul style="margin:0;padding:0 0 0 1.2em;list-style-type:none">{items}</ul>' if items else ""
+    said = prose_html(item.text)
+    said = f'<a href="{escape(item.link)}">{said}</a>' if item.link else said
     # The colour of the edge repeats the glyph and the word.
     return (
         f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(item.badge.tone, 3)}">'
-        f"{escape(item.badge.glyph)} <strong>{escape(item.badge.word)}</strong> · {prose_html(item.text)}{below}</li>"
+        f"{escape(item.badge.glyph)} <strong>{escape(item.badge.word)}</strong> · {said}{below}</li>"
     )
 
 

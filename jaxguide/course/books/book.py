@@ -25,7 +25,7 @@ from jaxguide.course.judging.evaluate import given_files
 from jaxguide.course.settings import read_settings
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Book(Lesson):
     """A lesson whose book has been run, with its cells in order and its namespace.
 

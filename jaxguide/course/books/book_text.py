@@ -41,7 +41,7 @@ def read_lesson(path: Path) -> Lesson:
         with mistakes.noted():
             check_whole(task)
     mistakes.tell()
-    return Lesson(path.stem, path, title_of(path.stem, cells), tasks)
+    return Lesson(path.stem, path, title_of(path.stem, cells), tasks, cells)
 
 
 def read_tasks(path: Path, cells: Sequence[PercentCell]) -> list[Task]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.books.folders import CourseFolders
+from jaxguide.course.books.percent import PercentCell
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.identity import identity_of_folder
 from jaxguide.course.settings import BUNDLED, CourseSettings, said_of_dropped
@@ -20,9 +21,9 @@ class DroppedExercise(UnknownName):
     """An earlier edition of the course had this exercise."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Lesson:
-    """One lesson: its topic (the stem of its book's file name), book, title, and exercises in order.
+    """One lesson: its topic (the stem of its book's file name), book, title, exercises in order, and cells.
 
     `start_course` is the identity by which its printed notebook asks for its course, '' for the one of the package.
     """
@@ -31,6 +32,7 @@ class Lesson:
     path: Path
     title: str
     exercises: Sequence[Task]
+    cells: Sequence[PercentCell]
     start_course: str = dataclasses.field(default="", kw_only=True)
 
     @functools.cached_property

@@ -19,8 +19,7 @@ from jaxguide.debug import find_nan
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
 from jaxguide.keys import key_tree
-from jaxguide.student.position import Position
-from jaxguide.student.standing import standing_card
+from jaxguide.student.standing import Position, standing_card
 from jaxguide.tracing import draw_program, show_lines
 
 PACKAGE = Path(__file__).parents[3] / "jaxguide"
