@@ -40,7 +40,7 @@ class PseudoTerminal:
         self._master, self._slave = pty.openpty()
         self.resize(columns, rows)
         self.settings_before = termios.tcgetattr(self._slave)
-        variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+        variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
         variables |= {"TERM": "xterm-256color", "PYTHONUTF8": "1", **environment}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "jaxguide", *map(str, arguments)],
