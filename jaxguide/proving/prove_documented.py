@@ -15,8 +15,8 @@ MANY_EXAMPLES = 4
 JudgeBy = Callable[[Planted, Exercise], ExerciseResult | None]
 """Judge a planted answer by an exercise's checks; None if that is not possible, which is then a problem."""
 
-RepeatBy = Callable[[Exercise], tuple[CheckResult | None, bool]]
-"""Run checks again on the key's last replies; return what fails, and whether they asked for others."""
+RepeatBy = Callable[[], tuple[CheckResult | None, bool]]
+"""Run the checks of the key's run again on its replies; return what fails, and whether they asked for others."""
 
 
 class Tell(Protocol):
@@ -28,17 +28,36 @@ class Tell(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
+class KeyRun:
+    """The key's answer as it was judged: by the checks of `exercise`, which compared these parts of examples."""
+
+    exercise: Exercise
+    result: ExerciseResult
+    compared: set[tuple[str, str]]
+
+
+def only_checks(checks: Sequence[Check], exercise: Exercise) -> Exercise:
+    """Return an exercise with these checks only, which all run, whatever the others give."""
+    assert exercise.key is not None
+    all_run = [dataclasses.replace(one, stage="value", kind=Kind.OBSERVED, required=False) for one in checks]
+    key = dataclasses.replace(exercise.key, hidden=[check for check in all_run if check.hidden])
+    return dataclasses.replace(exercise, checks=[check for check in all_run if not check.hidden], key=key)
+
+
+@dataclasses.dataclass(frozen=True)
 class DocumentedProver:
     """Proves the documented examples of one exercise, whose key must be loaded.
 
     Args:
         exercise: the exercise.
         proof: gets the examples that are reproduced, and has the verdicts that are known.
+        key_run: what the key gave.
         judge, repeat, tell: see above.
     """
 
     exercise: Exercise
     proof: Proof
+    key_run: KeyRun
     judge: JudgeBy
     repeat: RepeatBy
     tell: Tell
@@ -65,21 +84,21 @@ class DocumentedProver:
         if not parts:
             self.tell(f"the ledger's entry {example} has no record to compare with")
             return False
-        exercise = self._with([check for check in self.exercise.all_checks() if example in check.reproduces])
-        with ledger.asking_the_key() as noted:
-            result = self.judge(key, exercise)
-        if result is None or result.first_failure:
-            details = call_and_values(result.first_failure) if result else ()
+        own = [check for check in self.exercise.all_checks() if example in check.reproduces]
+        names = {check.name for check in own}
+        wrong = next((one for one in self.key_run.result.checks if one.name in names and not one.passed), None)
+        if wrong is not None:
+            details = call_and_values(wrong)
             self.tell(f"the key's answer does not give {example} word by word as the ledger has it", key, details)
             return False
         for part in parts:
-            if (example, part) not in noted:
+            if (example, part) not in self.key_run.compared:
                 self.tell(f"no check compares the {part} of {example} with the ledger")
                 return False
             with ledger.corrupted(example, part):
-                failure, differs = self.repeat(exercise)
+                failure, differs = self.repeat()
                 if differs:  # a check takes inputs from the ledger
-                    result = self.judge(key, exercise)
+                    result = self.judge(key, only_checks(own, self.exercise))
                     failure = result.first_failure if result else None
             if failure is None:
                 self.tell(f"if the {part} of {example} changes in the ledger, no check that names it fails")
@@ -141,16 +160,9 @@ class DocumentedProver:
         known = self.proof.verdicts.get((self.exercise.name, planted.name))
         verdicts: dict[str, Verdict] = dict(known.checks) if known else {}
         rest = [c for c in checks.values() if verdicts.get(c.name, Verdict.NOT_CHECKED) is Verdict.NOT_CHECKED]
-        # Of one stage, and none required, so that all run.
-        rest = [dataclasses.replace(one, stage="value", kind=Kind.OBSERVED, required=False) for one in rest]
-        result = self.judge(planted, self._with(rest)) if rest else None
+        result = self.judge(planted, only_checks(rest, self.exercise)) if rest else None
         verdicts |= {check.name: check.verdict for check in result.checks} if result else {}
         return {example for example, check in checks.items() if verdicts.get(check.name) is not Verdict.PASSED}
-
-    def _with(self, checks: Sequence[Check]) -> Exercise:
-        """Return the exercise with these checks only."""
-        key = dataclasses.replace(self._key, hidden=[check for check in checks if check.hidden])
-        return dataclasses.replace(self.exercise, checks=[check for check in checks if not check.hidden], key=key)
 
     @property
     def _follows(self) -> dict[str, tuple[str, str]]:

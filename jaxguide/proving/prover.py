@@ -17,6 +17,7 @@ from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
+from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
@@ -28,7 +29,7 @@ from jaxguide.proving.example_calls import examples, failing, has_example, print
 from jaxguide.proving.hint_ladder import ladder_problems
 from jaxguide.proving.limited import LimitedAnswer, TimeLimit
 from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts, call_and_values, what_is
-from jaxguide.proving.prove_documented import DocumentedProver
+from jaxguide.proving.prove_documented import DocumentedProver, KeyRun, only_checks
 from jaxguide.proving.repeated import Recorded, Repeated, Tape
 from jaxguide.proving.rewording import reworded_starter
 
@@ -80,7 +81,8 @@ def prove_documented(book: Book, exercise: Exercise, settings: ProofSettings) ->
     """Return the proof that an exercise reproduces documented examples, and nothing else of it."""
     prover = _Prover(book, exercise, settings, Proof())
     with compat.float64(book.x64):
-        prover.prove_documented()
+        if prover.judge_key(only_checks([check for check in exercise.all_checks() if check.reproduces], exercise)):
+            prover.prove_documented()
     return prover.proof
 
 
@@ -97,6 +99,7 @@ class _Prover:
         self.book, self.exercise, self.key = book, exercise, exercise.key
         self.settings, self.proof, self.stuck = settings, proof, stuck
         self.tapes = Tape(), Tape()
+        self.key_run: KeyRun | None = None
         self.references = References()
         self.at = self.key.answer
         self.watch = TimeLimit(settings.limits, self._tell_stuck if stuck else None)
@@ -251,13 +254,18 @@ class _Prover:
     def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
         reference: Answer = self._reference(planted)
         answer: Answer = self._answer(planted)  # last, since failures quote lines of the code that was run last
-        if planted is self.key.answer and seed == 0:
-            self.tapes = Tape(), Tape()
-            answer, reference = Recorded(answer, self.tapes[0]), Recorded(reference, self.tapes[1])
         self.proof.judged += 1
         self.at = planted
         self.watch.begin()
-        return self._run_checks(exercise or self.exercise, answer, reference, seed)
+        asked = exercise or self.exercise
+        if planted is not self.key.answer or self.key_run is not None:
+            return self._run_checks(asked, answer, reference, seed)
+        # What the key gives at first serves all that is proven of it.
+        answer, reference = Recorded(answer, self.tapes[0]), Recorded(reference, self.tapes[1])
+        with ledger.asking_the_key() as compared:
+            result = self._run_checks(asked, answer, reference, seed)
+        self.key_run = KeyRun(asked, result, compared)
+        return result
 
     def _run_checks(self, exercise: Exercise, answer: Answer, reference: Answer, seed: int) -> ExerciseResult:
         judging = Judging(exercise, seed=seed, reference=reference, course_digest=self.settings.course_digest)
@@ -306,6 +314,9 @@ class _Prover:
             if result.verdict is not Verdict.PASSED or failure:
                 name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
                 message = f"{what} is rejected by the check `{name}` (seed {seed}): {why}"
+                check = next((one for one in self.exercise.all_checks() if one.name == name), None)
+                if planted is self.key.answer and check is not None and check.reproduces:
+                    message += f" (it must give {', '.join(check.reproduces)} word by word as the ledger has it)"
                 self._problem(message, planted, call_and_values(failure))
                 return False
         return True
@@ -317,17 +328,18 @@ class _Prover:
         """Run the checks of the key's answer again with the first seed: they must do the same with the same replies."""
         failure = None
         with contextlib.suppress(Exception):  # of a check that copes with some inputs only
-            failure, _differs = self._repeat(self.exercise)
+            failure, _differs = self._repeat()
         if failure is not None:
             check = next(one for one in self.exercise.all_checks() if one.name == failure.name)
             message = "differs between two runs with the same seed; take inputs from `draw`"
             self._problem(f"the check `{check.name}` {message}", check)
 
-    def _repeat(self, exercise: Exercise) -> tuple[CheckResult | None, bool]:
-        """Run the checks again on the last replies to the key; return what fails, and whether they asked for others."""
+    def _repeat(self) -> tuple[CheckResult | None, bool]:
+        """Run the checks again on the first replies to the key; return what fails, and whether they asked for others."""
+        assert self.key_run is not None
         tapes = [Tape(copy.deepcopy(tape.calls)) for tape in self.tapes]
-        answer, reference = (Repeated(exercise.name, tape) for tape in tapes)
-        failure = self._run_checks(exercise, answer, reference, 0).first_failure
+        answer, reference = (Repeated(self.exercise.name, tape) for tape in tapes)
+        failure = self._run_checks(self.key_run.exercise, answer, reference, 0).first_failure
         return failure, any(tape.differs for tape in tapes)
 
     def _prove_examples(self) -> None:
@@ -428,11 +440,16 @@ class _Prover:
         if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
             self._problem(f"the key predicts {result.note}, but JAX gives {result.reveal}", self.key.answer)
 
+    def judge_key(self, exercise: Exercise) -> ExerciseResult | None:
+        return self._result(self.key.answer, 0, exercise)
+
     def prove_documented(self) -> None:
+        assert self.key_run is not None
+
         def judge(planted: Planted, exercise: Exercise) -> ExerciseResult | None:
             return self._result(planted, 0, exercise)
 
-        DocumentedProver(self.exercise, self.proof, judge, self._repeat, self._problem).prove()
+        DocumentedProver(self.exercise, self.proof, self.key_run, judge, self._repeat, self._problem).prove()
 
 
 def _one_line(error: Exception) -> str:
