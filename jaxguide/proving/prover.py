@@ -335,7 +335,7 @@ class _Prover:
             self._problem(f"the check `{check.name}` {message}", check)
 
     def _repeat(self) -> tuple[CheckResult | None, bool]:
-        """Run the checks again on the first replies to the key; return what fails, and whether they asked for others."""
+        """Run the checks again on the first replies to the key; return what fails, and whether they ask for others."""
         assert self.key_run is not None
         tapes = [Tape(copy.deepcopy(tape.calls)) for tape in self.tapes]
         answer, reference = (Repeated(self.exercise.name, tape) for tape in tapes)
