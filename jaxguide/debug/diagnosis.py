@@ -31,7 +31,7 @@ _SECTIONS = {
     "": (),
     "Versions and devices": ("jaxguide", "Python", *_PACKAGES, "system", "devices"),
     "JAX": (),
-    "Grading": ("isolation", "workers"),
+    "Grading": ("grading", "isolation", "workers"),
     "Files": ("cache",),
 }
 

@@ -4,6 +4,7 @@ import dataclasses
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -183,6 +184,7 @@ def test_the_command_prints_it_and_its_status_says_whether_something_serious_was
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("✓ jaxguide works here.\n")
+    assert re.search(r"\nGrading\n  grading +works here\n  isolation +\w+ ", done.stdout)
     assert ("✓ Fixed in lessons and in grading: " in done.stdout) == (FLAG is not None)
     assert "✗" not in done.stdout
     env["JAX_PLATFORMS"] = "none_such"

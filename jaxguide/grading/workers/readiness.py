@@ -21,13 +21,15 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     except IsolationError as error:
         remedy = "Grade as an unprivileged user, or on a machine where you are one."
         trouble = Trouble("grading_refused", False, str(error), remedy, about="Grading")
-        facts = {**diagnosis.facts, "isolation": "none"}
+        facts = {**diagnosis.facts, "grading": "does not work here", "isolation": "none"}
         return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, trouble])
     layers = ", ".join(layer.name for layer in tier.layers if tier.uses(layer.name))
     remarks = "".join(f"; {remark}" for remark in tier.remarks)
     workers, troubles = how_workers_start()
+    works = "works here, for submissions that you trust" if tier.asks_for_trust else "works here"
     facts = {
         **diagnosis.facts,
+        "grading": "does not work here" if any(one.serious for one in troubles) else works,
         "isolation": f"{tier.name} ({layers}{remarks})",
         "workers": workers,
     }
