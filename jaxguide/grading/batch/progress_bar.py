@@ -27,7 +27,7 @@ class _Rate(ProgressColumn):
 class ProgressBar:
     """Show a progress bar for one batch, as a context manager.
 
-    If standard error is not a terminal, print failures only.
+    If standard error is not a terminal, print failures, and a line after each tenth of the files.
 
     Args:
         total: how many files there are.
@@ -36,6 +36,7 @@ class ProgressBar:
     def __init__(self, total: int):
         # Bind the stream now: running the key's answers temporarily replaces `sys.stderr`.
         self.console = Console(file=sys.stderr, highlight=False)
+        self.total = total
         self.done = 0
         self.failed = 0
         self._bar = Progress(
@@ -72,4 +73,6 @@ class ProgressBar:
             for why in whys:
                 self.console.print(clean(f"{result.path}: {why}"), markup=False, soft_wrap=True)
         failures = plural("{count} failed", "{count} failed", self.failed) if self.failed else ""
+        if not self.console.is_terminal and self.done < self.total and self.done % -(-self.total // 10) == 0:
+            self.console.print(f"Graded {self.done} of {self.total}.")
         self._bar.update(self._task, completed=self.done, failures=failures, graded=self._graded)
