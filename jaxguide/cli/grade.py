@@ -94,16 +94,6 @@ def _say_tier(settings: "GradeSettings") -> None:
         click.echo(f"Isolation: {tier.name if tier.name == STRONG else tier}", err=True)
 
 
-def _say_alike(students: list[str]) -> None:
-    message = plural(
-        "{count} name looks like another's, but for characters that are not shown: {names}",
-        "{count} names look like another's, but for characters that are not shown: {names}",
-        len(students),
-        names=", ".join(students[:_SOME]),
-    )
-    click.echo(message)
-
-
 def _say_roster(roster: "Roster") -> None:
     from jaxguide.base.clean import clean
 
@@ -124,16 +114,6 @@ def _say_roster(roster: "Roster") -> None:
     click.echo(message + ".", err=True)
 
 
-def _say_passed_over(paths: list[str]) -> None:
-    message = plural(
-        "{count} file answers no exercise and was passed over: {names}",
-        "{count} files answer no exercise and were passed over: {names}",
-        len(paths),
-        names=", ".join(paths[:_SOME]) + (", …" if len(paths) > _SOME else ""),
-    )
-    click.echo(message)
-
-
 def _say_lines(title: str, lines: list[str]) -> None:
     from jaxguide.base.clean import clean
 
@@ -144,19 +124,11 @@ def _say_lines(title: str, lines: list[str]) -> None:
         click.echo("  " + f"… and {len(lines) - _MOST_LINES} more")
 
 
-def _say_unknown(students: list[str]) -> None:
+def _say_names(one: str, many: str, names: list[str]) -> None:
     from jaxguide.base.clean import clean
 
-    names = ", ".join(clean(name, 60) for name in students[:_SOME])
-    if len(students) > _SOME:
-        names = f"{names}, …"
-    message = plural(
-        "{count} student is not on the roster: {names}",
-        "{count} students are not on the roster: {names}",
-        len(students),
-        names=names,
-    )
-    click.echo(message)
+    shown = ", ".join(clean(name, 60) for name in names[:_SOME])
+    click.echo(plural(one, many, len(names)) + f": {shown}" + (", …" if len(names) > _SOME else ""))
 
 
 @click.command(short_help="Grade what students handed in.")
@@ -255,6 +227,7 @@ def grade(
     from jaxguide.grading.intake.file_owners import PatternError
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
+    from jaxguide.grading.intake.submission import why_passed_over
     from jaxguide.grading.reports import (
         batch_to_plain,
         marks_without_store,
@@ -330,11 +303,14 @@ def grade(
         if batch.beyond:
             click.echo("Only the core of each lesson counts.")
         if batch.unknown:
-            _say_unknown(batch.unknown)
+            one, many = "{count} student is not on the roster", "{count} students are not on the roster"
+            _say_names(one, many, batch.unknown)
         if run.line.alike:
-            _say_alike(run.line.alike)
+            one, many = "{count} name looks like another's", "{count} names look like another's"
+            _say_names(one + ", but for hidden characters", many + ", but for hidden characters", run.line.alike)
         if batch.passed_over:
-            _say_passed_over(batch.passed_over)
+            title = plural("{count} file was passed over:", "{count} files were passed over:", len(batch.passed_over))
+            _say_lines(title, [f"{path}: {why_passed_over(path)}" for path in batch.passed_over])
         if before is not None and (changes := changed_marks(before, batch)):
             _say_lines("Since the last run:", changes)
         if old := [f"{one.student}: {one.exercise}" for one in batch.overrides if outdated(batch, one)]:

@@ -74,6 +74,22 @@ def test_a_file_that_cannot_be_read_makes_the_status_1(command: Command, tmp_pat
     assert json.loads(done.stdout)["complete"] is False
 
 
+def test_files_of_other_kinds_are_named_once_and_what_programs_lay_there_is_not(
+    command: Command, tmp_path: Path
+) -> None:
+    write(tmp_path, ada=RIGHT)
+    silent = [".DS_Store", "jaxguide-progress.json", "submission_metadata.yml", "roster.csv"]
+    for name in ("ada.pdf", *silent):
+        (tmp_path / "class" / name).write_text("student\nada\n")
+    done = command("--roster", tmp_path / "class" / "roster.csv")
+    pdf = tmp_path / "class" / "ada.pdf"
+    why = "The file is neither a notebook (.ipynb) nor Python (.py)."
+    assert f"1 file was passed over:\n  {pdf}: {why}\n" in done.stdout
+    results = tmp_path / "results"
+    assert json.loads((results / "results.json").read_text())["passed_over"] == [str(pdf)]
+    assert (results / "report.html").read_text().count("ada.pdf") == 1
+
+
 def test_marks_without_their_store_are_reported_and_never_overwritten(command: Command, tmp_path: Path) -> None:
     write(tmp_path, ada=RIGHT, bob=WRONG)
     assert command().exit_code == 0

@@ -38,7 +38,7 @@ class BatchResult:
         beyond: the names of those that do not count, since only the core does.
         unknown: students who submitted but are not on the roster.
         lessons: the lessons of which some exercise was graded, in the course's order.
-        passed_over: the paths of the files that answer no exercise, beside others that do.
+        passed_over: the paths of the files that answer no exercise, beside others that do, or are of another kind.
         ids: student -> kind of id -> the id by which a learning platform knows the student.
         similar: groups of near-identical answers, for information only.
         overrides: the overrides that were applied.

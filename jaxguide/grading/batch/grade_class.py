@@ -18,7 +18,7 @@ from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
 from jaxguide.grading.batch.store import RowKey, Store, StoreError, last_batch_in, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import StudentPattern
-from jaxguide.grading.intake.file_search import holds_python
+from jaxguide.grading.intake.file_search import holds_python, passed_over_below
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.instructor_tables import Override, read_overrides, require_students
 from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
@@ -106,6 +106,9 @@ class ClassRun:
                 roster=roster,
                 lessons=self._lessons(),
             )
+            known = [getattr(one, "archive", one.path) for one in entries]
+            known += [path for path in (order.roster, order.overrides) if path is not None]
+            self.line.passed_over.extend(passed_over_below(order.paths, known, order.out))
             if not self.line.files:
                 message = "No file answers any of these lessons: {lessons}."
                 raise NothingToGrade(message.format(lessons=", ".join(sorted(self._lessons() or course.books))))

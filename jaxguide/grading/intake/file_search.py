@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable
@@ -13,6 +14,11 @@ from jaxguide.grading.intake.submission import is_submission
 STORE_NAME = "grading.sqlite"
 """The file that every results folder contains."""
 
+# What jaxguide and learning platforms lay beside submissions.
+_LAID_THERE = re.compile(
+    r"(^|/)(jaxguide-progress[^/]*\.json|submission_metadata\.yml|[^/]*_attempt_[\d-]+\.txt)$"
+    r"|_assignsubmission_onlinetext|_(text|link)\.html$"
+)
 FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules", LAID_OUT_NAME})
 
 
@@ -48,6 +54,20 @@ def files_below(folder: Path) -> list[Path]:
             for entry in entries:
                 (waiting if entry.is_dir(follow_symlinks=False) else below).append(Path(entry.path))
     return sorted(path for path in below if not _is_passed_over(path.relative_to(folder)))
+
+
+def files_of_students(root: Path, out: Path) -> list[Path]:
+    """Return the files below a folder, except those in the results folder or in earlier ones."""
+    files = files_below(root)
+    results = {out.absolute(), *(path.absolute().parent for path in files if path.name == STORE_NAME)}
+    return [path for path in files if results.isdisjoint(path.absolute().parents)]
+
+
+def passed_over_below(roots: Iterable[Path], known: Iterable[Path], out: Path) -> list[Path]:
+    """Return the files below folders that are not known, without those that jaxguide or a platform lays there."""
+    at = {path.absolute() for path in known}
+    files = dict.fromkeys(path for root in roots if root.is_dir() for path in files_of_students(root, out))
+    return [path for path in files if path.absolute() not in at and not _LAID_THERE.search(path.as_posix())]
 
 
 def why_not_ordinary(path: Path) -> str:

@@ -16,7 +16,7 @@ from jaxguide.grading.intake.file_owners import (
     below,
     students_of,
 )
-from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
+from jaxguide.grading.intake.file_search import files_of_students, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
 from jaxguide.grading.intake.lms_names import are_canvas_names, owner_on_disk
 from jaxguide.grading.intake.reading import ReadSubmission
@@ -88,7 +88,7 @@ class LineUp:
     Args:
         files: the files, in the order in which they were found.
         roster: the class list, None if none was given.
-        passed_over: the files that answer no exercise, beside others that do.
+        passed_over: the files that answer no exercise, beside others that do, or are of another kind.
         elsewhere: student -> a note on each file that answers only lessons that are not graded.
     """
 
@@ -393,7 +393,7 @@ def only_others(
         answered.add(entry.owner.key)
         answered |= {Owner((Person(person.name),)).key for person in entry.owner.people}
     others: dict[Key, FileEntry] = {}
-    files = [path for root in roots if root.is_dir() for path in _students_files(root, out)]
+    files = [path for root in roots if root.is_dir() for path in files_of_students(root, out)]
     canvas = _canvas_folders(files)
     for path in files:
         whose = None if path.absolute() in has_row else owners.of(path, path.parent in canvas)
@@ -429,10 +429,3 @@ class _Owners:
             yield whose
         place = below(path, self._roots)
         yield Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),))
-
-
-def _students_files(root: Path, out: Path) -> list[Path]:
-    """Return the files below a folder, except those in the results folder or in earlier ones."""
-    files = files_below(root)
-    results = {out.absolute(), *(path.absolute().parent for path in files if path.name == STORE_NAME)}
-    return [path for path in files if results.isdisjoint(path.absolute().parents)]

@@ -49,6 +49,11 @@ def wrong_kind(path: PurePath) -> str:
     return "" if is_submission(path) else "The file is neither a notebook (.ipynb) nor Python (.py)."
 
 
+def why_passed_over(path: str) -> str:
+    """Return why a file beside submissions has no row."""
+    return wrong_kind(PurePath(path)) or "The file answers no exercise."
+
+
 def is_notebook(path: PurePath) -> bool:
     """Return whether a file's suffix is that of a notebook."""
     return path.suffix.lower() == ".ipynb"
