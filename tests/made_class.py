@@ -117,6 +117,7 @@ def made_class(tier: str = "strong") -> BatchResult:
         layers=[{"name": "landlock", "holds": True, "why": ""}, {"name": "seccomp", "holds": False, "why": "refused"}],
         versions=VERSIONS,
         unknown=[EVIL],
+        passed_over=["class/Ada/essay.pdf", "class/Ada/helper.py"],
         similar=[{"exercise": "random_walk", "students": ["Ada", "Bo"], "share": 0.9, "says": "90 % in common"}],
         overrides=[Override("Bo", "random_walk", 3.0, "the idea is right", 0.0)],
     )

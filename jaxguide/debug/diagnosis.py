@@ -25,7 +25,6 @@ from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
 _PRINT_SIZE = 4096
-_WORKS = "✓ jaxguide works here."
 # Heading -> the facts below it, in this order; all others are below "JAX".
 _SECTIONS = {
     "": (),
@@ -109,7 +108,7 @@ class Diagnosis:
         for heading in _SECTIONS:
             facts = {name: value for name, value in self.facts.items() if homes.get(name, "JAX") == heading}
             lines = [f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in facts.items()]
-            lines += [_WORKS] if self.healthy and not heading else []
+            lines += ["✓ jaxguide works here."] if self.healthy and not heading else []
             troubles = [one for one in self.troubles if one.about == heading]
             if lines or troubles:
                 yield heading, "\n".join(lines), troubles

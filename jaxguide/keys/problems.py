@@ -59,7 +59,7 @@ def package_problem(kind: str, blamed: Blame, first: Event, second: Event) -> Ke
         where = f"each time in {_in_package(blamed, blamed.first)}"
     led = f"{_stated(place)} led there" if place else "it was called"
     message = (
-        f"Inside {blamed.package}, not in your code, {_IN_PACKAGE[kind]} ({where}); {led}. If that is meant, leave "
+        f"Inside {blamed.package}, not in your code, {IN_WORDS[kind]} ({where}); {led}. If that is meant, leave "
         f"it out with `ignore={blamed.package!r}`."
     )
     line, source, file = (place.line.number, statement_text(place), _file(place)) if place else (None, None, None)
@@ -72,7 +72,8 @@ def _in_package(blamed: Blame, line: Line) -> str:
     return "{place}, line {number}".format(place="/".join(parts[start:]), number=line.number)
 
 
-_IN_PACKAGE = {
+# Kind -> what was done to a key.
+IN_WORDS = {
     "drawn_twice": "a key was drawn from twice",
     "parent_used_after_split": "a key was both split and drawn from",
     "parent_used_after_fold": "a key was both drawn from and used in `fold_in`",

@@ -31,4 +31,6 @@ def histogram(distribution: Distribution, median: float) -> Histogram:
 
 def in_words(counts: dict[Outcome, int]) -> str:
     """Return the size of each group in words: '12 passed, 3 not right'."""
+    if counts[Outcome.NOT_ATTEMPTED] == sum(counts.values()):
+        return "nobody attempted it"
     return ", ".join(f"{count} {group}" for group, count in counts.items() if count)

@@ -49,10 +49,11 @@ def distribution_of(rows: Sequence[Row]) -> Distribution:
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """The results of one exercise, over all students who handed in its lesson."""
+    """The results of one exercise, over all students who handed in its lesson; `lost` points are of those who tried."""
 
     column: Column
     counts: dict[Outcome, int]
+    lost: float
 
     @property
     def total(self) -> int:
@@ -70,13 +71,15 @@ def rates_of(batch: BatchResult) -> list[Rate]:
     rows = rows_of(batch)
     rates = []
     for column in columns_of(batch):
-        counts = dict.fromkeys(Outcome, 0)
+        counts, lost = dict.fromkeys(Outcome, 0), 0.0
         for mark in (row.marks[column.name] for row in rows):
             if mark.said == NOT_GRADED:
                 counts[Outcome.NOT_GRADED] += 1
             elif mark.said not in (NOT_HANDED_IN, GIVEN) and mark.result is not None:
-                counts[about(mark.result.verdict).outcome] += 1
-        rates.append(Rate(column, counts))
+                outcome = about(mark.result.verdict).outcome
+                counts[outcome] += 1
+                lost += column.points - (mark.score or 0) if outcome is not Outcome.NOT_ATTEMPTED else 0
+        rates.append(Rate(column, counts, lost))
     return rates
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from jaxguide.base.clean import clean
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.keys.problems import IN_WORDS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,11 +17,6 @@ class Example:
     result: ExerciseResult
     check: CheckResult
 
-    @property
-    def is_private(self) -> bool:
-        """Whether students must not see its details."""
-        return self.check.hidden
-
 
 @dataclasses.dataclass(frozen=True)
 class Misconception:
@@ -28,7 +24,8 @@ class Misconception:
 
     Args:
         names: what the planted wrong answers do that fail in this way, in the author's sentences; several if the check
-            cannot tell them apart. If there are none, the exception, the limit or the check, in words.
+            cannot tell them apart. If there are none, the problem in the use of keys, the exception, the limit or the
+            check, in words.
         idea: the idea that the failed check shows to students.
         is_named: whether a check failed or a planted wrong answer does the same. An exception or a limit alone can have
             many causes.
@@ -64,7 +61,7 @@ def misconceptions_of(batch: BatchResult) -> list[Misconception]:
 
 def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconception:
     # Do not depend on the order of the files; prefer what students may see, since instructors show it to the class.
-    example = min(examples, key=lambda one: (one.is_private, not one.check.got, one.result.name, one.student))
+    example = min(examples, key=lambda one: (one.check.hidden, not one.check.got, one.result.name, one.student))
     return Misconception(
         names=names,
         idea=example.check.idea,
@@ -77,9 +74,11 @@ def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconcep
 
 
 def _names(failure: CheckResult) -> tuple[str, ...]:
-    """Name what a failure points to: a misconception, or else an exception, a limit or the failed check."""
+    """Name what a failure points to: a misconception, or else a reused key, an exception, a limit or the check."""
     if failure.says:
         return tuple(clean(sentence, 200) for sentence in failure.says)
+    if failure.names_cause and (problem := failure.compared.replace(" ", "_")) in IN_WORDS:
+        return (IN_WORDS[problem],)
     if failure.verdict is Verdict.ERROR and failure.error is not None:
         return (f"raised {clean(failure.error.type_name, 60)}",)
     if failure.verdict is not Verdict.FAILED:

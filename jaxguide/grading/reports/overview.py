@@ -1,7 +1,7 @@
 """Write `report.html` for the instructor, one page for the whole class. The part before names can be projected."""
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from jaxguide.base.clean import clean
@@ -26,7 +26,7 @@ def report_html(batch: BatchResult, names: bool = False) -> str:
 
     Args:
         batch: the graded batch.
-        names: whether misconceptions name the students; if False, only the folded lists at the end do.
+        names: whether misconceptions name the students; if False, only the first list and those at the end do.
     """
     return rendered("report.html", report_view(batch, names))
 
@@ -40,7 +40,6 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     return {
         "title": f"Grading of {batch.course_name}" if batch.course_name else "Grading of a class",
         "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons), *core]),
-        "warnings": _warnings(batch),
         "weak_isolation": "Weak isolation." + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
         "tiles": _tiles(rows),
         "marks": _marks(distribution_of(rows)),
@@ -57,29 +56,6 @@ def _count_line(rows: list[Row]) -> str:
     return plural("{count} file of {{students}}", "{count} files of {{students}}", files).format(
         students=plural("{count} student", "{count} students", len(rows))
     )
-
-
-def _warnings(batch: BatchResult) -> list[str]:
-    warnings = []
-    missing = sum(not one.is_complete for one in batch.counted if one.state.value == "not graded")
-    if missing:
-        said = plural(
-            "{count} submission is only partly graded, and its missing marks are left empty. "
-            "Grade again to fill them in.",
-            "{count} submissions are only partly graded, and their missing marks are left empty. "
-            "Grade again to fill them in.",
-            missing,
-        )
-        warnings.append(said)
-    above = sum(len(one.above_the_points) for one in batch.counted)
-    if above:
-        said = plural(
-            "{count} mark given by hand is above the points of its exercise. If no bonus is meant, change it.",
-            "{count} marks given by hand are above the points of their exercises. If no bonus is meant, change them.",
-            above,
-        )
-        warnings.append(said)
-    return warnings
 
 
 def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
@@ -118,7 +94,7 @@ def _marks(found: Distribution) -> dict[str, Any] | None:
 
 def _exercises(batch: BatchResult) -> dict[str, Any] | None:
     """Return the pass rate of each exercise, or None if nothing was graded."""
-    rates = rates_of(batch)
+    rates = sorted(rates_of(batch), key=lambda rate: (rate.counts[Outcome.NOT_ATTEMPTED] == rate.total, -rate.lost))
     if not rates:
         return None
     rows = [
@@ -161,8 +137,8 @@ def _misconception(one: Misconception, judged: Mapping[str, int], names: bool) -
         "count": plural("{count} answer", "{count} answers", one.answers) + f", {_percent(share)}",
         "share": 100 * share,
         "idea": one.idea if one.idea not in one.names else "",
-        "met_in": f"Exercises: {_exercises_of(one)}",
-        "met_by": _met_by(clean(student, 100) for student in one.students) if names else "",
+        "met_in": "Exercises: " + ", ".join(one.exercises),
+        "met_by": "Students: " + ", ".join(one.students) if names else "",
         "example": _example(one.example, names),
     }
 
@@ -172,23 +148,12 @@ def _title(one: Misconception) -> str:
     return first[:1].upper() + first[1:] + "".join(f", or {name}" for name in others)
 
 
-def _exercises_of(one: Misconception) -> str:
-    return ", ".join(clean(title, 200) for title in one.exercises)
-
-
-def _met_by(students: Iterable[str]) -> str:
-    return "Students: {students}".format(students=", ".join(students))
-
-
 def _example(example: Example, names: bool) -> dict[str, Any]:
     """Return one failure; the page folds those that students must not see, since it may be shown to the class."""
     check = example.check
-    title = "An example, from a hidden check" if check.hidden else "An example"
-    if example.is_private and not check.hidden:
-        title = "An example that students do not see"
     return {
-        "is_private": example.is_private,
-        "title": title,
+        "is_private": check.hidden,
+        "title": "An example, from a hidden check" if check.hidden else "An example",
         "check": check.fact or check.name,
         "message": of_student(check.message),
         "on": check.on,
@@ -211,8 +176,8 @@ def _error(one: Misconception, names: bool) -> dict[str, Any]:
     return {
         "title": _title(one),
         "students": len(one.students),
-        "met_in": _exercises_of(one),
-        "met_by": _met_by(one.students) if names else "",
+        "met_in": ", ".join(one.exercises),
+        "met_by": "Students: " + ", ".join(one.students) if names else "",
         "message": said,
     }
 

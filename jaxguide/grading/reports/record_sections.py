@@ -7,14 +7,18 @@ from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.course.limits import write_limits
+from jaxguide.course.verdict import Outcome, about
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.submission import why_passed_over
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
 from jaxguide.grading.reports.csv_tables import points_cell
 from jaxguide.grading.reports.insight import checks_of
 from jaxguide.grading.reports.marks import Column, LessonTotal, Row, columns_of, outdated, totals_of
 from jaxguide.grading.reports.results_json import feedback_stems
 
+# (title, [(student or file, reason), ...])
+_Lists = list[tuple[str, list[tuple[str, str]]]]
 # Fates of cells that need no mention in the report.
 _EXPECTED_FATES = ("ran", "as printed", "empty")
 
@@ -38,7 +42,8 @@ def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
         "layers": batch.layers,
         "command": reproduce(batch),
         "checks": checks_of(batch),
-        "lists": _lists(batch, rows),
+        "attention": [(title, entries) for title, entries in _before_publishing(batch, rows) if entries],
+        "lists": [(title, entries) for title, entries in _names(batch, rows) if entries],
         "lessons": [total.lesson for row in rows[:1] for total in _totals(row)],
         "columns": [column.name for column in columns],
         "students": _students(batch, rows, columns),
@@ -84,55 +89,76 @@ def tier_sentence(tier: str) -> str:
     }.get(tier, "")
 
 
-def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return lists for the instructor to look at, such as ungraded students: (title, [(student, reason), ...])."""
+def _before_publishing(batch: BatchResult, rows: list[Row]) -> _Lists:
+    """Return what the instructor should look at before students get their marks."""
     not_graded = [(row.student, why) for row in rows if row.state is State.NOT_GRADED for why in _why_not(row)]
     unreadable = [(one.student, f"{one.path.name}: {one.unreadable}") for one in batch.counted if one.unreadable]
+    stopped = [
+        (one.student, f"{result.name}: {of_student(result.first_failure.message)}")
+        for one in batch.counted
+        for result in one.results
+        if result.first_failure is not None and about(result.verdict).outcome is Outcome.STOPPED
+    ]
+    above = [(one.student, result.name) for one in batch.counted for result in one.above_the_points]
+    return [
+        ("Not graded, through no fault of theirs: grade again to fill in the marks", not_graded),
+        ("Not readable", unreadable),
+        ("Points by hand above those of the exercise: change them if no bonus is meant", above),
+        ("Stopped at a limit, or ended early", stopped),
+        ("Cells that failed or did not run", list(_cells(batch))),
+        ("Handed in without points", [(row.student, "") for row in rows if row.score == 0]),
+        ("Passed over", [(path, why_passed_over(path)) for path in batch.passed_over]),
+    ]
+
+
+def _names(batch: BatchResult, rows: list[Row]) -> _Lists:
+    """Return lists of students for the record."""
     absent = [
         (row.student, " ".join(note for one in row.submissions for note in one.repairs))
         for row in rows
         if row.state is State.ABSENT
     ]
     replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
-    notes = [(one, line) for one in batch.counted for line in one.repairs]
-    repairs = [(one.student, of_student(line)) for one, line in notes if one.state is not State.ABSENT]
+    repairs = [
+        (one.student, of_student(line))
+        for one in batch.counted
+        for line in one.repairs
+        if one.state is not State.ABSENT and not any(line in _notes_on(cell, one) for cell in _lost_cells(one))
+    ]
     groups = {one.path: (one.path.name, ", ".join(one.members)) for one in batch.counted if one.members}
     most = {column.name: column.points for column in columns_of(batch)}
-    given = [
-        (
-            one.student,
-            "{exercise}: {points:g} of {most:g} instead of {was}. {comment}".format(
-                exercise=one.exercise,
-                points=one.points,
-                most=most.get(one.exercise, one.points),
-                was="no mark" if one.was is None else f"{one.was:g}",
-                comment=one.comment,
-            )
-            + (" (older than the student's file)" if outdated(batch, one) else ""),
-        )
-        for one in batch.overrides
-    ]
-    lists = [
-        ("Not graded, through no fault of theirs", not_graded),
-        ("Not readable", unreadable),
+    given = []
+    for one in batch.overrides:
+        was = "no mark" if one.was is None else f"{one.was:g}"
+        points = f"{one.points:g} of {most.get(one.exercise, one.points):g}"
+        old = " (older than the student's file)" if outdated(batch, one) else ""
+        given.append((one.student, f"{one.exercise}: {points} instead of {was}. {one.comment}{old}"))
+    return [
         ("Absent", absent),
         ("Not on the roster", [(student, "") for student in batch.unknown]),
         ("Files that do not count, since another one does", replaced),
         ("Points given by hand", given),
         ("Handed in together", list(groups.values())),
-        ("Passed over, since they answer no exercise", [(path, "") for path in batch.passed_over]),
         ("Repaired while reading", repairs),
-        ("Cells that failed or did not run", list(_cells(batch))),
     ]
-    return [(title, entries) for title, entries in lists if entries]
 
 
 def _cells(batch: BatchResult) -> Iterator[tuple[str, str]]:
+    """Yield each student's cells that failed or did not run, with the points of the exercises that they define."""
     for one in batch.counted:
-        for cell in one.cells:
-            if cell["fate"] not in _EXPECTED_FATES:
-                said = ": ".join(str(cell[name]) for name in ("label", "fate", "why") if cell[name])
-                yield one.student, of_student(said)
+        marks = {result.name: f"{result.name}: {result.score:g} of {result.points:g} points" for result in one.results}
+        for cell in _lost_cells(one):
+            said = ": ".join(str(cell[name]) for name in ("label", "fate", "why") if cell[name])
+            defines = "; ".join(marks[name] for name in cell["answers"] if name in marks) or "it defines no exercise"
+            yield one.student, f"{of_student(' '.join(_notes_on(cell, one)) or said)} ({defines})"
+
+
+def _lost_cells(one: SubmissionResult) -> list[dict[str, Any]]:
+    return [cell for cell in one.cells if cell["fate"] not in _EXPECTED_FATES]
+
+
+def _notes_on(cell: dict[str, Any], one: SubmissionResult) -> list[str]:
+    return [line for line in one.repairs if line.startswith(f"{cell['label']}: ")]
 
 
 def _why_not(row: Row) -> Iterator[str]:

@@ -168,7 +168,7 @@ def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
     above = (Override("Di", "two_samples", 50.0), Override("Cy", "train_step", 2.5), Override("Eve", "train_step", 3.0))
     batch = class_of_two_lessons(*above)
     assert _grades(batch)["Di"]["score"] == "50"
-    assert "3 marks given by hand are above the points of their exercises." in report_html(batch)
+    assert "Points by hand above those of the exercise: change them if no bonus is meant" in report_html(batch)
     words = " ".join(plain_text(GradeTable(batch.submissions), 100).split())
     for said in (
         "two_samples: 50 of 2 points, given by hand",

@@ -413,10 +413,11 @@ def test_the_order_of_the_files_does_not_change_what_is_said_of_the_class() -> N
 
 
 def _above_the_names(page: str) -> str:
-    return page.split("<h2>Names</h2>")[0]
+    head, publish = page.split("<h2>Names</h2>")[0].split("<summary>Before you publish</summary>")
+    return head + "</details>" + publish.partition("</details>")[2]
 
 
-def test_the_report_names_nobody_above_its_folded_lists_unless_asked() -> None:
+def test_the_report_names_nobody_between_its_lists_of_names_unless_asked() -> None:
     batch = made_class()
     names = [row.student for row in rows_of(batch) if row.student.isalpha()]
     shown = _Page(_above_the_names(report_html(batch)) + "</main></body></html>").words
@@ -428,16 +429,61 @@ def test_the_report_names_nobody_above_its_folded_lists_unless_asked() -> None:
     assert "code cell 1" not in page
     for title, name in (
         ("Absent", "Nobody"),
-        ("Not graded, through no fault of theirs", "Fay"),
         ("Similar answers", "Ada"),
     ):
         section = page.split(f"<summary>{title}")[1].split("</details>")[0]
         assert name in section, title
 
 
+def test_who_needs_attention_stands_open_at_the_top_and_nowhere_else() -> None:
+    batch = made_class()
+    one = batch.submissions[8]
+    one.repairs = ["code cell 2: not run. Python cannot read it.", "code cell 5: mended."]
+    one.cells[1]["answers"] = ["train_step"]
+    batch.submissions[9].results = [exercise(name, Verdict.NOT_ATTEMPTED) for name in EXERCISES]
+    page = report_html(batch)
+    top, rest = page.split('<details class="panel notice" open><summary>Before you publish')[1].split("</details>", 1)
+    said = " ".join(re.sub("<[^>]*>", " ", top).split())
+    assert re.search(r"Handed in without points( \w+)* Jon ", said)
+    mark = one.results[4]
+    for words in (
+        "Fay: dropout_rows: Not graded: a check raised TypeError",
+        "ipynb: The notebook is cut off",
+        "Dag: train_step: It computed for more than 30 s.",
+        f"Ida: code cell 2: not run. Python cannot read it. (train_step: {mark.score:g} of {mark.points:g} points)",
+        "class/Ada/essay.pdf: The file is neither a notebook (.ipynb) nor Python (.py).",
+        "class/Ada/helper.py: The file answers no exercise.",
+    ):
+        assert words in said
+        assert words not in " ".join(re.sub("<[^>]*>", " ", rest).split())
+    assert "Ida: code cell 5: mended." in rest
+    nobody = dataclasses.replace(batch, submissions=batch.submissions[:1], passed_over=[])
+    assert "Before you publish" not in report_html(nobody)
+
+
+def test_exercises_stand_in_order_of_lost_points_and_those_that_nobody_attempted_last() -> None:
+    ada, bo = made_class().submissions[:2]
+    ada.results = [exercise("guess_shape", Verdict.FAILED), exercise("train_step", Verdict.NOT_ATTEMPTED)]
+    ada.results += [exercise("two_samples", Verdict.PASSED), exercise("random_walk", Verdict.FAILED)]
+    bo.results = [exercise(one.name, Verdict.NOT_ATTEMPTED) for one in ada.results]
+    rows = report_view(BatchResult([ada, bo]), names=False)["exercises"]["rows"]
+    assert [row["name"] for row in rows] == ["random_walk", "guess_shape", "two_samples", "train_step"]
+    assert rows[-1]["words"] == "nobody attempted it"
+
+
+def test_a_reused_key_is_the_cause_whichever_check_shows_it() -> None:
+    ada, bo, chi = made_class().submissions[:3]
+    for one, name in ((ada, "two_samples"), (bo, "random_walk"), (chi, "random_walk")):
+        one.results = [exercise(name, Verdict.FAILED)]
+        shown = one.results[0].checks[0]
+        shown.says, shown.names_cause, shown.compared = (), one is not chi, "drawn twice" if one is not chi else ""
+    found = {one.names: one.students for one in misconceptions_of(BatchResult([ada, bo, chi]))}
+    assert found[("a key was drawn from twice",)] == ("Ada", "Bo")
+    assert found[("fails: It is right where three numbers.",)] == ("Chi",)
+
+
 def test_an_example_of_a_hidden_check_is_folded_away() -> None:
-    page = report_html(made_class())
-    before = page.split(SECRET)[0]
+    before = _above_the_names(report_html(made_class())).split(SECRET)[0]
     assert before.rfind("<details><summary>An example, from a hidden check") > before.rfind("</details>")
 
 
