@@ -457,6 +457,7 @@ def test_who_needs_attention_stands_open_at_the_top_and_nowhere_else() -> None:
         assert words in said
         assert words not in " ".join(re.sub("<[^>]*>", " ", rest).split())
     assert "Ida: code cell 5: mended." in rest
+    assert "code cell 2: not run" not in rest
     nobody = dataclasses.replace(batch, submissions=batch.submissions[:1], passed_over=[])
     assert "Before you publish" not in report_html(nobody)
 
