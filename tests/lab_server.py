@@ -90,7 +90,9 @@ class StartedLab:
     def _wait(self) -> None:
         deadline = time.monotonic() + START_LIMIT_S
         while self.process.poll() is None and time.monotonic() < deadline:
-            if found := re.search(r"(http://\S+)/lab/tree/index\.md\?token=(\w+)$", self.said(), re.MULTILINE):
+            if found := re.search(
+                r"(http://\S+)/lab/workspaces/jaxguide/tree/index\.md\?token=(\w+)$", self.said(), re.MULTILINE
+            ):
                 self.address, self.token = found.groups()
                 return
             time.sleep(0.1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Turns off JupyterLab's questions about news and its checks for updates, shows Markdown as a page, not as its source,
 # and shows the index anew when it changes.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
-_PAGE = "lab/tree/index.md"
+_PAGE = "lab/workspaces/jaxguide/tree/index.md"
 # Variables for the folders, in the home folder by default, that Jupyter, IPython and Matplotlib write to.
 _IN_HOME = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
 _START_LIMIT_S = 120.0

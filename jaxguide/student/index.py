@@ -18,7 +18,11 @@ from jaxguide.student.standing import Counts, Position
 INDEX_NAME = "index.md"
 _MARK = "<!-- jaxguide keeps this page of the course {identity} current. To make it your own, delete this line. -->"
 _FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
-_HEAD = ("", "lesson", "core", "time", "more")
+_HEAD = ("no.", "lesson", "core", "time", "more")
+_ABOUT = """
+Take the lessons in this order. In a notebook that you have just opened, first run the cells above your exercise: menu
+*Run*, *Run All Above Selected Cell*.
+"""
 _ABOUT_THE_CORE = "\nThe times are estimates for the core. What is more goes beyond it: do it later, or leave it.\n"
 
 
@@ -47,7 +51,7 @@ def index_text(place: Position) -> str:
     rows += [_row(str(number), book, place) for number, book in enumerate(course.books.values(), 1)]
     has_core = any(book.marks_core for book in course.books.values())
     table = "\n".join(f"| {' | '.join(row if has_core else row[:3])} |" for row in rows)
-    about = _ABOUT_THE_CORE if has_core else ""
+    about = _ABOUT + (_ABOUT_THE_CORE if has_core else "")
     return f"# {course.settings.title or 'Lessons'}\n\n{said}\n\n{_bar(total)} {total.in_words()}\n\n{table}\n{about}"
 
 

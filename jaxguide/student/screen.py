@@ -114,7 +114,8 @@ class Screen:
     def draw(self, task: RenderableType, state: Text, keys: Mapping[str, str]) -> None:
         """Draw everything that changed, with what changes without being shown: the place to answer, state and keys."""
         width, height = self._out.size
-        keys = {**({"Enter": "close"} if self._cards.get("asked") else {}), **keys}
+        closes = {"Enter": "close"} if self._cards.get("asked") else {}
+        keys = closes | {key: name for key, name in keys.items() if key not in closes}
         low = self._lines(*self._notice, state, keys_line(keys, self.layout().width))
         whole, room = self._lines(task), max(1, height - 1 - len(low))
         moved = self._lines(*(one for cards in self._cards.values() for one in cards))

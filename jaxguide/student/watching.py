@@ -170,7 +170,7 @@ class Watching:
                 self._waiting.pop(path, None)
                 if before.places:
                     self._gone.add(path)
-                    self.out.show("told", f"{self._name(path)} is gone: it was deleted, moved or renamed.")
+                    self.out.show("told", f"{self._name(path)} is gone. Put it back, or answer in another file.")
                 continue
             except (UnreadableSubmission, OSError) as why:
                 if path in self.files:
@@ -305,6 +305,8 @@ class Watching:
         self.out.show("notice")
         if asked is not None and key == asked[0]:
             asked[1]()
+        elif key == ENTER and self.out.close():
+            return  # it locks no guess that is out of sight
         elif key in ("q", END):
             self._is_over = True
         elif key == ENTER and self._guesses:

@@ -31,7 +31,7 @@ def test_it_leads_to_the_next_exercise_and_shows_what_passed_without_being_reloa
     course, lab, page = students_course(), lab_page.lab, lab_page.page
     last, book = course.books[LESSON].exercises[-1], course.books[LESSON]
     kept_progress(lab.workspace, course.identity, students_course).move_to(last.name)
-    page.goto(f"{lab.address}/lab/tree/index.md?token={lab.token}")
+    page.goto(f"{lab.address}/lab/workspaces/jaxguide/tree/index.md?token={lab.token}")
     index = page.locator(PAGE)
     index.get_by_role("heading", name="Lessons").wait_for()
     assert "jaxguide keeps" not in index.inner_text()

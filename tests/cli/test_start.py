@@ -37,7 +37,7 @@ def is_listening(port: int) -> bool:
 @pytest.mark.timeout(300)
 def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp_path: Path) -> None:
     with StartedLab(tmp_path) as lab:
-        assert status_of(f"{lab.address}/lab/tree/index.md?token={lab.token}") == 200
+        assert status_of(f"{lab.address}/lab/workspaces/jaxguide/tree/index.md?token={lab.token}") == 200
         assert status_of(f"{lab.address}/api/contents/{LESSON}?token={lab.token}") == 200
         assert status_of(f"{lab.address}/api/contents/{LESSON}") == 403
         assert (lab.workspace / LESSON).read_bytes() == (course_folders().notebooks / LESSON).read_bytes()

@@ -42,7 +42,7 @@ def test_it_lists_the_lessons_in_order_with_links_and_bars_and_names_what_is_nex
     links = exercise_links(index.with_name("multiply.ipynb"))
     assert f"\n\n**Next: [Twice]({links['double']})** in Multiply\n\n" in text
     assert rows(index) == [
-        ["", "lesson", "core"],
+        ["no.", "lesson", "core"],
         ["---", "---", "---"],
         ["1", "[Multiply](multiply.ipynb)", BAR.format(0, 3)],
         ["2", "[More](more.ipynb)", BAR.format(0, 1)],
@@ -70,7 +70,7 @@ def test_it_tells_the_core_from_more_and_how_long_the_core_takes(tmp_path: Path)
         progress.update(name, passed=True)
     keep_index(course, progress, creates=True)
     head, _line, row, *_rows = rows(tmp_path / "index.md")
-    assert head == ["", "lesson", "core", "time", "more"]
+    assert head == ["no.", "lesson", "core", "time", "more"]
     more = len(first.exercises) - len(core)
     printed = (course.folders.notebooks / f"{first.topic}.ipynb").read_text()
     assert (minutes := re.search(r"about (\d+) minutes", printed))

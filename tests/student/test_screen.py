@@ -120,7 +120,7 @@ def test_unknown_keys_and_lost_files_are_said(course: Course, workspace: Path) -
         assert "Stop the check that is running." in shown
         text = file.read_text("utf-8")
         file.unlink()
-        shown = terminal.see("multiply.py is gone: it was deleted, moved or renamed.")
+        shown = terminal.see("multiply.py is gone. Put it back, or answer in another file.")
         assert "Write your answer in multiply.ipynb" in shown
         file.write_text(text, "utf-8")
         assert "is gone" not in terminal.see("multiply.py is back.")

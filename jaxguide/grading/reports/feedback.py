@@ -29,7 +29,12 @@ _RULE = f"\n{'-' * 40}\n"
 _COLUMNS = {"Exercise": "title", "Points": "points", "Result": "verdict", "Why": "why"}
 
 # The headings above the cards.
-_WRONG, _NOT_GRADED, _PASSED, _NOT_ATTEMPTED = "What went wrong", "Not graded yet", "Passed", "Not attempted"
+_WRONG, _NOT_GRADED, _PASSED, _NOT_ATTEMPTED = (
+    "What went wrong, the most points first",
+    "Not graded yet",
+    "Passed",
+    "Not attempted",
+)
 _FOLDED = (_PASSED, _NOT_ATTEMPTED)
 
 

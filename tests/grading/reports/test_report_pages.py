@@ -248,7 +248,7 @@ def test_feedback_shows_the_most_lost_points_first_and_folds_what_is_not_wrong()
     row = _row(batch, "Dag")
     below = feedback_html(row, batch).split("</table>")[1]
     assert re.findall('<h2>(.*)</h2>|<summary>(.*) <span|id="(.*)"', below) == [
-        ("What went wrong", "", ""),
+        ("What went wrong, the most points first", "", ""),
         ("", "", "dropout_rows"),  # 3 points lost
         ("", "", "two_samples"),  # 2 points, and first in the lesson
         ("", "", "train_step"),
