@@ -211,6 +211,8 @@ def returns_twice_the_sum(answer):
     """The result is 2 * (x + 1)."""
     for x in (2, 5):
         expect_that(number(answer(x)) == 2 * (x + 1), "The result should be 2 * (x + 1).", answer(x), 2 * (x + 1))
+    dtype = answer.jit(3).dtype
+    expect_that(dtype == np.int32, "For an int, the result should be int32 under jit.", dtype, "int32")
 
 
 @visible(

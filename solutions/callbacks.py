@@ -125,6 +125,18 @@ def prints_small_numbers_only(x):
     return y * 2
 
 
+@wrong(rejected_by="returns_twice_the_sum", says="The result is made a float16.")
+def halves_the_precision(x):
+    y = x + 1
+    print("intermediate value:", y)
+    jax.debug.print("intermediate value: {}", y)
+    jax.debug.callback(lambda y: print("intermediate value:", y), y)
+    return jnp.asarray(y * 2, jnp.float16)
+
+
+equivalent("0c688cea82", because="The result is finite.")
+
+
 @hidden(
     stage="jit",
     kind="observed",
@@ -575,6 +587,7 @@ def leaves_the_call_out(kind, how):
 equivalent("afc0bde689", because="NumPy's numbers from 0 to 3 are the same rows.")
 equivalent("0c8e904bae", because="The values are 0, so their difference is their sum.")
 equivalent("1a7e1a409a", because="Of an array as a promise only shape and dtype count.")
+equivalent("6536d3b929", because="What the host gives is not negative.")
 
 
 @wrong(rejected_by="io_calls_in_every_way", says="Calls of io are believed to be merged.")
@@ -1921,6 +1934,8 @@ def knows_the_stream(how, open_stream, x):
 equivalent("bbd4d52548", because="The slope is refused before anything is added up.")
 equivalent("35e862f3cb", because="The slope is refused before anything is added up.")
 equivalent("6e357d0a45", because="The slope is refused before anything is added up.")
+equivalent("8a076ac231", because="An array of NumPy has the same numbers.")
+equivalent("8e19ba1c45", because="The slope is positive.")
 
 
 @input
@@ -2436,6 +2451,9 @@ equivalent("241577551b", because="The times lie on a line, so any two sizes give
 equivalent("5b346f4f24", because="The times lie on a line, so any two sizes give it.")
 equivalent("2971517bc9", because="4 bytes are nothing beside 2**24.")
 equivalent("3f60ea1ae6", because="4 bytes are nothing beside 2**24.")
+equivalent("5bfccd070c", because="Any two sizes that lie far apart will do.")
+equivalent("6d4b4a6eca", because="Any two sizes that lie far apart will do.")
+equivalent("8d6d31aae8", because="Any two sizes that lie far apart will do.")
 
 
 @input

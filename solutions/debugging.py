@@ -1135,6 +1135,11 @@ equivalent("28e8f7d8a7", because="The losses of the points have one axis.")
 equivalent("3ecd25308a", because="The guesses have one axis.")
 equivalent("44fdc50045", because="`np.mean` of a tracer calls its method `mean`.")
 equivalent("184e4595f1", because="Labels are 0 or 1.")
+equivalent("6bf71cdabd", because="The scores are a vector.")
+equivalent("14aa12a37e", because="NumPy's function calls the tracer's own.")
+equivalent("039b6cd207", because="No score is 0.")
+equivalent("016ddddcb1", because="`logaddexp` is symmetric.")
+equivalent("b70fc00611", because="The losses are a vector.")
 
 
 # %% watched_square

@@ -8,6 +8,7 @@ import numpy as np
 from jaxguide.course.author import (
     alternative,
     answer,
+    equivalent,
     expect_close,
     expect_different,
     expect_equal,
@@ -92,6 +93,9 @@ def uniform_for_both(source, name, seed):
     if source == "np.random.seed":
         return np.random.RandomState(seed).uniform(size=3)
     return seeded_draws_of(source, name if source.startswith("jax ") else "uniform", seed)
+
+
+equivalent("4c00ab3821", because="Without a key, the call fails in the same way.")
 
 
 @hidden(idea="Large seeds, and the seed 0.", on="large seeds")
@@ -271,6 +275,9 @@ def splits_once(key, n):
     return jnp.stack(draws), key
 
 
+equivalent("025660e9ea", because="An array of NumPy has the same numbers.")
+
+
 @hidden(
     stage="keys",
     kind="value",
@@ -345,6 +352,9 @@ def maps_one_by_one(way, key, n):
     if way == "individually":
         return jnp.stack([jax.random.normal(subkey) for subkey in subkeys])
     return jax.lax.map(jax.random.normal, subkeys)
+
+
+equivalent("0dc908cc10", because="An array of NumPy has the same numbers.")
 
 
 @hidden(idea="Legacy keys, and more numbers.", on="a legacy key, and other numbers of draws")
@@ -426,6 +436,9 @@ def folds_in_a_part_of_the_number(key, rows):
 @wrong(rejected_by="the_key_and_the_row_decide", says="A seed is made for each row, and the key is not used.")
 def seeds_with_the_row(key, rows):
     return jax.vmap(lambda row: jax.random.normal(jax.random.key(row), (4,)))(rows)
+
+
+equivalent("c5ff0fe472", because="Draws are finite.")
 
 
 @hidden(
@@ -720,6 +733,9 @@ def ignores_the_size(key, log_density, start, steps, size):
     return metropolis_with(lambda u, a, b: jnp.log(u) < a - b, key, log_density, start, steps, 0.8)
 
 
+equivalent("668c4ee3d9", because="Both sides are equal with probability 0.")
+
+
 @input
 def tiny_cloud(place):
     return -300.0 - 2 * jnp.sum(jnp.abs(place - 1))
@@ -949,6 +965,9 @@ wrong_value(
 )
 
 
+equivalent("0e1a57779a", because="It has just been seeded.")
+
+
 @hidden(idea="Other seeds.", on="a random seed")
 def any_seed(answer, draw, reference):
     """For any seed, the tour gives the numbers of the seed."""
@@ -1167,6 +1186,10 @@ def uniform_numbers_from_the_halves(key, n):
     return {**got, "means": (a.mean(), b.mean()), "spreads": (a.std(), b.std()), "halves": np.corrcoef(a, b)[0, 1]}
 
 
+equivalent("512cae6349", because="The draws are a vector.")
+equivalent("58edf3e4a6", because="The draws are a vector.")
+
+
 @hidden(idea="A legacy key.", on="a legacy key")
 def a_legacy_key_is_measured(answer, draw):
     """A legacy key is measured as a typed one."""
@@ -1272,6 +1295,10 @@ def watches_everything(function, key):
     finally:
         jax.config.update("jax_debug_key_reuse", False)
     return False
+
+
+equivalent("19afdd9e42", because="The result is as false as `False`.")
+equivalent("4349539e2c", because="The result is as false as `False`.")
 
 
 @input
