@@ -98,7 +98,7 @@ def _compare(got: Any, expected: Any, how: Comparison, remarks: Remarks) -> None
     try:
         _with_path(got, lambda path: how.compare(seen, wanted, path))
     except CheckFailed as failure:
-        raise _described(failure, got, seen, expected, wanted, remarks) from None
+        raise _described(failure, how, got, seen, expected, wanted, remarks) from None
 
 
 def _with_path(got: Any, test: Callable[[str], None]) -> None:
@@ -110,17 +110,17 @@ def _with_path(got: Any, test: Callable[[str], None]) -> None:
 
 
 def _described(
-    failure: CheckFailed, got: Any, seen: Data, expected: Any, wanted: Data, remarks: Remarks
+    failure: CheckFailed, how: Comparison, got: Any, seen: Data, expected: Any, wanted: Data, remarks: Remarks
 ) -> CheckFailed:
     """Add the values to a failure, and the call: of several whose results a check lists, the first that is wrong."""
     found = _failure(failure.message, got, show(seen), show(wanted), remarks, expected)
     if isinstance(failure, Mismatch):
         differs = difference_of(failure, seen, wanted)
-        found.evidence = _one_call(seen, wanted) or dataclasses.replace(found.evidence, **differs)
+        found.evidence = _one_call(how, seen, wanted) or dataclasses.replace(found.evidence, **differs)
     return found
 
 
-def _one_call(seen: Data, wanted: Data) -> Evidence | None:
+def _one_call(how: Comparison, seen: Data, wanted: Data) -> Evidence | None:
     """Return the first call that returned what it should not, if a value lists what several calls returned."""
     log = current_log.get()
     parts, rights = list(children_of(seen)), list(children_of(wanted))
@@ -129,7 +129,7 @@ def _one_call(seen: Data, wanted: Data) -> Evidence | None:
     calls = log.calls_of([part for _name, part in parts])
     for call, (_name, part), (_same, right) in zip(calls, parts, rights, strict=False):
         try:
-            Comparison().compare(part, right)
+            how.compare(part, right)
         except Mismatch as failure:
             differs = difference_of(failure, part, right)
             return Evidence(call=call.written(log.name), got=call.returned(), **differs)
@@ -238,12 +238,12 @@ def expect_that(condition: bool, message: str, got: Any = "", expected: Any = ""
 
 def _reject(got: Any, seen: Data, expected: Any, message: str, rtol: float, remarks: Remarks) -> NoReturn:
     """Fail with this message on a value that is known to be wrong, and show where it differs, if it does."""
-    wanted = to_data(expected)
+    wanted, how = to_data(expected), Comparison(message, rtol, rtol, exact=not rtol)
     try:
-        Comparison(message, rtol, rtol, exact=not rtol).compare(seen, wanted, _path(_origin(got)))
+        how.compare(seen, wanted, _path(_origin(got)))
     except Mismatch as failure:
         failure.message = message
-        raise _described(failure, got, seen, expected, wanted, remarks) from None
+        raise _described(failure, how, got, seen, expected, wanted, remarks) from None
     except CheckFailed:
         pass
     raise _failure(message, got, show(seen), show(wanted), remarks)

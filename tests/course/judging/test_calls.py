@@ -121,6 +121,13 @@ def test_of_several_calls_the_first_that_is_wrong_is_shown() -> None:
     assert shown(named) == ("f('b')", "'b'", "", "", "'c'")
 
 
+def test_a_call_that_is_right_within_the_tolerance_is_not_the_one_that_is_wrong() -> None:
+    def check(answer: Answer) -> None:
+        expect_close([float(answer(np.float32(x))) for x in (0.1, 0.2)], [0.1, 0.3], rtol=1e-5)
+
+    assert failed(check, lambda x: x).call == "f(np.float32(0.2))"
+
+
 def test_of_several_calls_that_a_value_was_derived_from_each_stands_on_its_line() -> None:
     result = failed(lambda answer: expect_equal([2 * answer(x) for x in (1.5, 2.5)], [2.0, 3.0]), lambda x: x)
     assert shown(result) == ("f(1.5)\nf(2.5)", "1.5\n2.5", "", "[3.0, 5.0]", "[2.0, 3.0]")
