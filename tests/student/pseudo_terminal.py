@@ -1,5 +1,6 @@
 """Run a program in a pseudo terminal: wait for the words that it shows, and press keys."""
 
+import codecs
 import contextlib
 import os
 import pty
@@ -52,6 +53,7 @@ class PseudoTerminal:
             start_new_session=True,
         )
         self.raw = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end within a character
         self._seen = 0
 
     def __enter__(self) -> "PseudoTerminal":
@@ -126,4 +128,4 @@ class PseudoTerminal:
     def _read(self) -> None:
         ready, _writable, _wrong = select.select([self._master], [], [], 0.1)
         with contextlib.suppress(OSError):
-            self.raw += os.read(self._master, 65536).decode("utf-8", "replace") if ready else ""
+            self.raw += self._decoder.decode(os.read(self._master, 65536)) if ready else ""
