@@ -15,7 +15,7 @@ ARGS :=
 
 IN_VENV := $(VENV)/bin/python -m
 # Show pip's progress in a terminal, but keep its hundreds of lines out of logs. Before 25.1, pip shows none while it
-# installs, for a minute or two; so `--upgrade-deps` gets a new one.
+# installs, for a minute or two; so get a new one if there is one.
 PIP_INSTALL = $(IN_VENV) pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check --compile --editable
 # Two processes fit into the memory of a student's machine; each collects all tests.
 PYTEST := $(IN_VENV) pytest -q -n auto --maxprocesses 2 --dist worksteal
@@ -69,7 +69,8 @@ $(VENV)/.made:
 	    echo "Creating a virtual environment in $(VENV) with $$python (Python $$version)"; \
 	    case ' $(TESTED) ' in *" $$version "*) ;; \
 	        *) echo "jaxguide is not tested with Python $$version, only with: $(TESTED)" ;; esac; \
-	    "$$python" -m venv --upgrade-deps '$(VENV)' && touch '$@' && exit 0; \
+	    "$$python" -m venv '$(VENV)' && touch '$@' && \
+	        { $(IN_VENV) pip install --quiet --disable-pip-version-check --upgrade pip || true; } && exit 0; \
 	    exit 1; \
 	done; \
 	echo 'jaxguide needs Python 3.11 or newer with the venv module, but found none. Tried: $(PYTHON).' \
