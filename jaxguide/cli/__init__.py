@@ -11,7 +11,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 # Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
 _COMMANDS = {
     "start": "jaxguide.cli.start:start",
-    "watch": "jaxguide.cli.watch:watch",
+    "watch": "jaxguide.cli.for_students:watch",
     "list": "jaxguide.cli.for_students:list_",
     "next": "jaxguide.cli.for_students:next_",
     "progress": "jaxguide.cli.for_students:progress",

@@ -16,7 +16,7 @@ from two_lessons import CHINESE, answer
 
 from jaxguide.base.render.terminal import plain_text
 from jaxguide.cli import main
-from jaxguide.cli.watch import open_workspace, usual_folder
+from jaxguide.cli.for_students import open_workspace, usual_folder
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.student.session_texts import ExerciseText

@@ -10,7 +10,7 @@ from two_lessons import CHINESE, answer
 
 from jaxguide import lesson
 from jaxguide.cli import main
-from jaxguide.cli.watch import open_workspace
+from jaxguide.cli.for_students import open_workspace
 from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.progress import Progress
