@@ -24,8 +24,8 @@ _COMMANDS = {
     "export": "jaxguide.cli.export:export",
     "print": "jaxguide.cli.for_authors:print_",
     "verify": "jaxguide.cli.for_authors:verify",
-    "doctor": "jaxguide.cli.doctor:doctor",
-    "completion": "jaxguide.cli.completion:completion",
+    "doctor": "jaxguide.cli.upkeep:doctor",
+    "completion": "jaxguide.cli.upkeep:completion",
 }
 # The first command below each heading of the help.
 _HEADINGS = {"start": "Learn JAX", "grade": "Grade a class", "print": "Write a course", "doctor": "Look after jaxguide"}

@@ -1,9 +1,10 @@
-"""The command `doctor`: report the installation, the isolation of submissions, and known problems."""
+"""The commands that look after jaxguide itself: `doctor` and `completion`."""
 
 import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
 from jaxguide.cli.common import course_meant, json_option, print_json, read_course_settings, students_course_option
 
@@ -34,3 +35,19 @@ def doctor(folder: Path | None, as_json: bool) -> None:
     else:
         click.echo(str(diagnosis))
     sys.exit(0 if diagnosis.healthy else 1)
+
+
+@click.command(short_help="Let your shell complete commands when you press Tab.")
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script with which SHELL completes the names of commands, exercises and lessons.
+
+    \b
+    Example: eval "$(jaxguide completion bash)"                                 (in ~/.bashrc)
+             eval "$(jaxguide completion zsh)"                                  (in ~/.zshrc)
+             jaxguide completion fish > ~/.config/fish/completions/jaxguide.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(context.find_root().command, {}, "jaxguide", "_JAXGUIDE_COMPLETE").source())
