@@ -7,8 +7,8 @@ Only then does it restore the command line and the environment and run the comma
 """
 
 import io
-import json
 import os
+import pickle
 import sys
 import tempfile
 import threading
@@ -40,24 +40,20 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
 
     rest: dict[str, Any] = {
         "prog_name": prog_name,
-        "arguments": [os.fsencode(argument).decode("latin-1") for argument in sys.argv[1:]],
-        "environment": {_plain(name): _plain(value) for name, value in os.environb.items()},
+        "arguments": [os.fsencode(argument) for argument in sys.argv[1:]],
+        "environment": dict(os.environb),
         "path": sys.path,
         "streams": [_how_written(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)],
     }
     file = os.memfd_create("jaxguide", 0)  # private to this user, and deleted once no process has it open
-    with open(os.dup(file), "w", encoding="ascii") as written:
-        json.dump(rest, written)
+    with open(os.dup(file), "wb") as written:
+        pickle.dump(rest, written)
     variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
     variables |= {_REST: str(file), _WITH_SCIPY: str(int(with_scipy))}
     del variables["PYTHONDONTWRITEBYTECODE"]  # meant for submissions only
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os.execve(sys.executable, command("jaxguide.cli.anew"), variables)
-
-
-def _plain(value: bytes) -> str:
-    return value.decode("latin-1")
 
 
 def _how_written(stream: Any) -> dict[str, Any] | None:
@@ -74,13 +70,13 @@ def main() -> NoReturn:
     spawning.fork_zygote()
     with open(file, "rb") as written:
         written.seek(0)
-        rest = json.load(written)
+        rest = pickle.load(written)
     os.environb.clear()
-    os.environb.update({_bytes(name): _bytes(value) for name, value in rest["environment"].items()})
+    os.environb.update(rest["environment"])
     forget_variables_of_jax()
     tempfile.tempdir = None
     sys.path[:] = rest["path"]
-    sys.argv = [rest["prog_name"], *(os.fsdecode(_bytes(argument)) for argument in rest["arguments"])]
+    sys.argv = [rest["prog_name"], *map(os.fsdecode, rest["arguments"])]
     for stream, how in zip((sys.stdin, sys.stdout, sys.stderr), rest["streams"], strict=True):
         if how is not None and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(**how)
@@ -88,7 +84,3 @@ def main() -> NoReturn:
 
     run(sys.argv[1:], prog_name=rest["prog_name"])
     sys.exit(0)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("latin-1")
