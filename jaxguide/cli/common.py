@@ -10,12 +10,12 @@ import click
 
 # Import nothing else up here: the shell waits for this module at every Tab.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from click.shell_completion import CompletionItem
 
     from jaxguide.course.books.library import Course
-    from jaxguide.course.books.outline import Lesson, Outline
+    from jaxguide.course.books.outline import Outline
     from jaxguide.course.progress import Progress
     from jaxguide.course.settings import CourseSettings
 
@@ -30,6 +30,7 @@ BROKEN_COURSE = 3
 """The exit status if a book or key has a mistake; no student is at fault."""
 
 _LARGE_BYTES = 2**20
+_SOME = 5
 _FOR_STUDENTS = frozenset({"check", "hint", "list", "reset", "solution"})
 
 _Found = TypeVar("_Found")
@@ -90,16 +91,12 @@ def read_course(
     with author_errors_told(as_json):
         course = load_course(folder, keys=keys, lessons=lessons)
         if keys:
-            _run_books(course)
+            from jaxguide.course.books.examples import LIMIT_S, run_books
+
+            for topic in run_books(course):
+                message = "The book `{topic}` ran for more than {limit:g} s and was not run to its end."
+                click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
         return course
-
-
-def _run_books(course: "Course") -> None:
-    from jaxguide.course.books.examples import LIMIT_S, run_books
-
-    for topic in run_books(course):
-        message = "The book `{topic}` ran for more than {limit:g} s and was not run to its end."
-        click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
 
 
 def read_course_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
@@ -203,6 +200,13 @@ def start_zygote() -> bool:
     return spawning.can_fork()
 
 
+def some_names(names: "Sequence[str]", between: str = ", ") -> str:
+    """Return the first of some names that students gave, safe to print."""
+    from jaxguide.base.clean import clean
+
+    return between.join([*(clean(name, 60) for name in names[:_SOME]), *["…"] * (len(names) > _SOME)])
+
+
 def print_json(plain: Any) -> None:
     """Print a value as JSON on standard output."""
     import json
@@ -288,8 +292,15 @@ def complete_exercise(context: click.Context, parameter: click.Parameter, begun:
     """Return the exercises whose names begin with `begun`, with their titles for shells that show them."""
     from click.shell_completion import CompletionItem
 
-    found = [exercise for book in _lessons(context) for exercise in book.exercises if exercise.name.startswith(begun)]
-    return [CompletionItem(exercise.name, help=exercise.title) for exercise in found]
+    from jaxguide.course.books.book_text import read_lesson
+    from jaxguide.course.books.folders import course_folders, topics
+    from jaxguide.course.exercise import AuthorError
+
+    found, folder = [], _course_of(context)
+    for topic in topics(folder):
+        with contextlib.suppress(AuthorError):  # the lessons that can be read count
+            found += read_lesson(course_folders(folder).exercises / f"{topic}.py").exercises
+    return [CompletionItem(one.name, help=one.title) for one in found if one.name.startswith(begun)]
 
 
 def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
@@ -299,19 +310,6 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
     from jaxguide.course.books.folders import topics
 
     return [CompletionItem(topic) for topic in topics(_course_of(context)) if topic.startswith(begun)]
-
-
-def _lessons(context: click.Context) -> "list[Lesson]":
-    """Return the lessons of a course whose books can be read."""
-    from jaxguide.course.books.book_text import read_lesson
-    from jaxguide.course.books.folders import course_folders, topics
-    from jaxguide.course.exercise import AuthorError
-
-    found, folder = [], _course_of(context)
-    for topic in topics(folder):
-        with contextlib.suppress(AuthorError):
-            found.append(read_lesson(course_folders(folder).exercises / f"{topic}.py"))
-    return found
 
 
 def _course_of(context: click.Context) -> Path | None:
