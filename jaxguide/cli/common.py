@@ -30,7 +30,7 @@ BROKEN_COURSE = 3
 """The exit status if a book or key has a mistake; no student is at fault."""
 
 _LARGE_BYTES = 2**20
-_SOME = 5
+_SOME = 5  # names
 _FOR_STUDENTS = frozenset({"check", "hint", "list", "reset", "solution"})
 
 _Found = TypeVar("_Found")

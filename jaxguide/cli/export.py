@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import plural
-from jaxguide.cli.common import begin_with_zygote, course_option, need_names, read_course
+from jaxguide.cli.common import begin_with_zygote, course_option, need_names, read_course, some_names
 
 if TYPE_CHECKING:
     from jaxguide.grading.batch.batch_result import BatchResult
-
-
-# How many of the students whom a platform will not match are named.
-_SOME = 5
 
 
 @click.group(short_help="Export marks to Moodle or Canvas, or an autograder to Gradescope.")
@@ -108,7 +105,6 @@ def _write_gradebook(
         where: where the platform exports a roster.
         lessons: the lessons whose total is exported; all if it is empty.
     """
-    from jaxguide.base.clean import clean
     from jaxguide.base.files import write_whole
     from jaxguide.grading.reports import NoResults, read_results
     from jaxguide.grading.reports.csv_tables import without_a_mark, without_id
@@ -122,16 +118,13 @@ def _write_gradebook(
         batch = of_lessons(batch, lessons) if lessons else batch
         unknown = without_id(batch, ids) if ids is not None else []
         if unknown:
-            message = plural(
-                "{count} student has no id that the platform would match: {names}. Grade again with --roster and the "
-                "list that it exports ({where}), or say with --students-are what the names are.",
-                "{count} students have no id that the platform would match: {names}. Grade again with --roster and the "
-                "list that it exports ({where}), or say with --students-are what the names are.",
-                len(unknown),
-                names=", ".join(clean(row.student, 60) for row in unknown[:_SOME]) + (", …" * (len(unknown) > _SOME)),
-                where=where,
+            having = plural("{count} student has", "{count} students have", len(unknown))
+            message = (
+                "Warning: {having} no id that the platform would match: {names}. Grade again with --roster and the "
+                "list that it exports ({where}), or say with --students-are what the names are."
             )
-            click.echo(f"Warning: {message}", err=True)
+            names = some_names([row.student for row in unknown])
+            click.echo(message.format(having=having, names=names, where=where), err=True)
         write_whole(out, make(batch))
     except NoResults as error:
         raise click.UsageError(str(error)) from None

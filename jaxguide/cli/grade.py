@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import plural
 from jaxguide.cli.common import (
     Unusable,
@@ -19,6 +20,7 @@ from jaxguide.cli.common import (
     need_names,
     print_json,
     read_course,
+    some_names,
     stopped_by_signals,
 )
 
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from jaxguide.grading.batch.grader import GradeSettings
     from jaxguide.grading.intake.roster import Roster
 
-# How many of the students who are not on the roster are named in the terminal; the report names all.
-_SOME = 5
 _MOST_LINES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
@@ -95,8 +95,6 @@ def _say_tier(settings: "GradeSettings") -> None:
 
 
 def _say_roster(roster: "Roster") -> None:
-    from jaxguide.base.clean import clean
-
     message = plural(
         "Roster: {count} student, by {column}",
         "Roster: {count} students, by {column}",
@@ -109,26 +107,16 @@ def _say_roster(roster: "Roster") -> None:
     if groups:
         message += plural(", in {count} group", ", in {count} groups", groups)
     if roster.left_out:
-        names = "; ".join(clean(name, 60) for name in roster.left_out[:_SOME])
-        message += ". Left out: {names}".format(names=names + ("; …" if len(roster.left_out) > _SOME else ""))
+        message += f". Left out: {some_names(roster.left_out, '; ')}"
     click.echo(message + ".", err=True)
 
 
 def _say_lines(title: str, lines: list[str]) -> None:
-    from jaxguide.base.clean import clean
-
     click.echo(title)
     for line in lines[:_MOST_LINES]:
         click.echo(f"  {clean(line, 300)}")
     if len(lines) > _MOST_LINES:
-        click.echo("  " + f"… and {len(lines) - _MOST_LINES} more")
-
-
-def _say_names(one: str, many: str, names: list[str]) -> None:
-    from jaxguide.base.clean import clean
-
-    shown = ", ".join(clean(name, 60) for name in names[:_SOME])
-    click.echo(plural(one, many, len(names)) + f": {shown}" + (", …" if len(names) > _SOME else ""))
+        click.echo(f"  … and {len(lines) - _MOST_LINES} more")
 
 
 @click.command(short_help="Grade what students handed in.")
@@ -304,10 +292,10 @@ def grade(
             click.echo("Only the core of each lesson counts.")
         if batch.unknown:
             one, many = "{count} student is not on the roster", "{count} students are not on the roster"
-            _say_names(one, many, batch.unknown)
+            click.echo(f"{plural(one, many, len(batch.unknown))}: {some_names(batch.unknown)}")  # the report has all
         if run.line.alike:
-            one, many = "{count} name looks like another's", "{count} names look like another's"
-            _say_names(one + ", but for hidden characters", many + ", but for hidden characters", run.line.alike)
+            said = plural("{count} name looks like another's", "{count} names look like another's", len(run.line.alike))
+            click.echo(f"{said}, but for hidden characters: {some_names(run.line.alike)}")
         if batch.passed_over:
             title = plural("{count} file was passed over:", "{count} files were passed over:", len(batch.passed_over))
             _say_lines(title, [f"{path}: {why_passed_over(path)}" for path in batch.passed_over])
