@@ -217,16 +217,16 @@ def check_answer(
     from jaxguide.student.cases import WatchedAnswer
 
     book = _course().book_of(exercise)
-    found = answer_in_session(function, exercise, names, book.given)
+    identity, is_starter = answer_in_session(function, exercise, names, book.given)
     # Functions that a check passes by name are the book's, as in grading, even if the notebook redefined them.
     given = exercise.name, function, {**names, **book.names}
-    if found.is_starter:
+    if is_starter:
         result = Judging(exercise).judge(None)
         result.as_given = failure_as_given(exercise, LocalAnswer(*given))
     else:
         answer = LocalAnswer(*given) if cases is None else WatchedAnswer(*given, cases)
         result = Judging(exercise, find_cause=True).judge(answer)
-    progress.note(result, found.id)
+    progress.note(result, identity)
     if result.first_failure or result.as_given:
         from jaxguide.student.help import stuck
 

@@ -47,22 +47,9 @@ class HasStarter(Protocol):
         """The printed cell: the stub and the code that is given with it."""
 
 
-@dataclasses.dataclass(frozen=True)
-class SessionAnswer:
-    """The answer behind a function of a live session.
-
-    Args:
-        id: equal for answers that are the same, different for others.
-        is_starter: whether it is still the printed stub.
-    """
-
-    id: str
-    is_starter: bool
-
-
 def answer_in_session(
     function: Any, exercise: HasStarter, names: Mapping[str, Any], given: Sequence[Statement] = ()
-) -> SessionAnswer:
+) -> tuple[str, bool]:
     """Identify the answer behind a function by the source of its notebook, script or module, or else its bytecode.
 
     Args:
@@ -70,6 +57,9 @@ def answer_in_session(
         exercise: the exercise that it answers.
         names: the session's namespace, in which a notebook keeps its inputs and a script its file.
         given: the book's own statements, which are left out.
+
+    Returns:
+        An id that is equal for answers that are the same, and whether the answer is still the printed stub.
     """
     values = {**names, exercise.name: function}
     own = _source_of(_code_of(function))
@@ -78,10 +68,10 @@ def answer_in_session(
         if place is not None:
             code_of, also = lambda name: _code_of(values.get(name)), given_in(exercise).names
             found = pool.answer(place, exercise.name, given, code_of, also)
-            return SessionAnswer(_id(found), is_starter("\n".join(one.source for one in found), exercise))
+            return _id(found), is_starter("\n".join(one.source for one in found), exercise)
     is_stub = _is_starter_code(function, exercise.starter_source)
     is_as_given = all(_is_starter_code(names[n], s) for n, s in given_in(exercise).functions.items() if n in names)
-    return SessionAnswer(_code_id(function), is_stub and is_as_given)
+    return _code_id(function), is_stub and is_as_given
 
 
 def answer_id(
@@ -416,29 +406,23 @@ def is_to_repair(starter: str) -> bool:
     indices = {part for node in nodes if isinstance(node, ast.Subscript) for part in ast.walk(node.slice)}
     blanks = [n for n in nodes if isinstance(n, ast.Constant) and n.value is Ellipsis and n not in indices]
     is_refused = any(isinstance(node, ast.Name) and node.id == "NotImplementedError" for node in nodes)
-    return bool(_stub(starter).body) and not blanks and not is_refused
+    return _stub(starter)[0] != () and not blanks and not is_refused
 
 
 def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -> bool:
     try:
-        body = _body(function)
-        stub = _stub(source)
-        return body == stub.body and (not body or _head(function) == stub.head)
+        body, head = _stub(source)
+        return _body(function) == body and (not body or _head(function) == head)
     except RecursionError:  # nested too deeply to be written out, which a stub never is
         return False
 
 
-@dataclasses.dataclass(frozen=True)
-class _Stub:
-    head: tuple[str, str]
-    body: tuple[str, ...]
-
-
 @functools.cache
-def _stub(source: str) -> _Stub:
+def _stub(source: str) -> tuple[tuple[str, ...], tuple[str, str]]:
+    """Return the body and the head of a stub in canonical form."""
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef)
-    return _Stub(_head(function), _body(function))
+    return _body(function), _head(function)
 
 
 def _head(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, str]:
@@ -530,7 +514,7 @@ def _is_starter_code(function: Any, source: str) -> bool:
     code = _code_of(function)
     if code is None:
         return False
-    if not _stub(source).body:
+    if not _stub(source)[0]:
         return code.co_code in _empty_codes() and all(constant is None for constant in _constants(code))
     is_decorated = inspect.unwrap(function) is not function and not source.startswith("@")
     return not is_decorated and _essence(code) in _starter_essences(source)

@@ -201,7 +201,7 @@ def test_what_is_typed_without_source_is_compared_too(course: Course) -> None:
     for answer in (given, filled):
         names: dict[str, Any] = {}
         exec(f"{HEAD}\n{printed(course, exercise.name).replace(given, answer)}", names)
-        assert answer_in_session(names[exercise.name], exercise, names).is_starter == (answer == given)
+        assert answer_in_session(names[exercise.name], exercise, names)[1] == (answer == given)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[1:])

@@ -246,10 +246,10 @@ def test_a_starter_is_one_in_notebook_shell_terminal_and_grader(
     assert (name not in read_answers(path, course).prints) == expected
     names: dict[str, Any] = {}
     exec(f"{HEAD}\n{source}", names)
-    typed = answer_in_session(names[name], exercise, names)
-    assert typed.id.startswith(WITHOUT_SOURCE)
+    identity, is_starter = answer_in_session(names[name], exercise, names)
+    assert identity.startswith(WITHOUT_SOURCE)
     if source != STUBS["a lambda"][0] and "=None" not in source:  # bytecode does not tell these apart
-        assert typed.is_starter == expected
+        assert is_starter == expected
 
 
 @pytest.mark.parametrize("case", ["with other arguments", "decorated", "a text"])
@@ -268,7 +268,7 @@ def test_every_printed_stub_is_one_in_a_notebook(workspace: Path, shell: Any) ->
                 run(shell, [cell.source.rsplit("check(", 1)[0]])
         for exercise in book.exercises:
             names = shell.user_ns
-            assert answer_in_session(names[exercise.name], exercise, names, book.given).is_starter, exercise.name
+            assert answer_in_session(names[exercise.name], exercise, names, book.given)[1], exercise.name
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -283,7 +283,7 @@ def test_every_printed_stub_is_one_without_source(whole: bool) -> None:
             for source in ["\n".join([imports, *sources])] if whole else [imports, *sources]:
                 exec(source, names)
             for exercise in book.exercises:
-                assert answer_in_session(names[exercise.name], exercise, names).is_starter, exercise.name
+                assert answer_in_session(names[exercise.name], exercise, names)[1], exercise.name
 
 
 def test_ids_do_not_depend_on_what_says_nothing() -> None:
