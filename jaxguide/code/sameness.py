@@ -23,7 +23,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from jaxguide.code.as_ipython import UNREADABLE, as_ipython
-from jaxguide.code.slices import Statement, bound_names, global_names, statements
+from jaxguide.code.slices import (
+    Statement,
+    bound_names,
+    decorating_names,
+    global_names,
+    returns_none,
+    root_name,
+    statements,
+)
 
 # The prefix of ids of answers without source, which can only be compared with each other.
 WITHOUT_SOURCE = "code-"
@@ -358,7 +366,7 @@ def starters_in_cells(
 def _changed_given(cell: ast.Module, given: Mapping[str, GivenCode]) -> Iterator[str]:
     """Yield the exercises whose given code a cell binds in another way than printed, or on which it registers more."""
     for node in cell.body:
-        touched = set(_touched(node))
+        touched = _touched(node)
         names = bound_names(node) | touched
         owners = [name for name, code in given.items() if names & code.names or name in touched]
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
@@ -432,12 +440,7 @@ def _head(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, str]:
 def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
     """Return a function's statements in canonical form; empty if it only returns None."""
     said = [node for node in function.body if not _says_nothing(node)]
-    return () if all(map(_returns_none, said)) else tuple(canonical(node, words=False) for node in said)
-
-
-def _returns_none(node: ast.stmt) -> bool:
-    is_none = isinstance(node, ast.Return) and isinstance(node.value, ast.Constant) and node.value.value is None
-    return is_none or (isinstance(node, ast.Return) and node.value is None)
+    return () if all(map(returns_none, said)) else tuple(canonical(node, words=False) for node in said)
 
 
 # Statements that register something on an answer
@@ -446,28 +449,18 @@ def _returns_none(node: ast.stmt) -> bool:
 @functools.lru_cache(maxsize=4096)
 def attached_to(source: str) -> frozenset[str]:
     """Return names that a statement changes but does not bind, as in `@f.defjvp` above a rule or `register(Point)`."""
-    return frozenset(name for node in ast.parse(source).body for name in _touched(node))
+    return frozenset[str]().union(*map(_touched, ast.parse(source).body))
 
 
-def _touched(node: ast.stmt) -> Iterator[str]:
-    for decorator in getattr(node, "decorator_list", []):
-        call = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(call, ast.Attribute):
-            yield from _owner(call)
+def _touched(node: ast.stmt) -> set[str]:
+    found = decorating_names(node)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         function = node.value.func
         called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if called.startswith(_REGISTERS):
-            yield from _owner(function) if isinstance(function, ast.Attribute) else ()
-            yield from (argument.id for argument in node.value.args if isinstance(argument, ast.Name))
-
-
-def _owner(node: ast.expr) -> Iterator[str]:
-    """Yield `f` of `f.defjvp`."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    if isinstance(node, ast.Name):
-        yield node.id
+            found |= {root_name(function)} - {""} if isinstance(function, ast.Attribute) else set()
+            found |= {argument.id for argument in node.value.args if isinstance(argument, ast.Name)}
+    return found
 
 
 # The code behind a function of a live session

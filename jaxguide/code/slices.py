@@ -57,13 +57,11 @@ def bound_names(node: ast.stmt) -> frozenset[str]:
     >>> sorted(bound_names(ast.parse("key, (a, *rest) = f()").body[0]))
     ['a', 'key', 'rest']
     """
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return frozenset({node.name})
     names: set[str] = set()
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(part, _DEFINITIONS):
             names.add(part.name)
             continue
         if isinstance(part, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
@@ -90,18 +88,17 @@ def changed_names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, _DEFINITIONS):  # `@f.defjvp` changes f
-            calls = [one.func if isinstance(one, ast.Call) else one for one in part.decorator_list]
-            touched |= {_root(call) for call in calls if isinstance(call, ast.Attribute)} - {""}
+        if isinstance(part, _DEFINITIONS):
+            touched |= decorating_names(part)
             continue
         for target in _targets(part):
-            if isinstance(target, ast.Attribute | ast.Subscript) and (root := _root(target)):
+            if isinstance(target, ast.Attribute | ast.Subscript) and (root := root_name(target)):
                 touched.add(root)
                 configured.add(root)
             elif isinstance(part, ast.Delete) and isinstance(target, ast.Name):
                 touched.add(target.id)
         if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
-            function, root = part.value.func, _root(part.value.func)
+            function, root = part.value.func, root_name(part.value.func)
             called = function.attr if isinstance(function, ast.Attribute) else root
             if isinstance(function, ast.Attribute) and root:
                 touched.add(root)
@@ -133,7 +130,14 @@ def _targets(node: ast.AST) -> list[ast.expr]:
     return found
 
 
-def _root(node: ast.expr) -> str:
+def decorating_names(node: ast.stmt) -> set[str]:
+    """Return the names that decorators of a statement change, as `@f.defjvp` changes f."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    calls = [one.func if isinstance(one, ast.Call) else one for one in decorators]
+    return {root_name(call) for call in calls if isinstance(call, ast.Attribute)} - {""}
+
+
+def root_name(node: ast.expr) -> str:
     """Return the name that an expression like `a.b[0].c` begins with, '' if it begins with something else."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
@@ -252,14 +256,14 @@ def returns_value(source: str, name: str) -> bool:
     waiting: list[ast.AST] = [*binding[-1].body]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Return) and not (node.value is None or _is_none(node.value)):
-            return True
-        if isinstance(node, ast.Yield | ast.YieldFrom):
+        if isinstance(node, ast.Yield | ast.YieldFrom) or (isinstance(node, ast.Return) and not returns_none(node)):
             return True
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             waiting += ast.iter_child_nodes(node)
     return False
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def returns_none(node: ast.stmt) -> bool:
+    """Return whether a statement is `return` or `return None`."""
+    is_none = isinstance(node, ast.Return) and isinstance(node.value, ast.Constant) and node.value.value is None
+    return is_none or (isinstance(node, ast.Return) and node.value is None)
