@@ -121,13 +121,13 @@ def hint(target: Any = None, number: int | None = None) -> None:
         target: your function, or its name in quotes.
         number: which hint, from 1.
     """
-    name = _name_of(target, _callers_names())
-    if not name:
+    exercise = _exercise_of(target, _callers_names())
+    if exercise is None:
         return
     from jaxguide.student.help import hint_card
 
-    progress, course = student_progress(), _course()
-    _show(hint_card(course.exercise(name), course, progress, "notebook", number))
+    progress = student_progress()
+    _show(hint_card(exercise, _course(), progress, "notebook", number))
     _say_trouble(progress)
 
 
@@ -140,16 +140,14 @@ def solution(target: Any = None, sure: bool = False) -> None:
         target: your function, or its name in quotes.
         sure: pass True to see it before you have passed.
     """
-    name = _name_of(target, _callers_names())
-    if not name:
+    exercise = _exercise_of(target, _callers_names())
+    if exercise is None:
         return
     from jaxguide.student.help import solution_card, why_closed
 
-    course = _course()
-    exercise = course.exercise(name)
-    closed = why_closed(exercise, course, student_progress(), sure, "notebook")
+    closed = why_closed(exercise, _course(), student_progress(), sure, "notebook")
     if closed is None:
-        _show(solution_card(exercise, course))
+        _show(solution_card(exercise, _course()))
     else:
         _say(closed)
 
@@ -239,8 +237,8 @@ def _say_trouble(progress: "Progress") -> None:
         _say(f"Your progress could not be kept: {progress.trouble}")
 
 
-def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
-    """Return the name of the exercise meant, or print why there is none."""
+def _exercise_of(target: Any, names: Mapping[str, Any]) -> "Exercise | None":
+    """Return the exercise meant, or print why there is none."""
     from jaxguide.student.find_exercise import find_exercise
 
     if not _is_there():
@@ -248,10 +246,10 @@ def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
     with _mistakes_said():
         course = _course()
         if isinstance(target, str) and target in course.exercises:
-            return target
+            return course.exercises[target]
         found = find_exercise(target, names, course)
         if not isinstance(found, str):
-            return found[0].name
+            return found[0]
         _say(found)
     return None
 
@@ -260,12 +258,11 @@ def _undefined(error: BaseException) -> "CardView | None":
     """Return a card if a cell failed because it gives `check`, `hint` or `solution` a name that is not defined yet."""
     if not isinstance(error, NameError) or _session.missing:
         return None
-    from jaxguide.base.render.card_view import CardView
     from jaxguide.course.books.library import read_outline
     from jaxguide.student.find_exercise import undefined_exercise
 
-    face = undefined_exercise(error, read_outline(_session.folder))
-    return CardView(face) if face is not None else None
+    said = undefined_exercise(error, read_outline(_session.folder))
+    return _sentence(said) if said else None
 
 
 def _course() -> "Course":
@@ -294,13 +291,9 @@ def _callers_names() -> Mapping[str, Any]:
     return {**frame.f_globals, **frame.f_locals}
 
 
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and ipython.get_ipython() is not None
-
-
 def _show(card: Any) -> None:
-    if _in_notebook():
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
         from IPython.display import display
 
         display(card)
@@ -311,7 +304,11 @@ def _show(card: Any) -> None:
 
 
 def _say(text: str) -> None:
+    _show(_sentence(text))
+
+
+def _sentence(text: str) -> "CardView":
     from jaxguide.base.render.card import STATELESS, CardFace
     from jaxguide.base.render.card_view import CardView
 
-    _show(CardView(CardFace(STATELESS, text)))
+    return CardView(CardFace(STATELESS, text))

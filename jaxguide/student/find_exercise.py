@@ -3,10 +3,10 @@
 import ast
 import linecache
 from collections.abc import Mapping
+from traceback import walk_tb
 from typing import Any
 
 from jaxguide.base.did_you_mean import did_you_mean
-from jaxguide.base.render.card import STATELESS, CardFace
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline, UnknownName
 from jaxguide.course.exercise import Exercise, Task
@@ -44,20 +44,18 @@ def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tupl
     return exercise, function
 
 
-def undefined_exercise(error: NameError, course: Outline) -> CardFace | None:
+def undefined_exercise(error: NameError, course: Outline) -> str:
     """Say which cell defines the name that a call of `check`, `hint` or `solution` needs, or which name was meant.
 
-    Return None for any other error.
+    Return '' for any other error.
     """
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
+    files = [frame.f_code.co_filename for frame, _line in walk_tb(error.__traceback__)]
     name = error.name or ""
-    if at is None or not _is_asked_for(name, at.tb_frame.f_code.co_filename):
-        return None
+    if not files or not _is_asked_for(name, files[-1]):
+        return ""
     if name in course.exercises:
-        return CardFace(STATELESS, _run_first(course.exercises[name]))
-    return CardFace(STATELESS, f"`{name}` is not defined." + did_you_mean(name, course.exercises, most=1))
+        return _run_first(course.exercises[name])
+    return f"`{name}` is not defined." + did_you_mean(name, course.exercises, most=1)
 
 
 def _is_asked_for(name: str, file: str) -> bool:
