@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -69,7 +70,8 @@ def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
     >>> [line.number for line in lines_of_equation(equation.source_info)][:1]
     [1]
     """
-    return user_lines(compat.traceback_frames(source_info))
+    frames = user_frames(compat.traceback_frames(source_info))
+    return tuple(Line(code.co_filename, compat.frame_line(code, instruction)) for code, instruction in frames)
 
 
 def innermost_frame(source_info: Any) -> tuple[CodeType, Line] | None:
@@ -85,13 +87,6 @@ def innermost_frame(source_info: Any) -> tuple[CodeType, Line] | None:
         if is_users_code(code):
             return code, Line(code.co_filename, compat.frame_line(code, instruction))
     return None
-
-
-def user_lines(frames: list[tuple[CodeType, int]]) -> tuple[Line, ...]:
-    """Return the user's lines among (code, instruction) pairs, which are ordered innermost first."""
-    return tuple(
-        Line(code.co_filename, compat.frame_line(code, instruction)) for code, instruction in user_frames(frames)
-    )
 
 
 def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]]:
@@ -111,11 +106,9 @@ def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]
 
 def frames_of_traceback(traceback: TracebackType | None) -> Iterator[tuple[FrameType, Line]]:
     """Yield the user's frames in a traceback, outermost first, each with the line it had reached."""
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if not is_library(file):
-            yield traceback.tb_frame, Line(file, traceback.tb_lineno)
-        traceback = traceback.tb_next
+    for frame, number in walk_tb(traceback):
+        if not is_library(frame.f_code.co_filename):
+            yield frame, Line(frame.f_code.co_filename, number)
 
 
 def calling_line(frame: FrameType | None = None) -> Line | None:

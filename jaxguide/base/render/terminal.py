@@ -166,15 +166,14 @@ def _pair_rows(pair: Pair, layout: Layout) -> Iterator[tuple[Text, RenderableTyp
         yield layout.text(code.label, style="bold"), layout.code(code)
 
 
-def terminal_width() -> int:
-    """Return the width for text: the terminal's, but between 40 and 120 so that lines are easy to read."""
-    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
-
-
 def plain_text(renderable: RenderableType, width: int | None) -> str:
-    """Format a Rich renderable as plain text without colour, wrapped at `width`."""
+    """Format a Rich renderable as plain text without colour, wrapped at `width`.
+
+    By default, that is the terminal's, but between 40 and 120 so that lines are easy to read.
+    """
     out = io.StringIO()
+    width = width or max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
     # Otherwise Rich would also display the text in a notebook, next to the card.
-    console = Console(file=out, width=width or terminal_width(), color_system=None, force_jupyter=False)
+    console = Console(file=out, width=width, color_system=None, force_jupyter=False)
     console.print(renderable)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
