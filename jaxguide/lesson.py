@@ -274,7 +274,7 @@ def _course() -> "Course":
 
 def student_progress() -> "Progress":
     """Return the progress kept in the student's workspace."""
-    from jaxguide.course.books.folders import course_folders, topics
+    from jaxguide.course.books.folders import course_folders
     from jaxguide.course.settings import BUNDLED
     from jaxguide.student.index import kept_progress
     from jaxguide.student.workspace import find_workspace
@@ -282,7 +282,7 @@ def student_progress() -> "Progress":
     # The folder of a course beside a notebook bears the course's identity.
     where = course_folders(_session.folder)
     identity = BUNDLED if _session.folder is None else where.top.name
-    return kept_progress(find_workspace(topics(_session.folder), identity, where), identity, _course)
+    return kept_progress(find_workspace(where, identity), identity, _course)
 
 
 def _callers_names() -> Mapping[str, Any]:

@@ -245,7 +245,7 @@ def workspace_of(course: "Outline") -> Path:
     """Return the student's workspace."""
     from jaxguide.student.workspace import find_workspace
 
-    return find_workspace(course.books, course.identity, course.folders)
+    return find_workspace(course.folders, course.identity)
 
 
 def progress_of(course: "Outline") -> "Progress":

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,23 +76,22 @@ def replace_course(target: Path, files: Mapping[str, bytes]) -> None:
         write_whole(target / name, files[name])
 
 
-def find_workspace(lessons: Collection[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:
+def find_workspace(course: CourseFolders, identity: str) -> Path:
     """Return the student's workspace: the one that `jaxguide start` opened, the current folder, or `workspace` in it.
 
     A folder is a workspace if it contains a progress file or a lesson. If neither is one, return the folder with
     the notebooks of a course that students got, or else the current folder.
 
     Args:
-        lessons: the names of the lessons.
+        course: the course's folders.
         identity: the course's identity.
-        where: the course's folders.
     """
     opened = os.environ.get("JAXGUIDE_WORKSPACE")
     if opened:
         return Path(opened)
-    places = (Path(), Path(DEFAULT_FOLDER))
+    places, lessons = (Path(), Path(DEFAULT_FOLDER)), topics(course.top)
     found = (folder for folder in places if has_progress(folder, identity) or _has_lesson(folder, lessons))
-    return next(found, where.notebooks if where is not None and where.is_laid_out else Path())
+    return next(found, course.notebooks if course.is_laid_out else Path())
 
 
 def holds_lessons(folder: Path) -> bool:

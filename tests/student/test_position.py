@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
+from jaxguide.course.settings import BUNDLED
 from jaxguide.student.answers_in_files import FileAnswers
 from jaxguide.student.standing import Position
 from jaxguide.student.workspace import find_workspace
@@ -67,15 +69,16 @@ def test_a_notebook_and_a_terminal_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_the_workspace_is_found_here_or_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find_workspace(["multiply"]) == Path()
+    course = course_folders()
+    assert find_workspace(course, BUNDLED) == Path()
     (tmp_path / "workspace").mkdir()
-    (tmp_path / "workspace" / "multiply.ipynb").write_text("{}")
-    assert find_workspace(["multiply"]) == Path("workspace")
+    (tmp_path / "workspace" / "random_numbers.ipynb").write_text("{}")
+    assert find_workspace(course, BUNDLED) == Path("workspace")
     (tmp_path / ".jaxguide").mkdir()
     for name in (".jaxguide/progress.json", "jaxguide-progress.json"):
         (tmp_path / name).write_text("{}")
-        assert find_workspace(["multiply"]) == Path(), name
+        assert find_workspace(course, BUNDLED) == Path(), name
         (tmp_path / name).unlink()
-    assert find_workspace(["multiply"]) == Path("workspace")
+    assert find_workspace(course, BUNDLED) == Path("workspace")
     monkeypatch.setenv("JAXGUIDE_WORKSPACE", "/opened")
-    assert find_workspace(["multiply"]) == Path("/opened")
+    assert find_workspace(course, BUNDLED) == Path("/opened")
