@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,9 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
     from jaxguide.course.books.library import Course
     from jaxguide.course.exercise import Exercise
     from jaxguide.course.judging.compilation_cache import KeptPrograms
@@ -80,17 +83,29 @@ def verify(
     if workers:
         begin_with_zygote(files_of(folder))
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
-        from jaxguide.proving.course_problems import ignored_translations, left_out_of_set_ups, stale_problems
+        from rich.console import Console
 
-        proof = _prove(course, lessons, only, seeds, jobs, as_json, programs, strict)
-        left_out = left_out_of_set_ups(course, (lessons or course.books) if only is None else [])
-        left_out += ignored_translations(course)
+        from jaxguide.proving import course_problems
+
+        console = Console(stderr=True, quiet=as_json, markup=False, highlight=False)
+        exercises = _chosen(course, lessons, only)
+        whole: Collection[str] = (lessons or course.books) if only is None else ()
+        proof = _prove(course, exercises, seeds, jobs, programs, console)
+        told = len(proof.problems)
+        proof.advice += course_problems.core_problems(course, whole)
+        if strict:
+            proof.problems += proof.advice
+            proof.advice = []
+        if only is None and not lessons:
+            proof.problems += course_problems.kept_problems(course, proof)
+        _tell(proof.problems[told:], console)
+        left_out = course_problems.left_out_of_set_ups(course, whole) + course_problems.ignored_translations(course)
         seconds = round(time.monotonic() - started, 1)
-        by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json, programs) if workers else None
+        by_workers = _prove_through_workers(course, exercises, proof, jobs, programs, console) if workers else None
         # Last: an author prints once all else is right.
-        stale = stale_problems(course, lessons or course.books) if only is None else []
+        stale = course_problems.stale_problems(course, whole) if whole else []
         (proof.problems if strict else proof.advice).extend(stale)
-        _Progress(0, as_json).tell(stale if strict else [])
+        _tell(stale if strict else [], console)
     worker_seconds = round(time.monotonic() - started - seconds, 1)
     if as_json:
         graded = by_workers and {
@@ -103,24 +118,15 @@ def verify(
     else:
         for note in [*proof.notes, *left_out, *proof.advice]:
             click.echo(f"note: {note}")
-        words = (
-            "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
-            "wrong answers: {wrong}; other right answers: {right}"
+        click.echo(
+            f"exercises: {proof.exercises - proof.predictions}; predictions: {proof.predictions}; "
+            f"visible checks: {proof.checks}; hidden checks: {proof.hidden_checks}; "
+            f"wrong answers: {proof.wrong}; other right answers: {proof.alternatives}"
         )
-        counts = {
-            "exercises": proof.exercises - proof.predictions,
-            "predictions": proof.predictions,
-            "checks": proof.checks,
-            "hidden": proof.hidden_checks,
-            "wrong": proof.wrong,
-            "right": proof.alternatives,
-        }
-        click.echo(words.format(**counts))
         found = plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else "all proven"
         click.echo(f"{found}: {proof.judged} answers judged in {seconds} s")
         if proof.kept:
-            words = "answers that miss the point keep {share:.1%} of the points"
-            click.echo(words.format(share=proof.share_kept))
+            click.echo(f"answers that miss the point keep {proof.share_kept:.1%} of the points")
         if proof.reproduced:
             click.echo(f"documented examples: {len(proof.reproduced)} reproduced, each proven by itself")
         words = "not graded through workers (--no-workers), so `grade` may give other verdicts"
@@ -147,118 +153,85 @@ def _chosen(course: "Course", lessons: tuple[str, ...], only: str | None) -> "li
     return [exercise for book in books for exercise in book.exercises]
 
 
-class _Progress:
-    """The progress of a proof and its problems, on standard error; nothing with `--json`."""
+def _bar_in(console: "Console") -> "Progress":
+    """Return a bar of progress that stays below what the console shows."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    def __init__(self, total: int, as_json: bool):
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*columns, console=console, transient=True, disable=console.quiet)
 
-        self._console, self._as_json = Console(stderr=True), as_json
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-        self._bar = Progress(*columns, console=self._console, transient=True, disable=as_json)
-        self._task = self._bar.add_task("", total=total)
 
-    def __enter__(self) -> "_Progress":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *unused: object) -> None:
-        self._bar.stop()
-
-    def show(self, done: int, total: int, what: str) -> None:
-        self._bar.update(self._task, completed=done, total=total, description=what)
-
-    def tell(self, problems: "Sequence[Problem]") -> None:
-        for problem in problems if not self._as_json else []:
-            self._say(str(problem), "red")
-            for line in problem.details:
-                self._say(f"    {line}", "")
-
-    def _say(self, text: str, style: str) -> None:
-        self._console.print(text, style=style, markup=False, soft_wrap=True, highlight=False)
+def _tell(problems: "Sequence[Problem]", console: "Console") -> None:
+    for problem in problems:
+        console.print(str(problem), style="red", soft_wrap=True)
+        for line in problem.details:
+            console.print(f"    {line}", soft_wrap=True)
 
 
 def _prove(
     course: "Course",
-    lessons: tuple[str, ...],
-    only: str | None,
+    exercises: "Sequence[Exercise]",
     seeds: int,
     jobs: int | None,
-    as_json: bool,
     programs: Path,
-    strict: bool,
+    console: "Console",
 ) -> "Proof":
-    """Prove the requested exercises, and show the progress and the problems."""
+    """Prove exercises, and show the progress and the problems."""
     from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.course_problems import core_problems, kept_problems
     from jaxguide.proving.proof import Proof
     from jaxguide.proving.prove_in_parallel import ProverDied, prove
-
-    exercises = _chosen(course, lessons, only)
 
     def stuck(problem: "Problem") -> None:
         """End: the main thread is in code that cannot be stopped."""
         # What that code prints is captured.
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
-        if as_json:
+        if console.quiet:
             print_json({"problems": [problem.to_plain()]})
         else:
-            progress.tell([problem])
+            _tell([problem], console)
             click.echo("What comes after it was not proven.", err=True)
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
         os._exit(1)
 
     jobs = jobs or min(cores(), max(1, len(exercises) // _WORTH_A_PROCESS))
-    proof, shown = Proof(seeds=seeds), 0
-    progress = _Progress(len(exercises), as_json)
+    proof, told = Proof(seeds=seeds), 0
     try:
-        with progress:
+        with _bar_in(console) as bar:
+            task = bar.add_task("", total=len(exercises))
             found = prove(course, exercises, seeds=seeds, jobs=jobs, programs=programs, stuck=stuck)
             for number, (exercise, proof) in enumerate(found, start=1):
-                progress.show(number, len(exercises), exercise.name)
-                progress.tell(proof.problems[shown:])
-                shown = len(proof.problems)
+                bar.update(task, completed=number, description=exercise.name)
+                _tell(proof.problems[told:], console)
+                told = len(proof.problems)
     except ProverDied as died:
         raise click.ClickException(str(died)) from None
-    proof.advice += core_problems(course, lessons or course.books) if only is None else []
-    if strict:
-        proof.problems += proof.advice
-        proof.advice = []
-    if only is None and not lessons:
-        proof.problems += kept_problems(course, proof)
-    progress.tell(proof.problems[shown:])
     return proof
 
 
 def _prove_through_workers(
     course: "Course",
-    lessons: tuple[str, ...],
-    only: str | None,
+    exercises: "Sequence[Exercise]",
     proof: "Proof",
     jobs: int | None,
-    as_json: bool,
     programs: Path,
+    console: "Console",
 ) -> "WorkerProof":
     """Grade what was proven, and add what is graded differently to the problems."""
     from jaxguide.grading.workers.worker_process import GraderError
     from jaxguide.proving.through_workers import prove_through_workers
 
-    with _Progress(1, as_json) as progress:
+    with _bar_in(console) as bar:
+        task = bar.add_task("through workers", total=1)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
         try:
-            found = prove_through_workers(
-                course,
-                _chosen(course, lessons, only),
-                proof.verdicts,
-                jobs=jobs,
-                programs=programs,
-                tell=lambda done, total: progress.show(done, total, "through workers"),
-            )
+            found = prove_through_workers(course, exercises, proof.verdicts, jobs=jobs, programs=programs, tell=tell)
         except GraderError as error:
-            message = "{error} To prove without workers, use --no-workers"
-            raise click.ClickException(message.format(error=error)) from None
-        progress.tell(found.problems)
+            raise click.ClickException(f"{error} To prove without workers, use --no-workers") from None
+        _tell(found.problems, console)
     proof.problems += found.problems
     return found
 
@@ -282,7 +255,7 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
     Example: jaxguide print
              jaxguide print --course my_course --zip my_course.zip
     """
-    from jaxguide.base.files import zip_bytes
+    from jaxguide.base.files import write_whole, zip_bytes
     from jaxguide.course.books.handout import for_students, print_files, stale_files
 
     if only_check and archive is not None:
@@ -303,7 +276,11 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
     if not stale:
         click.echo(f"every printed lesson in {target} is up to date")
     if archive is not None:
-        _write_zip(archive, zip_bytes({f"{archive.stem}/{name}": content for name, content in files.items()}))
+        try:
+            write_whole(archive, zip_bytes({f"{archive.stem}/{name}": content for name, content in files.items()}))
+        except OSError as error:
+            raise click.ClickException(str(error)) from None
+        click.echo(f"Written: {archive}")
 
 
 def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
@@ -324,13 +301,3 @@ def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
     words = "{path} now gives the course an identity, `{identity}`. Keep it: students' progress depends on it."
     click.echo(words.format(path=where.settings_file, identity=identity))
     return []
-
-
-def _write_zip(path: Path, content: bytes) -> None:
-    from jaxguide.base.files import write_whole
-
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise click.ClickException(str(error)) from None
-    click.echo(f"Written: {path}")
