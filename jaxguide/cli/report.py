@@ -41,7 +41,12 @@ def report(
     try:
         given = None
         if overrides is not None:
-            folder = folder or _recorded(recorded_course(results))
+            folder = folder or recorded_course(results)
+            if folder is not None and not folder.is_dir():
+                message = (
+                    "The class was graded with the course `{folder}`, which is missing. Give its folder with --course."
+                )
+                raise click.UsageError(message.format(folder=folder))
             given = read_overrides(overrides, read_course(folder, keys=False))
         batch = read_results(results, given)
         if given is not None and overrides is not None:
@@ -54,10 +59,3 @@ def report(
         raise Unusable(f"The reports cannot be written: {error}.") from None
     written = next(file for file in files if file.name == "report.html")
     click.echo(f"Written: {written}, tables, and a feedback page for each student.")
-
-
-def _recorded(folder: Path | None) -> Path | None:
-    if folder is not None and not folder.is_dir():
-        message = "The class was graded with the course `{folder}`, which is missing. Give its folder with --course."
-        raise click.UsageError(message.format(folder=folder))
-    return folder

@@ -62,12 +62,8 @@ def start(
     with _opened(given) as folder:
         workspace = _lay_lessons(folder, workspace, given, scripts)
     if not all(importlib.util.find_spec(name) for name in ("jupyterlab", "ipykernel")):
-        click.echo(
-            "JupyterLab is not installed; install it with: {command}".format(
-                command=f'"{sys.executable}" -m pip install "jaxguide[notebook]"'
-            ),
-            err=True,
-        )
+        command = f'"{sys.executable}" -m pip install "jaxguide[notebook]"'
+        click.echo(f"JupyterLab is not installed; install it with: {command}", err=True)
         sys.exit(1)
     sys.exit(_Server(workspace, browser, port, ip).run())
 
@@ -221,15 +217,19 @@ class _Server:
 
     def _wait_for_address(self, process: subprocess.Popen[bytes]) -> str | None:
         """Return the server's address once it has written it to disk, or None if it ends or takes too long."""
+        import json
+
         from jupyter_core.paths import jupyter_runtime_dir
 
         deadline = time.monotonic() + _START_LIMIT_S
         while process.poll() is None and time.monotonic() < deadline:
             # Search for the token: on Windows, the server runs in another process than the one started here.
             for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
-                info = _read_json(path)
-                if info.get("token") == self.token:
-                    return f"{info['url']}{_PAGE}?token={self.token}"
+                # Another process may be writing or deleting it.
+                with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                    info = json.loads(path.read_text())
+                    if info["token"] == self.token:
+                        return f"{info['url']}{_PAGE}?token={self.token}"
             time.sleep(0.1)
         return None
 
@@ -241,17 +241,6 @@ def _home_can_be_written() -> bool:
         return False
     there = next((folder for folder in (home, *home.parents) if folder.exists()), home)
     return os.access(there, os.W_OK | os.X_OK)
-
-
-def _read_json(path: Path) -> dict[str, object]:
-    """Return what a file contains, or an empty dict if another process is writing or deleting it."""
-    import json
-
-    try:
-        info = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return info if isinstance(info, dict) else {}
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

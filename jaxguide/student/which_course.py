@@ -132,10 +132,7 @@ def course_of_file(path: Path, places: Iterable[Path], *, unpacks: bool = True) 
         WhichCourse: the course is not here, or it cannot be told which one is meant.
     """
     places = [path.parent, *places]
-    try:
-        named = identities_in(read_submission(path))
-    except UnreadableSubmission:  # reported when the file is checked
-        named = set()
+    named = _identities_in_file(path)
     if len(named) > 1:
         message = "{file} has lessons of several courses: {names}. Choose one with --course."
         raise WhichCourse(message.format(file=path, names=", ".join(sorted(named))))
@@ -162,13 +159,13 @@ def other_course_in(folder: Path, identity: str) -> bool:
     """Return whether a workspace has the lessons of another course than this one."""
     others = [path.name for path in laid_out_in(folder)]
     if identity != BUNDLED:
-        names = [path.name for path in course_folders().notebooks.glob("*.ipynb")]
-        others += [BUNDLED for name in names if (folder / name).is_file() and not _names(folder / name, identity)]
+        paths = [folder / path.name for path in course_folders().notebooks.glob("*.ipynb")]
+        others += [BUNDLED for path in paths if path.is_file() and identity not in _identities_in_file(path)]
     return any(other != identity for other in others)
 
 
-def _names(path: Path, identity: str) -> bool:
+def _identities_in_file(path: Path) -> set[str]:
     try:
-        return identity in identities_in(read_submission(path))
-    except UnreadableSubmission:
-        return False
+        return identities_in(read_submission(path))
+    except UnreadableSubmission:  # reported when the file is checked
+        return set()
