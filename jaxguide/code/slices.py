@@ -234,13 +234,10 @@ def _package(statement: Statement) -> str:
     return re.split(r"[\s.,;]", statement.source.split(maxsplit=1)[1])[0]
 
 
-def _bound(pool: Iterable[Statement]) -> tuple[set[str], set[str]]:
+def _bound(pool: list[Statement]) -> tuple[set[str], set[str]]:
     """Return the names that statements bind, and those of them that are imported."""
-    bound: set[str] = set()
-    imported: set[str] = set()
-    for statement in pool:
-        bound |= statement.binds
-        imported |= statement.binds if statement.is_import else frozenset()
+    bound = {name for statement in pool for name in statement.binds}
+    imported = {name for statement in pool if statement.is_import for name in statement.binds}
     return bound, imported
 
 
