@@ -178,7 +178,7 @@ def hint(exercise: str, number: int | None, folder: Path | None) -> None:
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
     from jaxguide.student.help import hint_card
-    from jaxguide.student.session_texts import console
+    from jaxguide.student.screen import console
 
     progress = progress_of(course)
     console().print(hint_card(found, course, progress, "terminal", number))
@@ -199,7 +199,7 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
     from jaxguide.student.help import solution_card, why_closed
-    from jaxguide.student.session_texts import console
+    from jaxguide.student.screen import console
 
     closed = why_closed(found, course, progress_of(course), sure, "terminal")
     if closed is None:
@@ -264,7 +264,7 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     """
     course = read_course_outline(course_meant(folder))
     named = [need(course.lesson, lesson)] if lesson is not None else []
-    from jaxguide.student.session_texts import console
+    from jaxguide.student.screen import console
     from jaxguide.student.standing import course_card, standing_card
 
     place, _files = _open(course)
@@ -287,7 +287,7 @@ def next_(folder: Path | None) -> None:
     Example: jaxguide next
     """
     from jaxguide.student.answers_in_files import home_of, where_to_answer
-    from jaxguide.student.session_texts import ExerciseText, console
+    from jaxguide.student.screen import ExerciseText, console
 
     place, files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
@@ -307,7 +307,7 @@ def progress(folder: Path | None) -> None:
     \b
     Example: jaxguide progress
     """
-    from jaxguide.student.session_texts import console
+    from jaxguide.student.screen import console
     from jaxguide.student.standing import course_card
 
     place, _files = _open(read_course_outline(course_meant(folder)))

@@ -39,8 +39,7 @@ from jaxguide.student.help import FrontEnd, below_pass, hint_card, solution_card
 from jaxguide.student.index import kept_progress
 from jaxguide.student.keyboard import END, ENTER, ESCAPE, Keyboard
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back, reset_sentence
-from jaxguide.student.screen import Screen
-from jaxguide.student.session_texts import KEYS, ExerciseText, console, help_card, keys_line
+from jaxguide.student.screen import KEYS, ExerciseText, Screen, console, help_card, keys_line
 from jaxguide.student.standing import Position, course_card, standing_card
 
 _LOOKS_AFTER_S = 0.03

@@ -19,7 +19,7 @@ from jaxguide.cli import main
 from jaxguide.cli.for_students import open_workspace, usual_folder
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
-from jaxguide.student.session_texts import ExerciseText
+from jaxguide.student.screen import ExerciseText
 
 
 @pytest.fixture
