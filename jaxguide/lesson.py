@@ -81,16 +81,14 @@ def progress(lesson: str | None = None) -> None:
     Args:
         lesson: its name, such as 'random_numbers'; by default the one that you have started.
     """
-    if not _is_there():
-        return
-    if lesson is not None and (missing := _why_no_lesson(lesson, _session.folder)):
-        _say(missing)
-        return
     with _mistakes_said():
         from jaxguide.student.index import exercise_links, lesson_file
         from jaxguide.student.standing import Position, standing_card
 
-        kept, course = student_progress(), _course()
+        course, kept = _course(), student_progress()
+        if lesson is not None and (missing := _why_no_lesson(lesson, _session.folder)):
+            _say(missing)
+            return
         last = course.exercises.get(kept.place or "")
         topic = lesson or _session.topic or (last.lesson if last else next(iter(course.books)))
         links = exercise_links(lesson_file(kept.folder, topic, course))
@@ -152,13 +150,6 @@ def solution(target: Any = None, sure: bool = False) -> None:
         _say(closed)
 
 
-def _is_there() -> bool:
-    """Return whether the course of this session can be used, and print a message if it cannot."""
-    if _session.missing:
-        _say(_session.missing)
-    return not _session.missing
-
-
 def _why_no_lesson(topic: Any, folder: Path | None) -> str:
     """Return a message if a course does not have this lesson, '' if it has."""
     from jaxguide.course.books.folders import topics
@@ -171,18 +162,17 @@ def _why_no_lesson(topic: Any, folder: Path | None) -> str:
 
 @contextlib.contextmanager
 def _mistakes_said() -> Iterator[None]:
-    """Print what is wrong with the course itself, such as a package that it needs and that is not installed."""
+    """Print why the course cannot be used: it is not here, or something is wrong with it, such as a missing package."""
     from jaxguide.course.exercise import AuthorError
+    from jaxguide.student.which_course import WhichCourse
 
     try:
         yield
-    except AuthorError as error:
+    except (AuthorError, WhichCourse) as error:
         _say(str(error))
 
 
 def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None:
-    if not _is_there():
-        return
     from jaxguide.course.cards import Card
     from jaxguide.student.find_exercise import find_exercise
     from jaxguide.student.help import below_pass
@@ -241,8 +231,6 @@ def _exercise_of(target: Any, names: Mapping[str, Any]) -> "Exercise | None":
     """Return the exercise meant, or print why there is none."""
     from jaxguide.student.find_exercise import find_exercise
 
-    if not _is_there():
-        return None
     with _mistakes_said():
         course = _course()
         if isinstance(target, str) and target in course.exercises:
@@ -266,9 +254,16 @@ def _undefined(error: BaseException) -> "CardView | None":
 
 
 def _course() -> "Course":
-    """Return the course of this session."""
-    from jaxguide.course.books.library import students_course
+    """Return the course of this session.
 
+    Raises:
+        WhichCourse: the lesson that was asked for cannot be started.
+    """
+    from jaxguide.course.books.library import students_course
+    from jaxguide.student.which_course import WhichCourse
+
+    if _session.missing:
+        raise WhichCourse(_session.missing)
     return students_course() if _session.folder is None else students_course(_session.folder)
 
 
