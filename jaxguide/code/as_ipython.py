@@ -70,10 +70,8 @@ def is_python(source: str) -> bool:
     """Return whether Python can parse code, or fails for another reason than its syntax."""
     try:
         ast.parse(source)
-    except SyntaxError:
-        return False
-    except (ValueError, MemoryError, RecursionError):
-        return True
+    except UNREADABLE as error:
+        return not isinstance(error, SyntaxError)
     return True
 
 

@@ -83,9 +83,7 @@ class Source:
         if not 0 <= instruction // 2 < len(positions):
             return None
         line, end_line, column, end_column = positions[instruction // 2]
-        if line is None or end_line is None or column is None or end_column is None:
-            return None
-        if end_line > len(self.lines):
+        if line is None or end_line is None or column is None or end_column is None or end_line > len(self.lines):
             return None
         return self.position(line, column), self.position(end_line, end_column)
 
@@ -140,9 +138,7 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
                 return node
-            if not isinstance(node, ast.FunctionDef) or node.name != name:
-                continue
-            if line in (first_line_of(node), node.lineno):
+            if isinstance(node, ast.FunctionDef) and node.name == name and line in (first_line_of(node), node.lineno):
                 return node
         return None
 
