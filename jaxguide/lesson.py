@@ -50,21 +50,19 @@ def start(topic: str, course: str = "") -> None:
       Next: ...
     """
     global _session
+    from jaxguide.course.books.outline import UnknownName
     from jaxguide.student.which_course import WhichCourse, course_of_lesson, usual_places
 
     # A script may run in another folder than its own.
     script = _callers_names().get("__file__")
     places = [*([Path(script).parent] if isinstance(script, str) else []), Path(), *usual_places()]
-    folder = None
     try:
         folder = course_of_lesson(topic, course, places)
-        missing = _why_no_lesson(topic, folder)
-    except WhichCourse as error:
-        missing = str(error)
-    if missing:
+        _need_lesson(topic, folder)
+    except (UnknownName, WhichCourse) as error:
         # Another course, such as the one started before, may have exercises of the same names.
-        _session = _Session(missing=missing)
-        _say(missing)
+        _session = _Session(missing=str(error))
+        _say(str(error))
         return
     _session = _Session(topic, folder)
     with _mistakes_said():
@@ -86,9 +84,8 @@ def progress(lesson: str | None = None) -> None:
         from jaxguide.student.standing import Position, standing_card
 
         course, kept = _course(), student_progress()
-        if lesson is not None and (missing := _why_no_lesson(lesson, _session.folder)):
-            _say(missing)
-            return
+        if lesson is not None:
+            _need_lesson(lesson, _session.folder)
         last = course.exercises.get(kept.place or "")
         topic = lesson or _session.topic or (last.lesson if last else next(iter(course.books)))
         links = exercise_links(lesson_file(kept.folder, topic, course))
@@ -150,25 +147,26 @@ def solution(target: Any = None, sure: bool = False) -> None:
         _say(closed)
 
 
-def _why_no_lesson(topic: Any, folder: Path | None) -> str:
-    """Return a message if a course does not have this lesson, '' if it has."""
+def _need_lesson(topic: Any, folder: Path | None) -> None:
+    """Raise UnknownName if a course does not have this lesson."""
     from jaxguide.course.books.folders import topics
+    from jaxguide.course.books.outline import UnknownName
 
     there = topics(folder)
-    if topic in there:
-        return ""
-    return f"There is no lesson `{topic}`." + did_you_mean(topic, there, most=1)
+    if topic not in there:
+        raise UnknownName(f"There is no lesson `{topic}`." + did_you_mean(topic, there, most=1))
 
 
 @contextlib.contextmanager
 def _mistakes_said() -> Iterator[None]:
-    """Print why the course cannot be used: it is not here, or something is wrong with it, such as a missing package."""
+    """Print what is not found in the course, or why it cannot be used, such as a package that is not installed."""
+    from jaxguide.course.books.outline import UnknownName
     from jaxguide.course.exercise import AuthorError
     from jaxguide.student.which_course import WhichCourse
 
     try:
         yield
-    except (AuthorError, WhichCourse) as error:
+    except (AuthorError, UnknownName, WhichCourse) as error:
         _say(str(error))
 
 
@@ -179,11 +177,7 @@ def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None
 
     with _mistakes_said():
         course = _course()
-        found = find_exercise(target, names, course)
-        if isinstance(found, str):
-            _say(found)
-            return
-        exercise, function = found
+        exercise, function = find_exercise(target, names, course)
         progress, cases = student_progress(), dict[str, list[str]]()
         result = check_answer(exercise, function, names, progress, cases if verbose else None)
         more = below_pass(result, exercise, course, progress)
@@ -235,10 +229,7 @@ def _exercise_of(target: Any, names: Mapping[str, Any]) -> "Exercise | None":
         course = _course()
         if isinstance(target, str) and target in course.exercises:
             return course.exercises[target]
-        found = find_exercise(target, names, course)
-        if not isinstance(found, str):
-            return found[0]
-        _say(found)
+        return find_exercise(target, names, course)[0]
     return None
 
 

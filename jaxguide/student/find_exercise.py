@@ -15,32 +15,32 @@ from jaxguide.course.settings import said_of_dropped
 _TAKE_A_NAME = ("check", "hint", "solution")
 
 
-def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:
-    """Return the exercise and the student's function, or a sentence that says why it was not found.
+def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any]:
+    """Return the exercise and the student's function.
 
     Args:
         target: what the student passed: a function, or its name as a string.
         names: the global names of their session.
         course: the course.
+
+    Raises:
+        UnknownName: it was not found; the message says why.
     """
     if isinstance(target, str):
-        try:
-            exercise = course.exercise(target)
-        except UnknownName as error:
-            return str(error)
+        exercise = course.exercise(target)
         if target not in names:
-            return _run_first(exercise)
+            raise UnknownName(_run_first(exercise))
         function = names[target]
     else:
         bound = [name for name, value in names.items() if value is target and name in course.exercises]
         if not bound:
-            return _not_an_exercise(target, course)
+            raise UnknownName(_not_an_exercise(target, course))
         # If a function has two names, the student means the one in its `def`.
         own = getattr(target, "__name__", "")
         exercise, function = course.exercises[own if own in bound else bound[-1]], target
     if not callable(function):
         text = "`{name}` should be a function; it is of type {kind}. Did you call it by mistake?"
-        return text.format(name=exercise.name, kind=type(function).__name__)
+        raise UnknownName(text.format(name=exercise.name, kind=type(function).__name__))
     return exercise, function
 
 
