@@ -129,9 +129,7 @@ class Source:
 
     def functions(self, name: str) -> Iterator[ast.FunctionDef]:
         """Yield the functions with this name that are defined with `def`."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.FunctionDef) and node.name == name:
-                yield node
+        yield from (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef) and node.name == name)
 
     def function_at(self, name: str, line: int) -> FunctionNode | None:
         """Return the function with this name that begins on a line, as tracebacks and JAX count lines."""

@@ -137,8 +137,7 @@ def traceback_frames(traceback: TracebackType | None) -> tuple[list[UserFrame], 
         file = frame.f_code.co_filename
         last_is_user = not is_library(file) and not file.endswith(".pyx")  # Cython reports its files without a folder
         if last_is_user:
-            line = Line(frame.f_code.co_filename, traceback.tb_lineno)
-            spots.append(UserFrame(frame, line, traceback.tb_lasti))
+            spots.append(UserFrame(frame, Line(file, traceback.tb_lineno), traceback.tb_lasti))
         traceback = traceback.tb_next
     raised = last_is_user and isinstance(spots[-1].statement, ast.Raise)
     return spots, raised
