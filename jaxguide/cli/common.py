@@ -91,8 +91,7 @@ def read_course(
             from jaxguide.course.books.examples import LIMIT_S, run_books
 
             for topic in run_books(course):
-                message = "The book `{topic}` ran for more than {limit:g} s and was not run to its end."
-                click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
+                click.echo(f"The book `{topic}` ran for more than {LIMIT_S:g} s and was not run to its end.", err=True)
         return course
 
 

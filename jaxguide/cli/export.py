@@ -113,18 +113,18 @@ def _write_gradebook(
     try:
         batch = read_results(results)
         if missing := sorted(set(lessons) - set(batch.lessons)):
-            message = "The results have no lesson `{lesson}`, only these: {lessons}."
-            raise click.UsageError(message.format(lesson=missing[0], lessons=", ".join(batch.lessons)))
+            there = ", ".join(batch.lessons)
+            raise click.UsageError(f"The results have no lesson `{missing[0]}`, only these: {there}.")
         batch = of_lessons(batch, lessons) if lessons else batch
         unknown = without_id(batch, ids) if ids is not None else []
         if unknown:
             having = plural("{count} student has", "{count} students have", len(unknown))
-            message = (
-                "Warning: {having} no id that the platform would match: {names}. Grade again with --roster and the "
-                "list that it exports ({where}), or say with --students-are what the names are."
-            )
             names = some_names([row.student for row in unknown])
-            click.echo(message.format(having=having, names=names, where=where), err=True)
+            message = (
+                f"Warning: {having} no id that the platform would match: {names}. Grade again with --roster and the "
+                f"list that it exports ({where}), or say with --students-are what the names are."
+            )
+            click.echo(message, err=True)
         write_whole(out, make(batch))
     except NoResults as error:
         raise click.UsageError(str(error)) from None
@@ -132,8 +132,7 @@ def _write_gradebook(
         raise click.ClickException(str(error)) from None
     click.echo(f"Written: {out}")
     if len(batch.lessons) > 1:
-        message = "It has the total of these lessons: {lessons}. Choose with --lesson."
-        click.echo(message.format(lessons=", ".join(batch.lessons)))
+        click.echo(f"It has the total of these lessons: {', '.join(batch.lessons)}. Choose with --lesson.")
     empty = without_a_mark(batch)
     if empty:
         click.echo(plural("{count} student has no mark:", "{count} students have no mark:", len(empty)))
@@ -202,8 +201,7 @@ def gradescope(
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(str(error)) from None
-    message = "Written: {file}. It contains the key and the seed {seed}, so keep it to yourself."
-    click.echo(message.format(file=out, seed=settings.seed))
+    click.echo(f"Written: {out}. It contains the key and the seed {settings.seed}, so keep it to yourself.")
 
 
 def _requirement(text: str | None) -> Path | str | None:
@@ -211,11 +209,10 @@ def _requirement(text: str | None) -> Path | str | None:
     if text is None or "://" in text or not text.endswith(".whl"):
         return text
     if not Path(text).is_file():
-        message = (
-            "Wheel not found: {path}. Build one with `pip wheel --no-deps` and give its path, or give a "
+        raise click.UsageError(
+            f"Wheel not found: {text}. Build one with `pip wheel --no-deps` and give its path, or give a "
             "requirement such as `jaxguide @ git+https://...`."
         )
-        raise click.UsageError(message.format(path=text))
     return Path(text)
 
 

@@ -271,8 +271,7 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
         sys.exit(1 if stale or without_identity else 0)
     print_files(files, target)
     for path in stale:
-        words = "printed {path}" if path.exists() else "deleted {path}"
-        click.echo(words.format(path=path))
+        click.echo(f"{'printed' if path.exists() else 'deleted'} {path}")
     if not stale:
         click.echo(f"every printed lesson in {target} is up to date")
     if archive is not None:
@@ -290,8 +289,7 @@ def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
 
     where = course_folders(folder)
     if where.is_laid_out:
-        words = "{folder} is what students get of a course. Give the folder of the course itself."
-        raise click.UsageError(words.format(folder=folder))
+        raise click.UsageError(f"{folder} is what students get of a course. Give the folder of the course itself.")
     if where.is_bundled or read_course_settings(folder).identity or not any(where.exercises.glob("*.py")):
         return []
     if only_check:

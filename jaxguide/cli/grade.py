@@ -280,8 +280,7 @@ def grade(
     try:
         write_reports(batch, out, reveal=reveal)
     except OSError as error:
-        message = "The marks are stored in `{file}`, but the reports cannot be written: {error}."
-        raise Unusable(message.format(file=store.file, error=error)) from None
+        raise Unusable(f"The marks are stored in `{store.file}`, but the reports cannot be written: {error}.") from None
     if as_json:
         print_json(batch_to_plain(batch))
     else:
@@ -303,7 +302,7 @@ def grade(
             _say_lines("Since the last run:", changes)
         if old := [f"{one.student}: {one.exercise}" for one in batch.overrides if outdated(batch, one)]:
             _say_lines("Points by hand that are older than the student's file:", old)
-        click.echo("Written: {file}, tables, and a feedback page for each student.".format(file=out / "report.html"))
+        click.echo(f"Written: {out / 'report.html'}, tables, and a feedback page for each student.")
     if status is None:
         status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED
     sys.exit(status)

@@ -43,10 +43,9 @@ def report(
         if overrides is not None:
             folder = folder or recorded_course(results)
             if folder is not None and not folder.is_dir():
-                message = (
-                    "The class was graded with the course `{folder}`, which is missing. Give its folder with --course."
+                raise click.UsageError(
+                    f"The class was graded with the course `{folder}`, which is missing. Give its folder with --course."
                 )
-                raise click.UsageError(message.format(folder=folder))
             given = read_overrides(overrides, read_course(folder, keys=False))
         batch = read_results(results, given)
         if given is not None and overrides is not None:

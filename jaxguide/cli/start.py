@@ -85,8 +85,7 @@ def _opened(given: Path | None) -> "Iterator[Path | None]":
             with zipfile.ZipFile(given) as archive:
                 archive.extractall(folder)
         except BROKEN_ZIP as error:
-            words = "{file} cannot be unpacked: {error}."
-            raise click.UsageError(words.format(file=given, error=error)) from None
+            raise click.UsageError(f"{given} cannot be unpacked: {error}.") from None
         # A zip has the files in a folder, or as they are.
         yield next((path.parent for path in sorted(folder.glob(f"*/{LAID_OUT_NAME}"))), folder)
 

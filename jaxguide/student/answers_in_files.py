@@ -198,8 +198,7 @@ def _place(cell: SubmittedCell, name: str) -> str:
 
 def _no_python(cell: SubmittedCell) -> str:
     assert cell.error is not None
-    message = "{label}: Python cannot read this: {error} (line {line})."
-    return message.format(label=cell.label, error=cell.error.message, line=cell.error.line or "?")
+    return f"{cell.label}: Python cannot read this: {cell.error.message} (line {cell.error.line or '?'})."
 
 
 class _Prints(UserDict[str, str]):

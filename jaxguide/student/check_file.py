@@ -60,8 +60,7 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
         note(found, submission, course, progress)
         for result in found.results if only else ():
             if not any(result.name in cell.defines for cell in submission.cells):
-                message = "{file} does not define `{name}`."
-                result.note = message.format(file=path.name, name=result.name)
+                result.note = f"{path.name} does not define `{result.name}`."
             elif result.verdict is Verdict.NOT_ATTEMPTED:
                 result.as_given = _failure_as_given(course.exercise(result.name), course, submission)
     return found

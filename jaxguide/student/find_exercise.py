@@ -78,11 +78,10 @@ def _not_an_exercise(target: Any, course: Course) -> str:
     if target is None:
         return "Which exercise? Pass your function, as in `check(name)` or `hint(name)`."
     if not callable(target):
-        text = (
-            "Expected a function, or its name in quotes, but got a value of type {kind}. "
+        return (
+            f"Expected a function, or its name in quotes, but got a value of type {type(target).__name__}. "
             "Write `check(name)`, not `check(name(...))`; likewise for the others."
         )
-        return text.format(kind=type(target).__name__)
     name = getattr(target, "__name__", type(target).__name__)
     if name in course.settings.dropped:
         return said_of_dropped([name], course.settings.dropped)

@@ -66,9 +66,7 @@ def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:
     number = 1
     while (backup := place / f"{exercise.name}-{number}.txt").exists():
         number += 1
-    head = "# `{name}` in {file}, until {when}".format(
-        name=exercise.name, file=path.name, when=time.strftime("%Y-%m-%d %H:%M:%S")
-    )
+    head = f"# `{exercise.name}` in {path.name}, until {time.strftime('%Y-%m-%d %H:%M:%S')}"
     write_whole(backup, "\n\n".join([head, *(part.strip("\n") for part in old)]) + "\n")
     return backup
 
