@@ -225,12 +225,14 @@ def _exercise_of(target: Any, names: Mapping[str, Any]) -> "Exercise | None":
     """Return the exercise meant, or print why there is none."""
     from jaxguide.student.find_exercise import find_exercise
 
+    exercise: Exercise | None = None
     with _mistakes_said():
         course = _course()
         if isinstance(target, str) and target in course.exercises:
-            return course.exercises[target]
-        return find_exercise(target, names, course)[0]
-    return None
+            exercise = course.exercises[target]
+        else:
+            exercise, _function = find_exercise(target, names, course)
+    return exercise
 
 
 def _undefined(error: BaseException) -> "CardView | None":

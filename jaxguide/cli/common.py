@@ -292,11 +292,12 @@ def complete_exercise(context: click.Context, parameter: click.Parameter, begun:
     from jaxguide.course.books.folders import course_folders, topics
     from jaxguide.course.exercise import AuthorError
 
-    found, folder = [], _course_of(context)
+    found, folder = list[CompletionItem](), _course_of(context)
     for topic in topics(folder):
         with contextlib.suppress(AuthorError):  # the lessons that can be read count
-            found += read_lesson(course_folders(folder).exercises / f"{topic}.py").exercises
-    return [CompletionItem(one.name, help=one.title) for one in found if one.name.startswith(begun)]
+            exercises = read_lesson(course_folders(folder).exercises / f"{topic}.py").exercises
+            found += [CompletionItem(one.name, help=one.title) for one in exercises if one.name.startswith(begun)]
+    return found
 
 
 def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
