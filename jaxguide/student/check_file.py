@@ -17,7 +17,8 @@ from jaxguide.course.limits import Limits
 from jaxguide.course.progress import Progress
 from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import CheckResult, Outcome, Verdict, about
-from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade_files
+from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult
+from jaxguide.grading.intake.file_owners import students_of
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.reading import lessons_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
@@ -49,12 +50,14 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
 
     Raises:
         GraderError: workers do not start on this machine.
-        FileNotFoundError: the file does not exist.
     """
     if course.files:  # the block leaves the current folder
         path = path.absolute()
-    with beside_files(course.files):
-        (found,) = grade_files([path], course, hidden=False, only=only)
+    asked = None if only is None else frozenset(only)
+    settings = GradeSettings(limits=course.settings.limits, hidden=False, only=asked, conceal=(path,))
+    with beside_files(course.files), contextlib.closing(Grader(course, settings)) as grader:
+        found = grader.grade(path)
+    (found.student,) = students_of([path], course)
     if found.unreadable is None:
         submission = read_submission(path)
         note(found, submission, course, progress)

@@ -48,7 +48,7 @@ def test_check_without_workers_is_one_sentence(tmp_path: Path, monkeypatch: pyte
     def broken(*unused: object, **options: object) -> None:
         raise GraderError("no processes here")
 
-    monkeypatch.setattr(check_file, "grade_files", broken)
+    monkeypatch.setattr(check_file, "Grader", broken)
     (tmp_path / "ada.py").write_text(WRONG)
     done = run("check", tmp_path / "ada.py")
     assert (done.exit_code, done.stderr) == (1, "no processes here\n")

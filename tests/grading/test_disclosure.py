@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from graded_files import grade_files
 from needs import first_of
 from small_course import ANSWERS, without
 
@@ -13,7 +14,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.verdict import Kind, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.grader import SubmissionResult, grade_files
+from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.reports import batch_to_plain, write_reports
 
 Notebook = Callable[..., Path]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from graded_files import grade_files
 from lesson_files import right_answers, submission, wrong_answers
 from needs import ON_THE_NEWEST
 
@@ -13,7 +14,7 @@ from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult, grade_files
+from jaxguide.grading.batch.grader import SubmissionResult
 
 
 def _grade(whole_course: Course, path: Path, limits: Limits | None = None) -> SubmissionResult:

@@ -5,7 +5,7 @@ import dataclasses
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jax
@@ -28,8 +28,7 @@ from jaxguide.grading.batch.planted_answers import PlantedWorkers
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.batch.turns import Turns
-from jaxguide.grading.intake.file_owners import students_of
-from jaxguide.grading.intake.file_search import find_submissions, holds_python
+from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
 from jaxguide.grading.intake.plan import make_plan
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission
@@ -43,7 +42,7 @@ from jaxguide.grading.workers.shared_programs import OWN, SHARED, VALUES, folder
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 
-__all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade_files"]
+__all__ = ["GradeSettings", "Grader", "SubmissionResult"]
 
 Tell = Callable[[Path, ExerciseResult], None]
 
@@ -73,47 +72,6 @@ class GradeSettings:
     conceal: tuple[Path, ...] = ()
     trust_submissions: bool = False
     compile_cache: Path | None = None
-
-
-def grade_files(
-    paths: Sequence[Path],
-    course: Course,
-    *,
-    seed: int = DEFAULT_SEED,
-    limits: Limits | None = None,
-    all_or_nothing: bool = False,
-    hidden: bool = True,
-    only: Collection[str] | None = None,
-    tier: str | None = None,
-    trust_submissions: bool = False,
-    conceal: Sequence[Path] = (),
-) -> Iterator[SubmissionResult]:
-    """Grade files one after the other, and yield each result as soon as it is ready.
-
-    Args:
-        paths: notebooks, Python files, and folders that are searched for them.
-        course: the course, with its keys.
-        seed, limits, all_or_nothing, hidden, only, tier, trust_submissions, conceal: as in `GradeSettings`.
-
-    Raises:
-        GraderError: workers do not start on this machine.
-        FileNotFoundError: one of the paths does not exist.
-    """
-    files = find_submissions(paths)
-    settings = GradeSettings(
-        seed=seed,
-        limits=limits or course.settings.limits,
-        all_or_nothing=all_or_nothing,
-        hidden=hidden,
-        only=None if only is None else frozenset(only),
-        tier=tier,
-        trust_submissions=trust_submissions,
-        conceal=(*conceal, *files),
-    )
-    grader = Grader(course, settings)
-    with contextlib.closing(grader):
-        for file, student in zip(files, students_of(files, course), strict=True):
-            yield dataclasses.replace(grader.grade(file), student=student)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from graded_files import grade_files
 from needs import first_of
 from small_course import ANSWERS, FACTORS, without
 from tiny_course import edit
@@ -14,7 +15,7 @@ from tiny_course import edit
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult, grade_files
+from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.intake.file_search import find_submissions
 
 Notebook = Callable[..., Path]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from graded_files import grade_files
 from small_course import ANSWERS
 
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.cell_states import CellState
-from jaxguide.grading.batch.grader import grade_files
 from jaxguide.grading.batch.similarity import SimilarGroup, similar_groups
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.answer_runs import answer_runs

@@ -4,11 +4,12 @@ import io
 from pathlib import Path
 
 import pytest
+from graded_files import grade_files
 from rich.console import Console
 
 from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.grader import SubmissionResult, grade_files
+from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.batch.table import GradeTable
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from graded_files import grade_files
 from needs import needs
 from small_course import ANSWERS, FACTORS, without
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.batch.grader import SubmissionResult, grade_files
+from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from graded_files import grade_files
+
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.grader import grade_files
 
 _CELL = """
 import jax
