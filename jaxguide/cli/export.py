@@ -106,9 +106,10 @@ def _write_gradebook(
         lessons: the lessons whose total is exported; all if it is empty.
     """
     from jaxguide.base.files import write_whole
-    from jaxguide.grading.reports import NoResults, read_results
     from jaxguide.grading.reports.csv_tables import without_a_mark, without_id
     from jaxguide.grading.reports.marks import of_lessons
+    from jaxguide.grading.reports.read_results import read_results
+    from jaxguide.grading.reports.results_json import NoResults
 
     try:
         batch = read_results(results)

@@ -18,7 +18,6 @@ from jaxguide.cli.common import (
     files_of,
     json_option,
     need_names,
-    print_json,
     read_course,
     some_names,
     stopped_by_signals,
@@ -216,14 +215,10 @@ def grade(
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.submission import why_passed_over
-    from jaxguide.grading.reports import (
-        batch_to_plain,
-        marks_without_store,
-        results_before,
-        with_marks_elsewhere,
-        write_reports,
-    )
+    from jaxguide.grading.reports import write_reports
     from jaxguide.grading.reports.marks import changed_marks, note_files, outdated
+    from jaxguide.grading.reports.read_results import marks_without_store, results_before, with_marks_elsewhere
+    from jaxguide.grading.reports.results_json import to_text
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -282,7 +277,7 @@ def grade(
     except OSError as error:
         raise Unusable(f"The marks are stored in `{store.file}`, but the reports cannot be written: {error}.") from None
     if as_json:
-        print_json(batch_to_plain(batch))
+        click.echo(to_text(batch), nl=False)
     else:
         from rich.console import Console
 

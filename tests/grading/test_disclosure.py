@@ -15,7 +15,8 @@ from jaxguide.course.judging.draw import Draw
 from jaxguide.course.verdict import Kind, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.grader import SubmissionResult
-from jaxguide.grading.reports import batch_to_plain, write_reports
+from jaxguide.grading.reports import write_reports
+from jaxguide.grading.reports.results_json import to_text
 
 Notebook = Callable[..., Path]
 SEED = 20_031
@@ -118,7 +119,7 @@ def test_the_instructor_and_with_reveal_the_student_see_it(
     body = f"def double(x):\n    if watch(x):\n        {IN_THE_CALL[way]}\n    return 2 * x\n"
     result = graded(course, notebook(TOOLS, body))
     digits = hidden_digits(course)
-    everything = json.dumps(batch_to_plain(BatchResult([result])))
+    everything = to_text(BatchResult([result]))
     assert digits in everything.replace(".", "") or f"{float(digits):.7e}"[:8] in everything
     assert result.results[0].checks[1].call.startswith("double(")
     if way != "the value":
@@ -188,7 +189,7 @@ def test_nothing_but_the_value_is_a_verdict(course: Course, notebook: Notebook, 
     double, triple = result.results[:2]
     assert double.verdict is not Verdict.PASSED
     assert (double.score, triple.score, result.score) == (0, 1, 1)
-    everything = batch_to_plain(BatchResult([result]))
+    everything = json.loads(to_text(BatchResult([result])))
     assert {check["kind"] for one in everything["submissions"] for e in one["exercises"] for check in e["checks"]} <= {
         kind.value for kind in Kind
     }

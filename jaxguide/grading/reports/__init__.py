@@ -11,25 +11,7 @@ from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import is_page
-from jaxguide.grading.reports.read_results import (
-    marks_without_store,
-    read_results,
-    recorded_course,
-    results_before,
-    with_marks_elsewhere,
-)
-from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, batch_to_plain, feedback_stems, to_text
-
-__all__ = [
-    "NoResults",
-    "batch_to_plain",
-    "marks_without_store",
-    "read_results",
-    "recorded_course",
-    "results_before",
-    "with_marks_elsewhere",
-    "write_reports",
-]
+from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, feedback_stems, to_text
 
 
 def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:
