@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict, score
 from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 
@@ -118,7 +119,7 @@ def made_class(tier: str = "strong") -> BatchResult:
         versions=VERSIONS,
         unknown=[EVIL],
         passed_over=["class/Ada/essay.pdf", "class/Ada/helper.py"],
-        similar=[{"exercise": "random_walk", "students": ["Ada", "Bo"], "share": 0.9, "says": "90 % in common"}],
+        similar=[SimilarGroup("random_walk", ["Ada", "Bo"], 0.9, "90 % in common")],
         overrides=[Override("Bo", "random_walk", 3.0, "the idea is right", 0.0)],
     )
 

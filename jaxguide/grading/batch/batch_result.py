@@ -8,7 +8,7 @@ from typing import Any
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.batch.similarity import similar_groups
+from jaxguide.grading.batch.similarity import SimilarGroup, similar_groups
 from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
@@ -61,7 +61,7 @@ class BatchResult:
     lessons: list[str] = dataclasses.field(default_factory=list)
     passed_over: list[str] = dataclasses.field(default_factory=list)
     ids: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
-    similar: list[Any] = dataclasses.field(default_factory=list)
+    similar: list[SimilarGroup] = dataclasses.field(default_factory=list)
     overrides: list[Override] = dataclasses.field(default_factory=list)
 
     @property

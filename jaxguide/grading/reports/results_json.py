@@ -82,7 +82,7 @@ def _head(batch: BatchResult) -> dict[str, Any]:
         **{name: getattr(batch, name) for name in _BATCH},
         "complete": batch.is_complete,
         "limits": dataclasses.asdict(batch.limits),
-        "similar": [_record(group) for group in batch.similar],
+        "similar": [dataclasses.asdict(group) for group in batch.similar],
         "overrides": [dataclasses.asdict(one) for one in batch.overrides],
         "students": [_student(row, stems[row.student]) for row in rows],
     }
@@ -115,10 +115,6 @@ def _submission(one: SubmissionResult) -> dict[str, Any]:
     }
 
 
-def _record(one: Any) -> Any:
-    return dataclasses.asdict(one) if dataclasses.is_dataclass(one) and not isinstance(one, type) else one
-
-
 def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
     """Rebuild a batch from the data in the text of `to_text`; each part must have its type.
 
@@ -137,14 +133,13 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
             course_folder=plain["course"]["folder"],
             course_digest=plain["course"]["digest"],
             limits=Limits(**plain["limits"]),
-            similar=plain["similar"],
+            similar=[SimilarGroup(**one) for one in plain["similar"]],
             overrides=[Override(**one) for one in plain["overrides"]],
             ids={one["student"]: one["ids"] for one in plain["students"] if one.get("ids")},
             **head,
         )
         _require(batch, BatchResult)
         _require([Layer(**one) for one in batch.layers], list[Layer])
-        _require([SimilarGroup(**one) for one in batch.similar], list[SimilarGroup])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         message = "The results are damaged ({error}). Grade again."
         raise NoResults(message.format(error=clean(repr(error), 100))) from None

@@ -18,6 +18,7 @@ from jaxguide.course.cards import Card
 from jaxguide.course.limits import Limits, parse_limits, write_limits
 from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text, feedback_view
 from jaxguide.grading.reports.insight import distribution_of, rates_of
@@ -101,7 +102,7 @@ def view(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """A template's name and what it is given, with something to show in every place."""
     batch = made_class("process")
     batch.only = list(EXERCISES)
-    batch.similar = [{"exercise": "random_walk", "students": ["Ada", "Bo"], "says": "both loop"}]
+    batch.similar = [SimilarGroup("random_walk", ["Ada", "Bo"], 1.0, "both loop")]
     batch.overrides *= 2
     for one in batch.submissions:
         one.tier = "process"
