@@ -10,9 +10,8 @@ from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.reports.charts import histogram, in_words
 from jaxguide.grading.reports.csv_tables import file_names
-from jaxguide.grading.reports.insight import Distribution, distribution_of, rates_of
+from jaxguide.grading.reports.insight import BINS, Distribution, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import rendered
@@ -34,6 +33,7 @@ def report_html(batch: BatchResult, names: bool = False) -> str:
 def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     """Return the values for the template `report.html`."""
     rows = rows_of(batch)
+    found = distribution_of(rows)
     causes = misconceptions_of(batch)
     named = [one for one in causes if one.is_named]
     core = ["only the core counts"] if batch.beyond else []
@@ -41,8 +41,8 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
         "title": f"Grading of {batch.course_name}" if batch.course_name else "Grading of a class",
         "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons), *core]),
         "weak_isolation": "Weak isolation." + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
-        "tiles": _tiles(rows),
-        "marks": _marks(distribution_of(rows)),
+        "tiles": _tiles(rows, found),
+        "marks": _marks(found),
         "exercises": _exercises(batch),
         "misconceptions": _misconceptions(batch, named, names),
         "errors": [_error(one, names) for one in causes if not one.is_named],
@@ -58,15 +58,14 @@ def _count_line(rows: list[Row]) -> str:
     )
 
 
-def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
+def _tiles(rows: list[Row], found: Distribution) -> list[tuple[str, str]]:
     """Return the numbers at the top of the page, each with its label."""
     states = [row.state for row in rows]
     marked = sum(row.score is not None for row in rows)
-    median = distribution_of(rows).median
     tiles = [
         (str(len(rows)), plural("student", "students", len(rows))),
         (str(marked), plural("has marks", "have marks", marked)),
-        (_percent(median), "median of the points"),
+        (_percent(found.median), "median of the points"),
     ]
     tiles += [
         (str(states.count(state)), state.word)
@@ -89,7 +88,26 @@ def _marks(found: Distribution) -> dict[str, Any] | None:
         words.append(plural("{count} student has full marks.", "{count} students have full marks.", found.full))
     if found.none:
         words.append(plural("{count} student has no points.", "{count} students have no points.", found.none))
-    return {"words": " ".join(words), "chart": histogram(found, found.median)}
+    return {"words": " ".join(words), "chart": _histogram(found, found.median)}
+
+
+def _histogram(found: Distribution, median: float) -> dict[str, Any]:
+    """Return the histogram of marks in words, and each bar's count and height and the median, in percent."""
+    most = max(found.counts)
+    title = plural("Marks of {count} student", "Marks of {count} students", found.total)
+    bins = (f"{100 * n // BINS} to {100 * (n + 1) // BINS} %: {count}" for n, count in enumerate(found.counts) if count)
+    return {
+        "description": "; ".join([f"{title} by share of the points", *bins]) + ".",
+        "bars": [(count, 100 * count / most) for count in found.counts],
+        "median": 100 * median,
+    }
+
+
+def _in_words(counts: dict[Outcome, int]) -> str:
+    """Return the size of each group in words: '12 passed, 3 not right'."""
+    if counts[Outcome.NOT_ATTEMPTED] == sum(counts.values()):
+        return "nobody attempted it"
+    return ", ".join(f"{count} {group}" for group, count in counts.items() if count)
 
 
 def _exercises(batch: BatchResult) -> dict[str, Any] | None:
@@ -103,7 +121,7 @@ def _exercises(batch: BatchResult) -> dict[str, Any] | None:
             "name": rate.column.name,
             "share": _percent(rate.share),
             "counts": list(rate.counts.items()),
-            "words": in_words(rate.counts),
+            "words": _in_words(rate.counts),
         }
         for rate in rates
     ]
