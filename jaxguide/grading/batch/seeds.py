@@ -1,8 +1,8 @@
 """Choose the seed of a batch: a given number, or a secret one that is stored with the results."""
 
-import os
 from pathlib import Path
 
+from jaxguide.base.files import write_whole
 from jaxguide.course.judging.draw import fresh_seed
 
 SECRET = "secret"
@@ -34,22 +34,12 @@ def seed_of(asked: str, folder: Path) -> int:
             raise SeedError(message.format(asked=asked)) from None
     path = folder / SEED_FILE_NAME
     try:
-        return int(path.read_text("ascii")) if path.exists() else _keep(path, fresh_seed())
+        if not path.exists():
+            write_whole(path, f"{fresh_seed()}\n", 0o600)
+        return int(path.read_text("ascii"))
     except ValueError:
         message = "`{path}` does not contain a number. Delete it to get a new seed; everything will be regraded."
         raise SeedError(message.format(path=path)) from None
     except OSError as error:
         message = "The secret seed cannot be stored in `{path}`: {error}."
         raise SeedError(message.format(path=path, error=error.strerror)) from error
-
-
-def _keep(path: Path, seed: int) -> int:
-    """Write a seed to a file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
-        file.write(f"{seed}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    return seed
