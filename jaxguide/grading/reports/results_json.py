@@ -173,22 +173,14 @@ def read_document(path: Path) -> BatchResult:
     Raises:
         NoResults: the file cannot be read, or does not contain results.
     """
-    return batch_from_plain(read_plain(path))
-
-
-def read_plain(path: Path) -> Any:
-    """Return the JSON data in a `results.json`, unchecked.
-
-    Raises:
-        NoResults: the file cannot be read, or is not JSON.
-    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
         message = "{path} cannot be read: {error}."
         raise NoResults(message.format(path=path, error=error.strerror)) from None
     except (ValueError, RecursionError):
         raise NoResults(f"{path} is not valid JSON.") from None
+    return batch_from_plain(plain)
 
 
 def _no_number(text: str) -> None:
