@@ -84,15 +84,6 @@ class Owner:
         """What is equal for files of the same students."""
         return name_key(self.name or ""), tuple(person.identity for person in self.people)
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dicts, lists and strings."""
-        return {"people": [[person.name, dict(person.ids)] for person in self.people], "group": self.group}
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Owner":
-        """Return the owner that `to_plain` described; types are not checked."""
-        return cls(tuple(Person(name, dict(ids)) for name, ids in plain["people"]), plain["group"])
-
 
 NO_ONE = Owner()
 """Whose a file is if nothing says so."""

@@ -8,7 +8,6 @@ import dataclasses
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
-from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER
@@ -67,15 +66,6 @@ class ListedFile:
     def owner_inside(self) -> Owner:
         """The owner of the files inside, if this is an archive."""
         return self.owner if self.owner.people else Owner((Person(as_read(PurePath(self.parts[-1]).stem)),))
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dicts, tuples, texts, numbers and booleans."""
-        return {**vars(self), "owner": self.owner.to_plain()}
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "ListedFile":
-        """Return the file that `to_plain` described; types are not checked."""
-        return cls(**{**plain, "owner": Owner.from_plain(plain["owner"])})
 
 
 def nothing_inside() -> str:

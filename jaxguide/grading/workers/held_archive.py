@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxguide.base.clean import clean
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.grading.intake.student_names import ID_KINDS, ID_LIMIT, SUBMISSION, Owner, Person, as_read
 from jaxguide.grading.intake.unpacking import NESTING_LIMIT, ListedFile
@@ -51,7 +52,7 @@ class HeldArchive:
         """
         found: list[ListedFile] = []
         while True:
-            asked = {"owner": owner.to_plain(), "is_own": is_own, "is_deep": is_deep}
+            asked = {"owner": plain_of(owner), "is_own": is_own, "is_deep": is_deep}
             reply = self._worker.request("files", **asked, start=len(found))
             page, more = files_in(reply, owner, is_own, is_deep)
             found += page
@@ -86,9 +87,7 @@ def files_in(reply: dict[str, Any], owner: Owner, is_own: bool, is_deep: bool = 
         AnswerGone: listing takes too much memory, or the reply is broken.
     """
     raise_problem(reply)
-    found = checked(
-        _FilesReply, lambda: _FilesReply([ListedFile.from_plain(plain) for plain in reply["files"]], reply["more"])
-    )
+    found = checked(_FilesReply, lambda: _FilesReply(read_plain(list[ListedFile], reply["files"]), reply["more"]))
     if not all(_is_possible(file, owner, is_own, is_deep) for file in found.files):
         raise broken_reply()
     return [_with_clean_text(file) for file in found.files], found.more

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.held_folders import hold
-from jaxguide.base.plain import plain_of
+from jaxguide.base.plain import plain_of, read_plain
 
 FIRST_PRIVATE_DESCRIPTOR = 200
 # What notebooks import from `jaxguide.lesson`, which does nothing here.
@@ -371,10 +371,10 @@ class FileReader:
         if not request["start"]:
             from jaxguide.grading.intake.student_names import Owner
 
-            owner = Owner.from_plain(request["owner"])
+            owner = read_plain(Owner, request["owner"])
             self._found = self._archive.files(owner, request["is_own"], request["is_deep"])
         some, more = self._some(request["start"], _FILES_AT_A_TIME)
-        return {"files": [file.to_plain() for file in some], "more": more}
+        return {"files": plain_of(some), "more": more}
 
     def content(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return some bytes of a file in the archive, from the index `start`."""

@@ -78,7 +78,7 @@ def in_class(folder: Path, *members: tuple[str, bytes], **more: Any) -> Path:
 
 
 def is_adas(request: dict[str, Any]) -> bool:
-    return "owner" in request and request["owner"]["people"] == [["Ada", {"moodle_id": "12"}]]
+    return "owner" in request and request["owner"]["people"] == owned("Ada", moodle_id="12")["people"]
 
 
 def problems(rows: list[ArchivedEntry]) -> dict[str | None, str]:
@@ -253,7 +253,7 @@ def file(**changes: Any) -> dict[str, Any]:
 
 
 def owned(name: Any, **ids: Any) -> dict[str, Any]:
-    return {"people": [[name, ids]], "group": ""}
+    return {"people": [{"name": name, "ids": ids}], "group": ""}
 
 
 @pytest.mark.parametrize(("is_own", "is_deep"), [(False, False), (True, True)])
@@ -261,7 +261,6 @@ def owned(name: Any, **ids: Any) -> dict[str, Any]:
     "changes",
     [
         {"parts": ()},
-        {"parts": ["a", "hw.py"]},
         {"parts": ("..", "hw.py")},
         {"parts": ("a", "")},
         {"parts": ("a/b",)},
@@ -279,8 +278,8 @@ def owned(name: Any, **ids: Any) -> dict[str, Any]:
         {"owner": owned("Ada", moodle_id="13")},
         {"owner": owned("Ada", moodle_id=None)},
         {"owner": owned("Ada", moodle_id="12", sid="13")},
-        {"owner": {"people": [["Ada", {"moodle_id": "12"}]] * 101, "group": ""}},
-        {"owner": {"people": [["Ada", {"moodle_id": "12"}]], "group": 1}},
+        {"owner": {"people": owned("Ada", moodle_id="12")["people"] * 101, "group": ""}},
+        {"owner": {**owned("Ada", moodle_id="12"), "group": 1}},
         {"problem": None},
         {"date": (2024,)},
         {"date": (2024, 1, 2, 3, 4, 5.0)},
