@@ -21,8 +21,7 @@ from distributed.comm.core import connect
 
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.set_up import beside_files
-from jaxguide.grading.batch.course_state import course_state_digest
-from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
+from jaxguide.grading.batch.grader import Grader, GradeSettings, course_state_digest, open_grader
 from jaxguide.grading.batch.pools import Graded, PoolLost
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry

@@ -12,8 +12,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.control import GraderBroken
-from jaxguide.grading.batch.course_state import course_state_digest
-from jaxguide.grading.batch.grader import GradeSettings, open_grader
+from jaxguide.grading.batch.grader import GradeSettings, course_state_digest, open_grader
 from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
 from jaxguide.grading.batch.store import RowKey, Store, StoreError, last_batch_in, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -258,22 +257,19 @@ class _Records:
             except UnreadableSubmission as problem:
                 result = self._bare(one, "", State.UNREADABLE)
                 result.unreadable = str(problem)
-                self._record(place, self._key(one, ""), result)
+                self._record(place, self._run.row_key(one, ""), result)
                 continue
             digest = hashlib.sha256(content).hexdigest()
             if one.superseded:
                 self._rows[place]["plain"] = self._bare(one, digest, State.SUPERSEDED).to_plain()
                 continue
-            key = self._key(one, digest)
+            key = self._run.row_key(one, digest)
             found = self._finished(key)
             if found is not None:
                 self._rows[place]["row"], before = found
                 self._watch(before, False)
                 continue
             yield place, key, ReadEntry(path, content)
-
-    def _key(self, one: Submitted, digest: str) -> RowKey:
-        return self._run.row_key(one, digest)
 
     def _bare(self, one: Submitted, digest: str, state: State) -> SubmissionResult:
         return SubmissionResult(

@@ -19,11 +19,11 @@ from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.judging.run_check import said_of_course
 from jaxguide.course.limits import Limits
+from jaxguide.course.requirements import pinned
 from jaxguide.course.settings import said_of_dropped
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_states import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
-from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.planted_answers import PlantedWorkers
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -74,6 +74,25 @@ class GradeSettings:
     compile_cache: Path | None = None
 
 
+def course_state_digest(course: Course, lessons: frozenset[str] | None = None) -> str:
+    """Return a digest of all in a course that affects marks, and of the versions of JAX and of what it requires.
+
+    Stored results are reused only for the same digest. Hidden inputs derive from the digest without the versions, so
+    another JAX draws the same inputs.
+
+    Args:
+        course: the course.
+        lessons: the lessons that matter; by default all.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    versions = "".join(f"{one}\n" for one in sorted(pinned(course.settings).values()))
+    return hashlib.sha256(
+        f"jax {jax.__version__}\n{versions}{digest.course_digest(course, lessons)}".encode()
+    ).hexdigest()
+
+
 @contextlib.contextmanager
 def open_grader(
     course: Course,
@@ -97,7 +116,6 @@ def open_grader(
     with contextlib.ExitStack() as stack:
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
         grader.programs = stack.enter_context(compiled_once(own))
-        stack.callback(grader.keep_values)
         stack.callback(grader.close)
         yield grader
 
@@ -310,10 +328,6 @@ class Grader:
                     for hidden in (False, True):
                         judging.ask(answer, hidden)
 
-    def keep_values(self) -> None:
-        """Save the results of the key's answers for the next batch."""
-        self._references.keep_for_later()
-
     def _is_asked(self, exercise: Exercise) -> bool:
         return self.settings.only is None or exercise.name in self.settings.only
 
@@ -338,10 +352,11 @@ class Grader:
         return self._readers.read(path, content)
 
     def close(self) -> None:
-        """End the processes that wait for more files."""
+        """End the processes that wait for more files, and save the results of the key's answers for the next batch."""
         self._readers.close()
         if self._planted is not None:
             self._planted.close()
+        self._references.keep_for_later()
 
     def stop(self) -> None:
         """Stop all workers, from any thread; grading in progress raises `GraderError`."""

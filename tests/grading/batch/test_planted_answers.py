@@ -50,7 +50,6 @@ def test_only_an_answer_that_behaves_like_a_planted_one_is_said_to(tiny: Path, a
         ):
             assert failure(grade(grader, source)).says == says
         assert asked == ["squares"]
-        grader.keep_values()
     with open_grader(load_course(tiny), GradeSettings(compile_cache=tiny / "cache")) as grader:
         assert failure(grade(grader, "def double(x):\n    return x * x * 1")).says == SAYS
     assert asked == ["squares"]

@@ -18,8 +18,8 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw, fresh_seed
 from jaxguide.course.judging.judge import Judging
-from jaxguide.grading.batch.course_state import course_state_digest as digest_on_this_jax
 from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.batch.grader import course_state_digest as digest_on_this_jax
 
 Notebook = Callable[..., Path]
 WRONG = "def double(x):\n    print('got', [float(one) for one in x])\n    return 2 * x if len(x) == 3 else x\n"
