@@ -2,26 +2,13 @@
 
 import sys
 import time
-from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import plural
 from jaxguide.grading.batch.submission_result import SubmissionResult
-
-
-class _Rate(ProgressColumn):
-    """The number of submissions graded per minute, without those found in the store."""
-
-    def render(self, task: Task) -> Text:
-        graded, started = task.fields["graded"], task.fields["started"]
-        passed_s = time.monotonic() - started
-        if not graded or passed_s <= 0:
-            return Text("")
-        return Text(f"{60 * graded / passed_s:.0f} a minute")
 
 
 class ProgressBar:
@@ -44,22 +31,20 @@ class ProgressBar:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[failures]}", style="red"),
-            _Rate(),
+            TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(compact=True),
             console=self.console,
             disable=not self.console.is_terminal,
             transient=True,
         )
-        self._task = self._bar.add_task("", total=total, failures="", graded=0, started=time.monotonic())
-        self._graded = 0
+        self._task = self._bar.add_task("", total=total, failures="", rate="")
+        self._graded, self._started = 0, time.monotonic()
 
     def __enter__(self) -> "ProgressBar":
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *unused: object) -> None:
         if self.console.is_terminal:  # before rich 14.3, a bar that is disabled ends with an empty line
             self._bar.stop()
 
@@ -75,4 +60,6 @@ class ProgressBar:
         failures = plural("{count} failed", "{count} failed", self.failed) if self.failed else ""
         if not self.console.is_terminal and self.done < self.total and self.done % -(-self.total // 10) == 0:
             self.console.print(f"Graded {self.done} of {self.total}.")
-        self._bar.update(self._task, completed=self.done, failures=failures, graded=self._graded)
+        # Without those found in the store.
+        rate = f"{60 * self._graded / max(1e-3, time.monotonic() - self._started):.0f} a minute" if self._graded else ""
+        self._bar.update(self._task, completed=self.done, failures=failures, rate=rate)
