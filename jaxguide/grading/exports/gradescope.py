@@ -13,6 +13,7 @@ from jaxguide.base.clean import clean
 from jaxguide.base.text import plural
 from jaxguide.course.cards import Card
 from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.reports.page import line
 
 AFTER_PUBLISHED = "after_published"
 
@@ -116,7 +117,7 @@ def _status(result: ExerciseResult) -> str:
 
 
 def _test(number: int, name: str, output: str, status: str = "", **marks: float) -> dict[str, Any]:
-    test = {"number": str(number), "name": _line(name), "output": clean(output), "output_format": "text"}
+    test = {"number": str(number), "name": line(name), "output": clean(output), "output_format": "text"}
     return {**test, **({"status": status} if status else {}), **marks, "visibility": "visible"}
 
 
@@ -127,17 +128,13 @@ def _output(progress: GradingProgress) -> str:
     elif not progress.done:
         lines.append("Grading has not finished.")
     elif progress.unreadable and not progress.results:
-        lines.append(f"Nothing was graded. {_line(progress.unreadable)}")
+        lines.append(f"Nothing was graded. {line(progress.unreadable)}")
     elif progress.not_graded:
         count = len(progress.not_graded)
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
     if progress.unreadable and progress.results:
         said = "There is no total, because not every file could be read. {why}"
-        lines.append(said.format(why=_line(progress.unreadable)))
+        lines.append(said.format(why=line(progress.unreadable)))
     if progress.notes:
-        lines += ["While reading your file:", *(f"  - {_line(note)}" for note in progress.notes)]
+        lines += ["While reading your file:", *(f"  - {line(note)}" for note in progress.notes)]
     return "\n".join(lines)
-
-
-def _line(words: str) -> str:
-    return " ".join(clean(words, 500).split())

@@ -21,7 +21,7 @@ from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.reports.csv_tables import file_names, points_cell
 from jaxguide.grading.reports.marks import Mark, Row, totals_of
-from jaxguide.grading.reports.page import rendered
+from jaxguide.grading.reports.page import line, rendered
 
 _WIDTH = 100
 _SHORT = 160  # characters
@@ -76,7 +76,7 @@ def _lost(mark: Mark) -> float:
 def _exercise(mark: Mark, result: ExerciseResult, reveal: bool) -> dict[str, Any]:
     """Return an exercise's line of the table, and its card, or that it is not graded."""
     card = Card(result, reveal)
-    given = mark.override and f"Your instructor gave these points. {_line(mark.override.comment)}".rstrip()
+    given = mark.override and f"Your instructor gave these points. {line(mark.override.comment)}".rstrip()
     found = {
         "name": mark.column.name,
         "title": mark.column.title,
@@ -85,7 +85,7 @@ def _exercise(mark: Mark, result: ExerciseResult, reveal: bool) -> dict[str, Any
     }
     if mark.is_missing:
         # The grader's error may reveal a hidden check's inputs, so only the instructor sees it.
-        said = f"{_line(mark.column.title)}: not graded yet. This is not your fault; your instructor knows."
+        said = f"{line(mark.column.title)}: not graded yet. This is not your fault; your instructor knows."
         return {**found, "verdict": "Not graded yet", "why": "", "card": None, "not_graded": said}
     badge = card.face.badge
     return {**found, "verdict": f"{badge.glyph} {badge.word}", "why": given or _why(card), "card": card}
@@ -98,13 +98,13 @@ def _why(card: Card) -> str:
     ranks = {BEHIND: 0, "": 1}
     prose = (part for part in card.face.parts if isinstance(part, Prose))
     first = min(prose, key=lambda one: (ranks.get(one.label, 2), len(one.text) > _SHORT), default=Prose(""))
-    return re.split(r"(?<=[.!?]) ", _line(first.text))[0]
+    return re.split(r"(?<=[.!?]) ", line(first.text))[0]
 
 
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return the feedback as plain text; what passed or was not attempted is only in its table."""
     view = feedback_view(row, batch, reveal)
-    lines = [": ".join(part for part in (_line(row.student), view["files"]) if part), "", *view["summary"]]
+    lines = [": ".join(part for part in (line(row.student), view["files"]) if part), "", *view["summary"]]
     lines += [_RULE, _table(view["exercises"])] if view["exercises"] else []
     if view["notes"]:
         lines += ["", "While reading your file:", *(f"  - {note}" for note in view["notes"])]
@@ -118,7 +118,7 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
 def _table(exercises: list[dict[str, Any]]) -> str:
     table = Table(*_COLUMNS, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for one in exercises:
-        table.add_row(*(Text(_line(one[part])) for part in _COLUMNS.values()))
+        table.add_row(*(Text(line(one[part])) for part in _COLUMNS.values()))
     return plain_text(table, _WIDTH)
 
 
@@ -137,18 +137,18 @@ def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     totals = totals_of(row) if row.state is not State.ABSENT else []
     if row.score is not None and len(totals) != 1:
         yield points_of(row)
-    yield from (_line(total.said) for total in totals)
+    yield from (line(total.said) for total in totals)
     if batch.beyond:
         yield "Only the core of each lesson counts."
     given = any(mark.override is not None for mark in row.marks.values())
     for one in row.submissions:
         if one.members:
-            yield "Handed in by {students}.".format(students=_line(", ".join(one.members)))
+            yield "Handed in by {students}.".format(students=line(", ".join(one.members)))
     if row.state is State.ABSENT:
         nothing = "Nothing was handed in" if batch.only is None else "Nothing was handed in for {lessons}"
-        nothing = nothing.format(lessons=_line(", ".join(batch.lessons)))
+        nothing = nothing.format(lessons=line(", ".join(batch.lessons)))
         yield nothing + ("; the points were given by hand." if given else ".")
-        yield from (_line(note) for one in row.submissions for note in one.repairs)
+        yield from (line(note) for one in row.submissions for note in one.repairs)
     for one in row.submissions:
         if one.unreadable is not None:
             yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
@@ -165,7 +165,7 @@ def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
         message = "Nothing was graded; the points were given by hand. {why}"
     else:
         message = "Nothing was graded. {why}"
-    return message.format(file=_line(one.path.name), why=_line(one.unreadable or ""))
+    return message.format(file=line(one.path.name), why=line(one.unreadable or ""))
 
 
 def points_of(row: Row) -> str:
@@ -175,11 +175,7 @@ def points_of(row: Row) -> str:
 
 def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
     for one in row.submissions if row.state is not State.ABSENT else ():
-        yield from (_line(repair) for repair in one.repairs)
+        yield from (line(repair) for repair in one.repairs)
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
-            yield f"{_line(one.path.name)} does not count, since another file of yours does."
-
-
-def _line(words: str) -> str:
-    return " ".join(clean(words, 500).split())
+            yield f"{line(one.path.name)} does not count, since another file of yours does."
