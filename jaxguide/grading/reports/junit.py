@@ -35,8 +35,9 @@ def _suite(row: Row) -> ET.Element:
     if not cases or (row.state is State.UNREADABLE and row.score is None):
         cases.append(_file_case(row))
     properties = ET.SubElement(suite, "properties")
-    for name, value in _properties(row).items():
-        ET.SubElement(properties, "property", name=name, value=_xml(value))
+    ET.SubElement(properties, "property", name="state", value=_xml(row.state.value))
+    tiers = dict.fromkeys(one.tier for one in row.submissions if one.tier)
+    ET.SubElement(properties, "property", name="isolation", value=_xml(", ".join(tiers) or "none"))
     suite.extend(cases)
     found = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     suite.set("tests", str(len(cases)))
@@ -44,11 +45,6 @@ def _suite(row: Row) -> ET.Element:
         suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
     suite.set("time", f"{sum(one.wall_s for one in row.submissions):.3f}")
     return suite
-
-
-def _properties(row: Row) -> dict[str, str]:
-    tiers = dict.fromkeys(one.tier for one in row.submissions if one.tier)
-    return {"state": row.state.value, "isolation": ", ".join(tiers) or "none"}
 
 
 def _case(row: Row, mark: Mark) -> ET.Element:
