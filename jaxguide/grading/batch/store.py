@@ -82,8 +82,6 @@ def settings_digest(settings: GradeSettings) -> str:
 class Store:
     """The store of results in one folder: a context manager, for one thread, and for one process at a time.
 
-    `is_new` says whether no grader has used it before.
-
     Args:
         folder: the results folder, created if it does not exist.
 
@@ -118,7 +116,7 @@ class Store:
     def _open(self) -> None:
         run = self._connection.execute
         version, application = run("PRAGMA user_version").fetchone()[0], run("PRAGMA application_id").fetchone()[0]
-        self.is_new = is_new = not run("SELECT 1 FROM sqlite_master").fetchone()
+        is_new = not run("SELECT 1 FROM sqlite_master").fetchone()
         if not is_new and application != _APPLICATION:
             raise damaged(self.folder)
         if not is_new and version != SCHEMA_VERSION:

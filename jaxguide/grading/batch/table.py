@@ -1,7 +1,7 @@
 """Show a batch of graded submissions in the terminal."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
@@ -24,11 +24,9 @@ _WITHOUT_CODE = {
     State.ABSENT: "sent nothing",
     State.SUPERSEDED: "another file of this student counts",
 }
-_COUNTED_STATES: dict[State, Callable[[int], str]] = {
-    State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
-    State.SUPERSEDED: lambda count: plural(
-        "{count} file was replaced by another one.", "{count} files were replaced by other ones.", count
-    ),
+_COUNTED_STATES = {
+    State.ABSENT: ("{count} student sent nothing.", "{count} students sent nothing."),
+    State.SUPERSEDED: ("{count} file was replaced by another one.", "{count} files were replaced by other ones."),
 }
 _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
 
@@ -108,10 +106,10 @@ class GradeTable:
         tiers = sorted({result.tier for result in self.results if result.tier})
         if tiers:
             yield "Isolation: {names}.".format(names=", ".join(tiers))
-        for state, say in _COUNTED_STATES.items():
+        for state, (one, many) in _COUNTED_STATES.items():
             count = sum(result.state is state and not result.repairs for result in self.results)
             if count:
-                yield say(count)
+                yield plural(one, many, count)
         incomplete = sum(not result.is_complete and result.state not in _WITHOUT_CODE for result in self.results)
         if incomplete:
             message = "{count} submission could not be graded in full."
