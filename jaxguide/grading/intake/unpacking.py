@@ -154,13 +154,13 @@ class _Listing:
         self._count(members)
         gradescope = {} if self._is_own else _metadata(archive)  # what a student packed must not name others
         is_canvas = not self._is_own and are_canvas_names(m.filename for m in members if "/" not in m.filename)
-        last = {_key(member.filename): number for number, member in enumerate(members)}
+        named_parts = [_parts(member) for member in members]
+        last = {parts: number for number, (parts, problem) in enumerate(named_parts) if not problem}
         others: dict[Key, ListedFile] = {}
         answered: set[Key] = set()
-        for number, member in enumerate(members):
+        for number, (member, (parts, problem)) in enumerate(zip(members, named_parts, strict=True)):
             if member.filename.endswith("/") or _is_passed_over(member.filename):
                 continue
-            parts, problem = _parts(member)
             named = NO_ONE if owner.is_exported else owner_in(parts, gradescope, is_canvas)
             whose = named if named.people else owner
             suffix = PurePath(parts[-1]).suffix.lower()
@@ -170,7 +170,7 @@ class _Listing:
                     others.setdefault(whose.key, row)
                 continue
             answered.add(whose.key)
-            if not problem and last[_key(member.filename)] != number:
+            if not problem and last[parts] != number:
                 problem = "A later file of the same name in the archive counts instead."
             if not problem and suffix == ARCHIVE_SUFFIX:
                 yield from self._inside(archive, row)
@@ -232,13 +232,6 @@ def _refusal(member: zipfile.ZipInfo, limit_bytes: int) -> str:
     except UnreadableSubmission as problem:
         return str(problem)
     return ""
-
-
-def _key(name: str) -> str:
-    try:
-        return "/".join(name_parts(name))
-    except UnreadableSubmission:
-        return name
 
 
 def _is_passed_over(name: str) -> bool:
