@@ -83,7 +83,7 @@ def rates_of(batch: BatchResult) -> list[Rate]:
     return rates
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class CheckCount:
     """The results of one check over the class."""
 
@@ -91,9 +91,9 @@ class CheckCount:
     fact: str
     kind: Kind
     hidden: bool
-    passed: int
-    failed: int
-    not_checked: int
+    passed: int = 0
+    failed: int = 0
+    not_checked: int = 0
 
 
 def checks_of(batch: BatchResult) -> list[CheckCount]:
@@ -102,14 +102,10 @@ def checks_of(batch: BatchResult) -> list[CheckCount]:
     counts: dict[tuple[str, str], CheckCount] = {}
     for result in (one for submission in batch.counted for one in submission.results):
         for check in result.checks:
-            found = counts.get((result.name, check.name))
-            if found is None:
-                found = CheckCount(result.name, check.fact or check.name, check.kind, check.hidden, 0, 0, 0)
+            new = CheckCount(result.name, check.fact or check.name, check.kind, check.hidden)
+            found = counts.setdefault((result.name, check.name), new)
             is_open = check.verdict is Verdict.NOT_CHECKED
-            counts[result.name, check.name] = dataclasses.replace(
-                found,
-                passed=found.passed + check.passed,
-                failed=found.failed + (not check.passed and not is_open),
-                not_checked=found.not_checked + is_open,
-            )
+            found.passed += check.passed
+            found.failed += not check.passed and not is_open
+            found.not_checked += is_open
     return sorted(counts.values(), key=lambda check: places[check.exercise])
