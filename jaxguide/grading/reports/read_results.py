@@ -73,7 +73,7 @@ def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
     said, document = str(error), folder / RESULTS_FILE_NAME
     if not isinstance(error, store.DamagedStore):
         return said
-    count = _count_marks(document)
+    count = _count_marks(folder)
     message = plural(
         "`{document}` still has the marks of {count} file: `jaxguide report {document}` writes the reports from it.",
         "`{document}` still has the marks of {count} files: `jaxguide report {document}` writes the reports from it.",
@@ -94,7 +94,7 @@ def results_before(folder: Path) -> BatchResult | None:
 def marks_without_store(folder: Path) -> str:
     """Return why grading must not begin in a folder whose `results.json` has marks that no store has, or ''."""
     document = folder / RESULTS_FILE_NAME
-    if (folder / store.NAME).exists() or not document.is_file() or _count_marks(document) == 0:
+    if (folder / store.NAME).exists() or not document.is_file() or _count_marks(folder) == 0:
         return ""
     message = (
         "`{document}` has marks, but the store `{store}` beside it is missing. `jaxguide report {folder}` writes the "
@@ -103,9 +103,7 @@ def marks_without_store(folder: Path) -> str:
     return message.format(document=document, store=store.NAME, folder=folder)
 
 
-def _count_marks(document: Path) -> int | None:
-    """Return how many files have marks in a `results.json`, None if it cannot be read."""
-    try:
-        return sum(one.is_complete for one in read_document(document).submissions)
-    except NoResults:
-        return None
+def _count_marks(folder: Path) -> int | None:
+    """Return how many files have marks in a folder's `results.json`, None if it cannot be read."""
+    before = results_before(folder)
+    return None if before is None else sum(one.is_complete for one in before.submissions)
