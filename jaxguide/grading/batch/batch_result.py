@@ -13,8 +13,7 @@ from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.intake.student_names import ClassList, Person, name_key
-
-_TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
+from jaxguide.grading.isolation.tier import NAMES
 
 
 @dataclasses.dataclass
@@ -102,7 +101,8 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
 def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
     submissions = _submissions(store, plain)
     graded = {result.lesson for one in submissions for result in one.results}
-    ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
+    ran = [one for one in submissions if one.tier]
+    weakest = max(ran, key=lambda one: NAMES.index(one.tier), default=SubmissionResult(Path(), ""))
     return BatchResult(
         submissions,
         course_name=plain["course_name"],
@@ -111,9 +111,9 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
         seed=plain["seed"],
         settings=plain.get("settings", ""),
         limits=Limits(**plain["limits"]),
-        tier=ran[0].tier if ran else "",
-        layers=ran[0].layers if ran else [],
-        versions=ran[0].versions if ran else {},
+        tier=weakest.tier,
+        layers=weakest.layers,
+        versions=weakest.versions,
         all_or_nothing=plain["all_or_nothing"],
         only=_only(plain),
         beyond=plain.get("beyond", []),
@@ -186,10 +186,6 @@ def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) ->
         fingerprints={**old.fingerprints, **new.fingerprints},
         not_graded={**waiting, **new.not_graded},
     )
-
-
-def _strength(tier: str) -> int:
-    return _TIERS_WEAKEST_FIRST.index(tier) if tier in _TIERS_WEAKEST_FIRST else -1
 
 
 def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[SubmissionResult]:
