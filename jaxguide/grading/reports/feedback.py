@@ -110,7 +110,7 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
         lines += ["", "While reading your file:", *(f"  - {note}" for note in view["notes"])]
     for number in (number for _heading, is_folded, numbers in view["groups"] if not is_folded for number in numbers):
         one = view["exercises"][number]
-        said = _card_text(one["card"].result, reveal) if one["card"] else one["not_graded"]
+        said = _card_text(json.dumps(result_to_plain(one["card"].result)), reveal) if one["card"] else one["not_graded"]
         lines += [_RULE, said, "", f"{one['points']} points", *filter(None, [one["given"]])]
     return "\n".join([*lines, ""])
 
@@ -122,12 +122,8 @@ def _table(exercises: list[dict[str, Any]]) -> str:
     return plain_text(table, _WIDTH)
 
 
-def _card_text(result: ExerciseResult, reveal: bool) -> str:
-    return _text_of(json.dumps(result_to_plain(result)), reveal)
-
-
 @functools.lru_cache(maxsize=256)
-def _text_of(result: str, reveal: bool) -> str:
+def _card_text(result: str, reveal: bool) -> str:
     """Format a card. Cached: formatting takes as long as running a small answer, and many students get the same."""
     return Card(result_from_plain(json.loads(result)), reveal).text(_WIDTH)
 
@@ -136,7 +132,7 @@ def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     """Yield the sentences about the submission as a whole."""
     totals = totals_of(row) if row.state is not State.ABSENT else []
     if row.score is not None and len(totals) != 1:
-        yield points_of(row)
+        yield f"{row.score:g} of {row.points:g} points"
     yield from (line(total.said) for total in totals)
     if batch.beyond:
         yield "Only the core of each lesson counts."
@@ -166,11 +162,6 @@ def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
     else:
         message = "Nothing was graded. {why}"
     return message.format(file=line(one.path.name), why=line(one.unreadable or ""))
-
-
-def points_of(row: Row) -> str:
-    """Return a student's points in words: '7.5 of 10 points'."""
-    return f"{row.score:g} of {row.points:g} points"
 
 
 def _notes(row: Row, batch: BatchResult) -> Iterator[str]:

@@ -91,7 +91,13 @@ def tier_sentence(tier: str) -> str:
 
 def _before_publishing(batch: BatchResult, rows: list[Row]) -> _Lists:
     """Return what the instructor should look at before students get their marks."""
-    not_graded = [(row.student, why) for row in rows if row.state is State.NOT_GRADED for why in _why_not(row)]
+    not_graded = [
+        (row.student, f"{exercise}: {why}" if exercise else why)
+        for row in rows
+        if row.state is State.NOT_GRADED
+        for one in row.submissions
+        for exercise, why in one.not_graded.items()
+    ]
     unreadable = [(one.student, f"{one.path.name}: {one.unreadable}") for one in batch.counted if one.unreadable]
     stopped = [
         (one.student, f"{result.name}: {of_student(result.first_failure.message)}")
@@ -159,12 +165,6 @@ def _lost_cells(one: SubmissionResult) -> list[dict[str, Any]]:
 
 def _notes_on(cell: dict[str, Any], one: SubmissionResult) -> list[str]:
     return [line for line in one.repairs if line.startswith(f"{cell['label']}: ")]
-
-
-def _why_not(row: Row) -> Iterator[str]:
-    for one in row.submissions:
-        for exercise, why in one.not_graded.items():
-            yield f"{exercise}: {why}" if exercise else why
 
 
 def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Iterator[dict[str, Any]]:
