@@ -29,13 +29,7 @@ class State(enum.StrEnum):
     @property
     def word(self) -> str:
         """The word for this state in reports and in the terminal."""
-        return {
-            State.GRADED: "graded",
-            State.UNREADABLE: "not readable",
-            State.NOT_GRADED: "not graded",
-            State.ABSENT: "absent",
-            State.SUPERSEDED: "replaced",
-        }[self]
+        return {State.UNREADABLE: "not readable", State.SUPERSEDED: "replaced"}.get(self, self.value)
 
 
 def _packed(data: Data) -> str:
@@ -121,9 +115,8 @@ class SubmissionResult:
         >>> SubmissionResult.from_plain(ada.to_plain()) == ada
         True
         """
-        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         results = [plain_result.to_plain(one, write) for one in self.results]
-        return {**plain, "path": str(self.path), "state": self.state.value, "results": results}
+        return {**vars(self), "path": str(self.path), "state": self.state.value, "results": results}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
