@@ -29,10 +29,8 @@ def elsewhere(submission: Submission, absent: Iterable[HasStarter]) -> dict[str,
 def _places(submission: Submission) -> Iterator[tuple[str, dict[str, str], Collection[str]]]:
     """Yield a message, its fields, and the names of what is there, for each place that defines nothing."""
     for kind, source in submission.other_cells:
-        message = "`{name}` is in a Markdown cell, which does not run. Turn it into a code cell."
-        if kind != "markdown":
-            message = "`{name}` is in a raw cell, which does not run. Turn it into a code cell."
-        yield message, {}, seen_definitions(source)
+        message = "`{name}` is in a {kind} cell, which does not run. Turn it into a code cell."
+        yield message, {"kind": "Markdown" if kind == "markdown" else "raw"}, seen_definitions(source)
     for cell in submission.cells:
         for magic, text in cell.not_python:
             message = "`{name}` is below `{magic}` in {label}, which is not run as Python. Delete `{magic}`."
