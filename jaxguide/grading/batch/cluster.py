@@ -194,10 +194,7 @@ class GraderThere(WorkerPlugin):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         course = load_course(self._folder)
-        settings = dataclasses.replace(
-            self.settings,
-            conceal=(*self.settings.conceal, self._folder),
-        )
+        settings = dataclasses.replace(self.settings, conceal=(*self.settings.conceal, self._folder))
         self._open.enter_context(beside_files(course.files))
         # Graders in other workers may already have run hidden checks.
         return self._open.enter_context(open_grader(course, settings))

@@ -23,10 +23,6 @@ class GraderBroken(GraderError):
     """The key's answers do not pass, so no student's result can be trusted."""
 
 
-def _is_right(result: SubmissionResult) -> bool:
-    return bool(result.results) and all(one.verdict is Verdict.PASSED for one in result.results)
-
-
 def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
     """Return a notebook with the key's answers to a lesson's exercises, or to those in `only`."""
     asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
@@ -93,7 +89,7 @@ class Control:
         """
         if "" in result.not_graded:
             return  # it has no marks to confirm
-        if not _is_right(result):
+        if not result.results or any(one.verdict is not Verdict.PASSED for one in result.results):
             self._control_new(result.lessons or topics)
         with self._lock:
             self._since += 1

@@ -11,11 +11,7 @@ from pathlib import Path
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_around, expand, find_archives
-from jaxguide.grading.intake.file_owners import (
-    StudentPattern,
-    below,
-    students_of,
-)
+from jaxguide.grading.intake.file_owners import StudentPattern, below, students_of
 from jaxguide.grading.intake.file_search import files_of_students, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
 from jaxguide.grading.intake.lms_names import are_canvas_names, owner_on_disk
