@@ -164,10 +164,7 @@ def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
 
 def _without(one: SubmissionResult, names: Collection[str]) -> SubmissionResult:
     """Return the result of a file without the marks of these exercises."""
-    results = [result for result in one.results if result.name not in names]
-    not_graded = {name: why for name, why in one.not_graded.items() if name not in names}
-    score, points = round(sum(result.score for result in results), 2), sum(result.points for result in results)
-    return dataclasses.replace(one, results=results, not_graded=not_graded, score=score, points=points)
+    return one.of_exercises({*one.not_graded, *(result.name for result in one.results)}.difference(names))
 
 
 def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) -> SubmissionResult:
@@ -196,22 +193,10 @@ def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[
         if student in row.get("replaced", ()):
             one = SubmissionResult(one.path, student, State.SUPERSEDED, one.digest, course_digest=one.course_digest)
         elif student in row.get("counts", ()):  # not recorded by earlier versions
-            one = _with_only(one, row["counts"][student])
+            one = one.of_exercises(row["counts"][student])  # since others count in another file
+            if one.state is State.NOT_GRADED and not one.not_graded:
+                one.state = State.GRADED
         yield dataclasses.replace(one, student=student, members=students if len(students) > 1 else [])
-
-
-def _with_only(one: SubmissionResult, exercises: list[str]) -> SubmissionResult:
-    """Return the result of a file of which only these exercises count, since others count in another file."""
-    results = [result for result in one.results if result.name in exercises]
-    not_graded = {name: why for name, why in one.not_graded.items() if not name or name in exercises}
-    return dataclasses.replace(
-        one,
-        state=State.GRADED if one.state is State.NOT_GRADED and not not_graded else one.state,
-        results=results,
-        score=round(sum(result.score for result in results), 2),
-        points=sum(result.points for result in results),
-        not_graded=not_graded,
-    )
 
 
 def _row(store: Store, row: dict[str, Any], plain: dict[str, Any], student: str) -> SubmissionResult:

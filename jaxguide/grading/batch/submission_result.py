@@ -3,7 +3,7 @@
 import base64
 import dataclasses
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,17 @@ class SubmissionResult:
     def above_the_points(self) -> list[ExerciseResult]:
         """The exercises whose score exceeds their points, which is possible only through an instructor's override."""
         return [one for one in self.results if one.score > round(one.points, 2)]  # the grader rounds the same way
+
+    def of_exercises(self, names: Collection[str]) -> "SubmissionResult":
+        """Return the result of the same file for these exercises alone."""
+        results = [one for one in self.results if one.name in names]
+        return dataclasses.replace(
+            self,
+            results=results,
+            not_graded={name: why for name, why in self.not_graded.items() if not name or name in names},
+            score=round(sum(one.score for one in results), 2),
+            points=sum(one.points for one in results),
+        )
 
     def to_plain(self, write: Callable[[Data], str] = _packed) -> dict[str, Any]:
         """Return the record as JSON data, which `from_plain` converts back to an equal record.

@@ -176,14 +176,10 @@ def of_lessons(batch: BatchResult, lessons: Collection[str]) -> BatchResult:
     """Return a batch with the marks of these lessons alone."""
     kept = []
     for one in batch.submissions:
-        results = [result for result in one.results if result.lesson in lessons]
-        not_graded = {
-            name: why for name, why in one.not_graded.items() if not name or name in {r.name for r in results}
-        }
-        if results or not one.results:
-            kept.append(dataclasses.replace(one, results=results, not_graded=not_graded))
-        else:  # the student's marks are for other lessons
-            kept.append(dataclasses.replace(one, results=[], not_graded={}, state=State.ABSENT))
+        found = one.of_exercises({result.name for result in one.results if result.lesson in lessons})
+        if one.results and not found.results:  # the student's marks are for other lessons
+            found = dataclasses.replace(found, not_graded={}, state=State.ABSENT)
+        kept.append(found)
     return dataclasses.replace(batch, submissions=kept, lessons=[one for one in batch.lessons if one in lessons])
 
 
