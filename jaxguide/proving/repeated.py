@@ -5,8 +5,7 @@ import dataclasses
 from typing import Any
 
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.calls import CallLog
-from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.workers import wire
 
@@ -23,12 +22,9 @@ class Tape:
 class Recorded(Answer):
     """An answer whose requests and replies are recorded."""
 
-    def __init__(self, inner: Answer, tape: Tape, steps: tuple[Step, ...] = (), log: CallLog | None = None):
-        super().__init__(inner.name, steps, log)
+    def __init__(self, inner: Answer, tape: Tape):
+        super().__init__(inner.name)
         self._inner, self._tape = inner, tape
-
-    def _with(self, steps: tuple[Step, ...]) -> "Recorded":
-        return Recorded(self._inner, self._tape, steps, self.log)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         asked = _written(request)
@@ -41,12 +37,9 @@ class Recorded(Answer):
 class Repeated(Answer):
     """The answers on a tape, given again as long as the requests are the same."""
 
-    def __init__(self, name: str, tape: Tape, steps: tuple[Step, ...] = (), log: CallLog | None = None):
-        super().__init__(name, steps, log)
+    def __init__(self, name: str, tape: Tape):
+        super().__init__(name)
         self._tape = tape
-
-    def _with(self, steps: tuple[Step, ...]) -> "Repeated":
-        return Repeated(self.name, self._tape, steps, self.log)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         tape = self._tape

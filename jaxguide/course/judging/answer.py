@@ -21,18 +21,20 @@ class Answer(ABC):
     `answer.sum.grad()`.
     """
 
-    def __init__(self, name: str, steps: tuple[Step, ...] = (), log: CallLog | None = None):
+    def __init__(self, name: str):
         self.name = name
-        self.steps = steps
-        self.log = log if log is not None else CallLog()
+        self.steps: tuple[Step, ...] = ()
+        self.log = CallLog()
 
     @abstractmethod
     def _ask(self, request: Request) -> dict[str, Any]:
         """Send a request to the function and return the reply of `evaluate`."""
 
-    @abstractmethod
-    def _with(self, steps: tuple[Step, ...]) -> "Answer":
-        """Return the same answer with other steps."""
+    def _with(self, step: str, **options: Any) -> "Answer":
+        """Return the same answer, with the same log, with one more step."""
+        answer = copy.copy(self)
+        answer.steps = (*self.steps, Step(step, tuple(options.items())))
+        return answer
 
     if not TYPE_CHECKING:
 
@@ -43,33 +45,33 @@ class Answer(ABC):
     @property
     def jit(self) -> "Answer":
         """The answer under `jax.jit`."""
-        return self._with((*self.steps, Step("jit")))
+        return self._with("jit")
 
     def vmap(self, in_axes: Any = 0, out_axes: Any = 0) -> "Answer":
         """Return the answer under `jax.vmap`."""
-        return self._with((*self.steps, Step("vmap", (("in_axes", in_axes), ("out_axes", out_axes)))))
+        return self._with("vmap", in_axes=in_axes, out_axes=out_axes)
 
     def grad(self, argnums: int | tuple[int, ...] = 0) -> "Answer":
         """Return the answer under `jax.grad`."""
-        return self._with((*self.steps, Step("grad", (("argnums", argnums),))))
+        return self._with("grad", argnums=argnums)
 
     @property
     def sum(self) -> "Answer":
         """The answer with everything in its result added up to one number, as `grad` needs it."""
-        return self._with((*self.steps, Step("sum")))
+        return self._with("sum")
 
     @property
     def documented_draws(self) -> "Answer":
         """The answer under the PRNG setting of the source documents, which was JAX's default before 0.5.0."""
-        return self._with((*self.steps, Step("documented_draws")))
+        return self._with("documented_draws")
 
     def at_breakpoints(self, *commands: str) -> "Answer":
         """Type commands at the answer's breakpoints; it returns its value, how often it stopped, and what they gave."""
-        return self._with((*self.steps, Step("at_breakpoints", (("commands", commands),))))
+        return self._with("at_breakpoints", commands=commands)
 
     def then(self, *args: Any, beside: tuple[Any, ...] | None = None) -> "Answer":
         """Return the function that the answer returns for `args`, as an Answer; after it, one is made for `beside`."""
-        return self._with((*self.steps, Step("then", (("args", to_data(args)), ("beside", to_data(beside))))))
+        return self._with("then", args=to_data(args), beside=to_data(beside))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Data:
         """Call the function and return its value as data.
@@ -142,20 +144,10 @@ class Answer(ABC):
 class LocalAnswer(Answer):
     """An answer in this process, for immediate feedback and for trusted code."""
 
-    def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        names: Mapping[str, Any],
-    ):
+    def __init__(self, name: str, function: Callable[..., Any], names: Mapping[str, Any]):
         super().__init__(name)
         self.function = function
         self.names = names
-
-    def _with(self, steps: tuple[Step, ...]) -> "LocalAnswer":
-        answer = copy.copy(self)
-        answer.steps = steps
-        return answer
 
     def _ask(self, request: Request) -> dict[str, Any]:
         return evaluate(self.function, request, self.names)

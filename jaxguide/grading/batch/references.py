@@ -13,8 +13,7 @@ from jaxguide.base.files import write_whole
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.calls import CallLog
-from jaxguide.course.judging.evaluate import Request, Step, evaluate
+from jaxguide.course.judging.evaluate import Request, evaluate
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.program_folder import is_safe
 
@@ -113,19 +112,9 @@ def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:
 class Reference(Answer):
     """The key's answer in this process; calls its function only for requests that are not cached."""
 
-    def __init__(
-        self,
-        shared: References,
-        exercise: Exercise,
-        book: Book,
-        steps: tuple[Step, ...] = (),
-        log: CallLog | None = None,
-    ):
-        super().__init__(exercise.name, steps, log)
+    def __init__(self, shared: References, exercise: Exercise, book: Book):
+        super().__init__(exercise.name)
         self._shared, self._exercise, self._book = shared, exercise, book
-
-    def _with(self, steps: tuple[Step, ...]) -> "Reference":
-        return Reference(self._shared, self._exercise, self._book, steps, self.log)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         try:

@@ -5,8 +5,8 @@ from typing import Any
 
 from jaxguide.base.plain import plain_of
 from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.calls import CallLog, Observation
-from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request, Step
+from jaxguide.course.judging.calls import Observation
+from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request
 from jaxguide.course.judging.values import NodeData
 from jaxguide.course.verdict import AnswerGone, StudentError
 from jaxguide.grading.workers.how_code_ended import broken_reply, too_much_text
@@ -26,12 +26,9 @@ class RemoteAnswer(Answer):
         ask: sends a request about the named function to the worker and returns the reply.
     """
 
-    def __init__(self, name: str, ask: Ask, steps: tuple[Step, ...] = (), log: CallLog | None = None):
-        super().__init__(name, steps, log)
+    def __init__(self, name: str, ask: Ask):
+        super().__init__(name)
         self._send_to_worker = ask
-
-    def _with(self, steps: tuple[Step, ...]) -> "RemoteAnswer":
-        return RemoteAnswer(self.name, self._send_to_worker, steps, self.log)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         reply = self._send_to_worker(self.name, request)
@@ -90,12 +87,9 @@ class BrokenAnswer(Answer):
         failure: `StudentError` or `AnswerGone`.
     """
 
-    def __init__(self, name: str, failure: StudentError | AnswerGone, steps: tuple[Step, ...] = ()):
-        super().__init__(name, steps)
+    def __init__(self, name: str, failure: StudentError | AnswerGone):
+        super().__init__(name)
         self._failure = failure
-
-    def _with(self, steps: tuple[Step, ...]) -> "BrokenAnswer":
-        return BrokenAnswer(self.name, self._failure, steps)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         self.log.request = None
