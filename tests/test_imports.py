@@ -28,7 +28,7 @@ INSIDE = {
         {"verdict", "ledger", "limits"},
         {"exercise"},
         {"settings"},
-        {"set_up", "requirements", "identity"},
+        {"set_up", "requirements"},
         {"judging"},
         {"author"},
         {"books", "progress"},

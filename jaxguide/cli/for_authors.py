@@ -285,7 +285,7 @@ def print_(folder: Path | None, only_check: bool, archive: Path | None) -> None:
 def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
     """Give a course an identity if it has none; or else, if nothing may be written, return where it is missing."""
     from jaxguide.course.books.folders import course_folders
-    from jaxguide.course.identity import add_identity
+    from jaxguide.course.settings import add_identity
 
     where = course_folders(folder)
     if where.is_laid_out:

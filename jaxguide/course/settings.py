@@ -1,9 +1,11 @@
-"""Read a course's settings from its `course.toml`, which lies beside `exercises/`."""
+"""Read a course's settings from its `course.toml`, which lies beside `exercises/`, and write an identity into it."""
 
 import dataclasses
+import hashlib
 import json
 import os
 import re
+import secrets
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -11,6 +13,7 @@ from typing import Any, NoReturn
 
 from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
+from jaxguide.base.files import write_whole
 from jaxguide.base.text import plural
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits, LimitsError, limits_of, write_limits
@@ -21,6 +24,7 @@ BUNDLED = "jaxguide"
 _MOST_DEVICES = 64
 # An identity is also the name of a folder, and part of a file's name.
 _IDENTITY = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_LONGEST_NAME = 40
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BY_SETTING = {"JAX_ENABLE_X64": "x64", "JAX_NUM_CPU_DEVICES": "devices", "XLA_FLAGS": "devices"}
 # What workers need to run isolated, and to give the same results everywhere.
@@ -103,6 +107,35 @@ def is_identity(text: str) -> bool:
     (True, False)
     """
     return bool(_IDENTITY.fullmatch(text))
+
+
+def add_identity(course: Path) -> str:
+    """Write an identity into a course's settings, which must have none, and return it.
+
+    It is made from the title, or else the folder's name, and random digits, so that no two courses get the same one.
+
+    Raises:
+        AuthorError: the settings contain a mistake, or cannot be written.
+    """
+    path = course / SETTINGS_NAME
+    identity = f"{_as_identity(read_settings(course).title or course.absolute().name)}-{secrets.token_hex(4)}"
+    try:
+        before = path.read_text("utf-8") if path.is_file() else ""
+        write_whole(path, f'identity = "{identity}"\n{before}')
+    except OSError as error:
+        raise AuthorError(path, 1, f"cannot be written: {error}") from None
+    return identity
+
+
+def identity_of_folder(course: Path) -> str:
+    """Return an identity for a course that has none in its settings; it is the same as long as its folder is."""
+    digest = hashlib.sha256(str(course.resolve()).encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{_as_identity(course.absolute().name)}-{digest[:8]}"
+
+
+def _as_identity(name: str) -> str:
+    """Return a name in small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_NAME].strip("-") or "course"
 
 
 def write_settings(settings: CourseSettings) -> str:

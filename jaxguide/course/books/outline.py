@@ -9,8 +9,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.books.folders import CourseFolders
 from jaxguide.course.books.percent import PercentCell
 from jaxguide.course.exercise import AuthorError, Task
-from jaxguide.course.identity import identity_of_folder
-from jaxguide.course.settings import BUNDLED, CourseSettings, said_of_dropped
+from jaxguide.course.settings import BUNDLED, CourseSettings, identity_of_folder, said_of_dropped
 
 
 class UnknownName(LookupError):
