@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.clean import clean, cleaned
-from jaxguide.course.judging import plain_result
 from jaxguide.course.verdict import ExerciseResult
 
 if TYPE_CHECKING:  # this import loads JAX
@@ -29,10 +28,10 @@ def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
     >>> plain["verdict"], plain["checks"]
     ('passed', [])
     """
-    plain: dict[str, Any] = cleaned(plain_result.to_plain(result, written))
+    plain: dict[str, Any] = cleaned(result.to_plain(written))
     return plain
 
 
 def result_from_plain(plain: dict[str, Any]) -> ExerciseResult:
     """Rebuild a result from the data of `result_to_plain`."""
-    return plain_result.from_plain(plain, DisplayText)
+    return ExerciseResult.from_plain(plain, DisplayText)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.intake.student_names import joined
@@ -126,12 +125,13 @@ class SubmissionResult:
         >>> SubmissionResult.from_plain(ada.to_plain()) == ada
         True
         """
-        results = [plain_result.to_plain(one, write) for one in self.results]
-        return {**vars(self), "path": str(self.path), "state": self.state.value, "results": results}
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        results = [one.to_plain(write) for one in self.results]
+        return {**plain, "path": str(self.path), "state": self.state.value, "results": results}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
         """Build a result from the output of `to_plain`; `read` must be the inverse of its `write`."""
-        results = [plain_result.from_plain(one, read) for one in plain["results"]]
+        results = [ExerciseResult.from_plain(one, read) for one in plain["results"]]
         plain = {name: value for name, value in plain.items() if name not in _OF_EARLIER_VERSIONS}
         return cls(**{**plain, "path": Path(plain["path"]), "state": State(plain["state"]), "results": results})
