@@ -81,7 +81,8 @@ def prove_documented(book: Book, exercise: Exercise, settings: ProofSettings) ->
     """Return the proof that an exercise reproduces documented examples, and nothing else of it."""
     prover = _Prover(book, exercise, settings, Proof())
     with compat.float64(book.x64):
-        if prover.judge_key(only_checks([check for check in exercise.all_checks() if check.reproduces], exercise)):
+        documented = only_checks([check for check in exercise.all_checks() if check.reproduces], exercise)
+        if prover._result(prover.key.answer, 0, documented):
             prover.prove_documented()
     return prover.proof
 
@@ -439,9 +440,6 @@ class _Prover:
         result = self._result(self.key.answer, 0)
         if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
             self._problem(f"the key predicts {result.note}, but JAX gives {result.reveal}", self.key.answer)
-
-    def judge_key(self, exercise: Exercise) -> ExerciseResult | None:
-        return self._result(self.key.answer, 0, exercise)
 
     def prove_documented(self) -> None:
         assert self.key_run is not None

@@ -1,14 +1,14 @@
-"""Display one result as the card that students read after `check`: as text, HTML and JSON."""
+"""Display results as the cards that students read: after `check`, as text, HTML and JSON, and in a summary."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxguide.base.render.card import Part
+from jaxguide.base.clean import clean
+from jaxguide.base.render.card import STATELESS, CardFace, Item, Items, Part, Prose
 from jaxguide.base.render.card_view import CardView
-from jaxguide.course.cards.content import BEHIND, face_of
+from jaxguide.course.cards.content import BEHIND, counts_of, exercise_badge, face_of, is_prediction
 from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
-from jaxguide.course.cards.summary import summary_card
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 __all__ = ["BEHIND", "Card", "for_student", "result_from_plain", "result_to_plain", "summary_card"]
@@ -43,3 +43,17 @@ class Card(CardView):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {**super()._repr_mimebundle_(), JSON_TYPE: self.plain()}
+
+
+def summary_card(results: Sequence[ExerciseResult]) -> CardView:
+    """Return a card with one line for each result, and the number of exercises that passed."""
+    items = []
+    for result in results:
+        is_counted = result.verdict is not Verdict.NOT_ATTEMPTED and not is_prediction(result)
+        counts = f" · {counts_of(result)}" if is_counted else ""
+        items.append(Item(exercise_badge(result), clean(result.name, 60) + counts))
+    done = sum(result.verdict is Verdict.PASSED for result in results)
+    waiting = sum(result.verdict is Verdict.NOT_ATTEMPTED for result in results)
+    said = f"{done} of {len(results)} exercises done."
+    said += f" {waiting} not started." if waiting else ""
+    return CardView(CardFace(STATELESS, "", parts=(Items(tuple(items)), Prose(said))))
