@@ -19,7 +19,7 @@ from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
 from jaxguide.course.judging.judge import not_checked
 from jaxguide.course.judging.run_check import run_check
 from jaxguide.proving.proof import Proof, ProofSettings
-from jaxguide.proving.prover import prove_documented
+from jaxguide.proving.prove_documented import prove_documented
 
 AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed"
 NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"

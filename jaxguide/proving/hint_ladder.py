@@ -4,29 +4,22 @@ import ast
 import contextlib
 import io
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import Verdict
-
-Run = Callable[[str], dict[str, Any]]
-"""Run Python source in a new student namespace and return the namespace."""
-
-MakeAnswer = Callable[[Callable[..., Any], dict[str, Any]], Answer]
-"""Make an answer from a function and its namespace."""
+from jaxguide.proving.planted_judge import PlantedJudge
 
 
-def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterator[str]:
-    """Yield a sentence for each problem with the hints of an exercise.
+def ladder_problems(judge: PlantedJudge) -> Iterator[str]:
+    """Yield a sentence for each problem with the hints of an exercise; the fourth, if it has one, is Python that runs.
 
     Args:
-        exercise: the exercise; its fourth hint, if it has one, is Python that runs.
-        run, answer: how code runs.
+        judge: judges answers to the exercise.
     """
-    name = exercise.name
+    exercise, name = judge.exercise, judge.exercise.name
     if len(exercise.hints) < 3:
         should = "it should have three: a question, the concept with a link, a skeleton"
         yield f"`{name}` has {len(exercise.hints)} hints; {should}"
@@ -42,22 +35,22 @@ def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterato
         if re.search(r"\bTODO\b", hint):
             yield f"hint {number} of `{name}` still says TODO"
     for source in siblings:
-        yield from _sibling_problems(exercise, source, run, answer)
+        yield from _sibling_problems(judge, source)
 
 
-def _sibling_problems(exercise: Exercise, source: str, run: Run, answer: MakeAnswer) -> Iterator[str]:
-    name = exercise.name
+def _sibling_problems(judge: PlantedJudge, source: str) -> Iterator[str]:
+    name = judge.exercise.name
     try:
         defined = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
         with contextlib.redirect_stdout(io.StringIO()):
-            names = run(source)
+            names = judge.run(source)
     except Exception as error:
         yield f"the worked sibling of `{name}` cannot be run: {type(error).__name__}: {error}"
         return
     if name in defined:
         yield f"the worked sibling of `{name}` defines `{name}` itself; work out another task"
     for other in defined:
-        if _passes(exercise, answer(names[other], names)):
+        if _passes(judge.exercise, judge.limited(names[other], names)):
             yield f"the worked sibling `{other}` of `{name}` is an answer to it; work out another task"
 
 

@@ -2,13 +2,10 @@
 
 import ast
 import contextlib
-import copy
 import functools
-import inspect
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,20 +14,15 @@ from jaxguide.base.clean import clean
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
-from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Check, Exercise, Planted
-from jaxguide.course.judging.answer import Answer
-from jaxguide.course.judging.judge import Judging, deciding, guessed_right
-from jaxguide.course.judging.run_check import raised_at, says_its_input
+from jaxguide.course.judging.judge import deciding, guessed_right
+from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
-from jaxguide.grading.batch.references import Reference, References
 from jaxguide.proving.example_calls import examples, failing, has_example, prints_otherwise
 from jaxguide.proving.hint_ladder import ladder_problems
-from jaxguide.proving.limited import LimitedAnswer, TimeLimit
-from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts, call_and_values, what_is
-from jaxguide.proving.prove_documented import DocumentedProver, KeyRun, only_checks
-from jaxguide.proving.repeated import Recorded, Repeated, Tape
+from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, call_and_values, what_is
+from jaxguide.proving.prove_documented import DocumentedProver
 from jaxguide.proving.rewording import reworded_starter
 
 MIN_WRONG = 2
@@ -50,61 +42,16 @@ def prove_exercise(
         settings: how answers are judged.
         stuck: see `TimeLimit`.
     """
-    proof = Proof(seeds=settings.seeds)
+    prover = _Prover(book, exercise, settings, stuck)
     began_s = time.process_time()
     # If an answer changed NumPy's print options, checks of the next exercise would read other text.
     with np.printoptions(), compat.float64(book.x64):
-        _Prover(book, exercise, settings, proof, stuck).prove()
-    proof.cpu_s = time.process_time() - began_s
-    return proof
-
-
-def passes(
-    book: Book, exercise: Exercise, settings: ProofSettings, stuck: Callable[[Problem], None], *, planted: Planted
-) -> bool:
-    """Return whether an answer that is not in the key passes, judged as a planted one with the first seed.
-
-    Args:
-        book: the book, whose key must be loaded.
-        exercise: the exercise.
-        settings: how answers are judged.
-        stuck: see `TimeLimit`.
-        planted: the answer.
-    """
-    prover = _Prover(book, exercise, settings, Proof(), stuck)
-    with np.printoptions(), compat.float64(book.x64), prover.watch:
-        result = prover._result(planted, 0)
-    return result is not None and result.verdict is Verdict.PASSED
-
-
-def prove_documented(book: Book, exercise: Exercise, settings: ProofSettings) -> Proof:
-    """Return the proof that an exercise reproduces documented examples, and nothing else of it."""
-    prover = _Prover(book, exercise, settings, Proof())
-    with compat.float64(book.x64):
-        documented = only_checks([check for check in exercise.all_checks() if check.reproduces], exercise)
-        if prover._result(prover.key.answer, 0, documented):
-            prover.prove_documented()
+        prover.prove()
+    prover.proof.cpu_s = time.process_time() - began_s
     return prover.proof
 
 
-class _Prover:
-    def __init__(
-        self,
-        book: Book,
-        exercise: Exercise,
-        settings: ProofSettings,
-        proof: Proof,
-        stuck: Callable[[Problem], None] | None = None,
-    ):
-        assert exercise.key is not None
-        self.book, self.exercise, self.key = book, exercise, exercise.key
-        self.settings, self.proof, self.stuck = settings, proof, stuck
-        self.tapes = Tape(), Tape()
-        self.key_run: KeyRun | None = None
-        self.references = References()
-        self.at = self.key.answer
-        self.watch = TimeLimit(settings.limits, self._tell_stuck if stuck else None)
-
+class _Prover(DocumentedProver):
     def prove(self) -> None:
         with self.watch:
             self._count()
@@ -135,16 +82,12 @@ class _Prover:
             self._prove_wrong(planted)
         self.prove_documented()
 
-    def _problem(self, message: str, where: Planted | Check | None = None, details: tuple[str, ...] = ()) -> None:
-        path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
-        self.proof.problems.append(Problem(path, line, message, details))
-
     def _advise(self) -> None:
         """Note what good teaching needs and grading does not."""
         exercise, key, name = self.exercise, self.key, self.exercise.name
         if not exercise.contract:
             self._advice(f"`{name}` has no docstring; it is the contract that students read")
-        for said in ladder_problems(exercise, self._run, self._limited):
+        for said in ladder_problems(self):
             self._advice(said)
         self._advise_texts()
         self._advise_documented()
@@ -228,74 +171,6 @@ class _Prover:
                 names = f"names the misconception `{check.misconception}`, but no wrong answer is named so."
                 self._problem(f"the check `{check.name}` {names}{did_you_mean(check.misconception, planted)}", check)
 
-    # Judging
-
-    def _result(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult | None:
-        """Judge a planted answer, maybe by some checks only; return None if that failed, which is then a problem."""
-        what = what_is(planted, self.exercise)
-        try:
-            result = self._judge(planted, seed, exercise)
-        except AnswerGone as gone:
-            self._problem(f"{what} cannot be run: {gone.note}", planted)
-            return None
-        except Exception as error:
-            # A mistake in a check, or in what it calls, is told where it stands.
-            path, line = raised_at(error, self.exercise.files, (planted.path, planted.line))
-            self.proof.problems.append(Problem(path, line, f"{what} cannot be judged: {_one_line(error)}"))
-            return None
-        late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)
-        if late is not None:
-            details = (f"Call: {late.call}",) if late.call else ()
-            self._problem(f"{what} ran too long at the check `{late.name}`: {late.message}", planted, details)
-            return None
-        if seed == 0 and exercise is None:
-            self.proof.verdicts[self.exercise.name, planted.name] = Verdicts.of(result)
-        return result
-
-    def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
-        reference: Answer = self._reference(planted)
-        answer: Answer = self._answer(planted)  # last, since failures quote lines of the code that was run last
-        self.proof.judged += 1
-        self.at = planted
-        self.watch.begin()
-        asked = exercise or self.exercise
-        if planted is not self.key.answer or self.key_run is not None:
-            return self._run_checks(asked, answer, reference, seed)
-        # What the key gives at first serves all that is proven of it.
-        answer, reference = Recorded(answer, self.tapes[0]), Recorded(reference, self.tapes[1])
-        with ledger.asking_the_key() as compared:
-            result = self._run_checks(asked, answer, reference, seed)
-        self.key_run = KeyRun(asked, result, compared)
-        return result
-
-    def _run_checks(self, exercise: Exercise, answer: Answer, reference: Answer, seed: int) -> ExerciseResult:
-        judging = Judging(exercise, seed=seed, reference=reference, course_digest=self.settings.course_digest)
-        return judging.judge(answer, until_decided=True)
-
-    def _answer(self, planted: Planted) -> LimitedAnswer:
-        """Run a planted answer, anew each time: what it and its traces have noted must not decide on later verdicts."""
-        self.at = planted
-        namespace = self._run(planted.source)
-        return self._limited(namespace[self.exercise.name], namespace)
-
-    def _reference(self, planted: Planted) -> Answer:
-        """Return the key's answer: run and limited until it is proven, then as the grader keeps it."""
-        if planted is self.key.answer:
-            return self._answer(planted).apart()
-        return Reference(self.references, self.exercise, self.book)
-
-    def _run(self, source: str) -> dict[str, Any]:
-        self.watch.begin()
-        return self.watch.call(lambda: run_answer(self.book, source))
-
-    def _limited(self, function: Callable[..., Any], names: dict[str, Any]) -> LimitedAnswer:
-        return LimitedAnswer(self.exercise.name, function, names, self.watch)
-
-    def _tell_stuck(self, note: str) -> None:
-        assert self.stuck is not None
-        message = f"{what_is(self.at, self.exercise)} does not end: {note}, but could not be interrupted"
-        self.stuck(Problem(self.at.path, self.at.line, message))
-
     # Right answers
 
     def _prove_right(self, planted: Planted) -> bool:
@@ -334,14 +209,6 @@ class _Prover:
             check = next(one for one in self.exercise.all_checks() if one.name == failure.name)
             message = "differs between two runs with the same seed; take inputs from `draw`"
             self._problem(f"the check `{check.name}` {message}", check)
-
-    def _repeat(self) -> tuple[CheckResult | None, bool]:
-        """Run the checks again on the first replies to the key; return what fails, and whether they ask for others."""
-        assert self.key_run is not None
-        tapes = [Tape(copy.deepcopy(tape.calls)) for tape in self.tapes]
-        answer, reference = (Repeated(self.exercise.name, tape) for tape in tapes)
-        failure = self._run_checks(self.key_run.exercise, answer, reference, 0).first_failure
-        return failure, any(tape.differs for tape in tapes)
 
     def _prove_examples(self) -> None:
         """Prove that the examples in the docstring come out with the key's answer."""
@@ -440,18 +307,6 @@ class _Prover:
         result = self._result(self.key.answer, 0)
         if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
             self._problem(f"the key predicts {result.note}, but JAX gives {result.reveal}", self.key.answer)
-
-    def prove_documented(self) -> None:
-        assert self.key_run is not None
-
-        def judge(planted: Planted, exercise: Exercise) -> ExerciseResult | None:
-            return self._result(planted, 0, exercise)
-
-        DocumentedProver(self.exercise, self.proof, self.key_run, judge, self._repeat, self._problem).prove()
-
-
-def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"
 
 
 def _kept_words(result: ExerciseResult) -> str:

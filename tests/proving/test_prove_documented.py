@@ -12,7 +12,8 @@ from jaxguide.cli import main
 from jaxguide.course import ledger
 from jaxguide.course.books.library import load_course
 from jaxguide.proving.proof import Proof, ProofSettings
-from jaxguide.proving.prover import prove_documented, prove_exercise
+from jaxguide.proving.prove_documented import prove_documented
+from jaxguide.proving.prover import prove_exercise
 
 
 def proven(folder: Path, prove: Callable[..., Proof] = prove_documented) -> Proof:
