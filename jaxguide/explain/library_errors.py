@@ -36,7 +36,7 @@ class LibraryPhrase(Phrase):
 
 def of_library(package: str, text: str = "", *, name: str = "") -> LibraryPhrase:
     """Return the phrase of an error that comes from a library."""
-    return LibraryPhrase(Exception, re.compile(text, re.DOTALL), package=package, name=name)
+    return LibraryPhrase(Exception, text, package=package, name=name)
 
 
 def _packages(error: BaseException) -> set[str]:

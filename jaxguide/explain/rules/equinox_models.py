@@ -28,17 +28,17 @@ _FILTERED = {
     "jacrev": "filter_jacrev",
     "hessian": "filter_hessian",
 }
-_NOT_ARRAY_OUT = Phrase.of(
+_NOT_ARRAY_OUT = Phrase(
     TypeError,
     r"Output from batched function .*? with type <class '([^']+)'> is not "
     r"a valid JAX type",
 )
-_ARGUMENT = Phrase.of(TypeError, r"Argument '.*?' of type '<class '([\w.]+)'>' is not a valid JAX type")
-_FROZEN = Phrase.of(dataclasses.FrozenInstanceError, r"^cannot assign to field '(\w+)'$")
+_ARGUMENT = Phrase(TypeError, r"Argument '.*?' of type '<class '([\w.]+)'>' is not a valid JAX type")
+_FROZEN = Phrase(dataclasses.FrozenInstanceError, r"^cannot assign to field '(\w+)'$")
 _INIT = of_library("optax", r"requires ndarray or scalar arguments, got <class '([^']+)'>")
 _APPLY = of_library("optax", r"unsupported operand type\(s\) for \+: '(\w+)' and 'NoneType'")
 # 0.10 does not say which class it is.
-_METADATA = Phrase.of(
+_METADATA = Phrase(
     ValueError,
     r"Exception raised while checking equality of metadata fields of pytree(?: node of type <class '([^']+)'>)?",
 )

@@ -31,7 +31,7 @@ _NO_COLLECTION = of_library(
 _IMMUTABLE = of_library("flax", r'in "(\S*)" because collection "(\w+)" is immutable', name="ModifyScopeVariableError")
 _SUBMODULE = of_library("flax", r"Submodule (\w+) must be defined in", name="AssignSubModuleError")
 # Flax hides its own frames, so the error is known by the module in the student's frame.
-_PARAMETER = Phrase.of(ValueError, r"^(Parameters|Variables) must be initialized in `setup\(\)`")
+_PARAMETER = Phrase(ValueError, r"^(Parameters|Variables) must be initialized in `setup\(\)`")
 _NAME_IN_USE = of_library("flax", r'Could not create (\w+) "(\w+)" in Module (\w+): Name in use', name="NameInUseError")
 _UNBOUND = of_library("flax", name="CallCompactUnboundModuleError")
 _IN_SETUP = of_library("flax", r"has no attribute \"(\w+)\"\. If \"\w+\" is defined in '\.setup\(\)'")
@@ -47,7 +47,7 @@ _PARAM_MISSING = of_library(
 )
 _FROZEN = of_library("flax", r"Can't set (\w+)=.* for Module of type (\w+)", name="SetAttributeFrozenModuleError")
 _NO_KEY = of_library("flax", r"RNGs should be of shape \(2,\) or PRNGKey", name="InvalidRngError")
-_ARRAY_AS_DICT = Phrase.of(TypeError, r"^Array\.__contains__: unsupported operand type <class 'str'>")
+_ARRAY_AS_DICT = Phrase(TypeError, r"^Array\.__contains__: unsupported operand type <class 'str'>")
 # `jax.jit` passes a tracer in place of each argument, and a tracer has none of a module's methods.
 _NO_ATTRIBUTE = of_library("builtins", r"Tracer(?:' object)? has no attribute '?(apply|init)\b")
 
