@@ -1,6 +1,5 @@
 """Know what `shard_map` and the collectives in it look like in a jaxpr (0.10.2 to 0.12.0.1)."""
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -50,12 +49,7 @@ def axes_of(eqn: Any) -> tuple[str, ...]:
 
 def mentions_axes(eqn: Any) -> bool:
     """Return whether an equation depends on which device runs it, or is a cast that says whether it does."""
-    name = eqn.primitive.name
-    return name in CASTS or name in _COLLECTIVES or any(map(_names_axis, getattr(eqn, "effects", ())))
-
-
-def _names_axis(effect: Any) -> bool:
-    return type(effect).__name__ == "NamedAxisEffect"
+    return is_known(eqn) or any(type(effect).__name__ == "NamedAxisEffect" for effect in getattr(eqn, "effects", ()))
 
 
 def is_known(eqn: Any) -> bool:
@@ -115,10 +109,9 @@ def equation_context(eqn: Any) -> AbstractContextManager[Any]:
     return threefry_as_in(eqn)
 
 
-@contextlib.contextmanager
-def threefry_as_in(eqn: Any) -> Any:
-    """Draw the numbers that an equation was traced to draw."""
+def threefry_as_in(eqn: Any) -> AbstractContextManager[Any]:
+    """Return the setting under which an equation was traced to draw its numbers."""
     import jax
 
-    with jax.threefry_partitionable(eqn.ctx.threefry_partitionable):
-        yield
+    setting: AbstractContextManager[Any] = jax.threefry_partitionable(eqn.ctx.threefry_partitionable)
+    return setting

@@ -97,17 +97,13 @@ def check_syntax(path: Path, cells: Iterable[PercentCell], prose: str) -> None:
     mistakes = Mistakes()
     for cell in cells:
         with mistakes.noted():
-            if cell.kind == prose:
-                _check_prose(path, cell)
-            else:
+            if cell.kind != prose:
                 parse_code(path, cell)
+                continue
+            for offset, text in enumerate(cell.source.split("\n"), 1):
+                if text and not text.startswith("#"):
+                    raise AuthorError(path, cell.line + offset, "a line of prose must start with `#`")
     mistakes.tell()
-
-
-def _check_prose(path: Path, cell: PercentCell) -> None:
-    for offset, text in enumerate(cell.source.split("\n"), 1):
-        if text and not text.startswith("#"):
-            raise AuthorError(path, cell.line + offset, "a line of prose must start with `#`")
 
 
 def parse_code(path: Path, cell: PercentCell) -> ast.Module:

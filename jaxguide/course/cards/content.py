@@ -45,10 +45,7 @@ def _first_parts(result: ExerciseResult, name: str) -> list[Part]:
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return [Prose(note or f"Write your answer in `{name}`, then check again.")]
     if is_prediction(result):
-        why = _guess_message(result)
-        parts: list[Part] = [_guess_and_truth(result), *([Prose(why)] if why else [])]
-        shows = clean(result.shows, 1000)
-        return [*parts, *([Code(shows, "See it", is_python=True)] if shows else [])]
+        return _guess(result)
     if failure is not None:
         return _failure(failure, note)
     return [Prose(note)] if note else []
@@ -233,17 +230,19 @@ def _explained(check: CheckResult, error: ErrorInfo, text: ExplanationText) -> l
     return [*parts, Folded("JAX's own words", (said, *link))]
 
 
-def _guess_and_truth(result: ExerciseResult) -> Pair:
-    return Pair(Code(clean(result.note, 400), "Your first guess"), Code(written(result.reveal), "JAX gives"))
+def _guess(result: ExerciseResult) -> list[Part]:
+    """Return the locked guess beside what JAX gives, why JAX gives it, and code that shows it."""
+    said = "" if _is_right_guess(result) else "Your first guess counts, and the points are for guessing."
+    why, shows = f"{said} {clean(result.why, 1000)}".strip(), clean(result.shows, 1000)
+    return [
+        Pair(Code(clean(result.note, 400), "Your first guess"), Code(written(result.reveal), "JAX gives")),
+        *([Prose(why)] if why else []),
+        *([Code(shows, "See it", is_python=True)] if shows else []),
+    ]
 
 
 def _is_right_guess(result: ExerciseResult) -> bool:
     return clean(result.note) == written(result.reveal)
-
-
-def _guess_message(result: ExerciseResult) -> str:
-    said = "" if _is_right_guess(result) else "Your first guess counts, and the points are for guessing."
-    return f"{said} {clean(result.why, 1000)}".strip()
 
 
 def _printed(result: ExerciseResult) -> list[Part]:

@@ -4,7 +4,7 @@ import builtins
 import dataclasses
 import functools
 
-from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
+from jaxguide.course.verdict import CheckResult, ErrorInfo, Evidence, ExerciseResult, Verdict
 
 # How code ended by a limit, which the grader says in words of its own.
 _LIMITS = (Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.TOO_MUCH_OUTPUT)
@@ -32,8 +32,8 @@ def _without_details(check: CheckResult) -> CheckResult:
     if error is not None:
         error = ErrorInfo(error.type_name if error.type_name in known_exceptions() else "", "")
     message = check.message if check.verdict in _LIMITS else ""
-    seen = dataclasses.replace(check, message=message, call="", got="", compared="", label="", expected="", error=error)
-    return dataclasses.replace(seen, difference="", extent="", trouble="")
+    nothing = dataclasses.asdict(Evidence(names_cause=check.names_cause))
+    return dataclasses.replace(check, **nothing, message=message, error=error, trouble="")
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
 from jaxguide.course.judging.likeness import Failure, PlantedFailure, is_alike
 from jaxguide.course.judging.literals import show
 from jaxguide.course.judging.run_check import error_sentence, error_verdict, run_check
-from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, to_data
+from jaxguide.course.judging.values import ArrayData, Unsupported, describe_type, to_data
 from jaxguide.course.verdict import (
     STAGES,
     AnswerGone,
@@ -286,7 +286,8 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
     if guess is None or guess is Ellipsis or isinstance(guess, Unsupported):
         return
     live = to_data(exercise.reveal())
-    guess = _as_python(guess)
+    if isinstance(guess, ArrayData) and guess.shape == ():
+        guess = guess.values.item()
     if type(guess) is not type(live):
         message = "Your guess is {got}; it should be {expected}. Guess again."
         outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
@@ -294,11 +295,6 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
     outcome.reveal, outcome.note = live, show(guess)
     outcome.why, outcome.shows = exercise.why, exercise.shows
     outcome.verdict, outcome.score = Verdict.PASSED, exercise.points
-
-
-def _as_python(guess: Data) -> Data:
-    """Convert an array scalar to a Python scalar; return other data unchanged."""
-    return guess.values.item() if isinstance(guess, ArrayData) and guess.shape == () else guess
 
 
 def guessed_right(outcome: ExerciseResult) -> bool:

@@ -5,7 +5,6 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from jaxguide.debug.breakpoints import Transcript, driven
 
@@ -28,16 +27,12 @@ def unattended() -> Iterator[None]:
     Replaces `sys.breakpointhook`, `sys.stdin` and `builtins.input` (a Jupyter kernel's asks in the browser).
     """
     before = sys.stdin, sys.breakpointhook, builtins.input
-    sys.stdin, sys.breakpointhook, builtins.input = io.StringIO(), _go_on, _find_the_end
+    sys.stdin, sys.breakpointhook, builtins.input = io.StringIO(), lambda *args, **kwargs: None, _find_the_end
     try:
         with driven(Transcript([])):
             yield
     finally:
         sys.stdin, sys.breakpointhook, builtins.input = before
-
-
-def _go_on(*args: Any, **kwargs: Any) -> None:
-    """Replace the debugger and return immediately."""
 
 
 def _find_the_end(prompt: object = "", /) -> str:
