@@ -150,20 +150,15 @@ def measure_drift(course: Course) -> Iterator[Drift]:
     failures: dict[str, dict[str, str]] = {}
     for example, entry in ledger.entries().items():
         exercise, record = exercises.get(example), entry["record"] or {}
-        found = Drift(
-            example,
-            NOT_COMPARED,
-            entry["says"],
-            setting=record.get("setting", ""),
-            since=ledger.current(record).get("since", ""),
-        )
+        state, name, got = NOT_COMPARED, "", ""
         if exercise is not None and record:
-            if exercise.name not in failures:
-                failures[exercise.name] = _failures(course, exercise)
-            got = failures[exercise.name].get(example, "")
+            name = exercise.name
+            if name not in failures:
+                failures[name] = _failures(course, exercise)
+            got = failures[name].get(example, "")
             state = NEWLY_CHANGED if got else _KNOWN.get(entry["class"], AS_DOCUMENTED)
-            found = dataclasses.replace(found, state=state, exercise=exercise.name, got=got)
-        yield found
+        setting, since = record.get("setting", ""), ledger.current(record).get("since", "")
+        yield Drift(example, state, entry["says"], name, setting, since, got)
 
 
 def _failures(course: Course, exercise: Exercise) -> dict[str, str]:

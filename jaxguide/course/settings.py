@@ -189,7 +189,6 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-_LESSONS = (_is_texts, 'a list of texts such as ["first_lesson", "second_lesson"]')
 # What the value of each setting must be, and how messages say so.
 _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "identity": (
@@ -200,7 +199,7 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, str) and value.isprintable(),
         'a line of text such as "JAX for physicists"',
     ),
-    "lessons": _LESSONS,
+    "lessons": (_is_texts, 'a list of texts such as ["first_lesson", "second_lesson"]'),
     "files": (_is_texts, 'a list of texts such as ["data/table.txt"]'),
     "x64": (
         lambda value: isinstance(value, bool) or _is_texts(value),

@@ -137,22 +137,16 @@ class TimeLimit:
 
 
 class LimitedAnswer(LocalAnswer):
-    """An answer in this process that a watch may interrupt; then it is gone, as if its worker had ended."""
+    """An answer in this process that a watch may interrupt; then it is gone, as if its worker had ended.
 
-    def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        names: Mapping[str, Any],
-        watch: TimeLimit,
-        is_apart: bool = False,
-    ):
+    If it `is_apart`, its time does not count with that of others; see `TimeLimit.call`.
+    """
+
+    is_apart = False
+
+    def __init__(self, name: str, function: Callable[..., Any], names: Mapping[str, Any], watch: TimeLimit):
         super().__init__(name, function, names)
-        self._watch, self._is_apart = watch, is_apart
-
-    def apart(self) -> "LimitedAnswer":
-        """Return the same answer, whose time does not count with that of others; see `TimeLimit.call`."""
-        return LimitedAnswer(self.name, self.function, self.names, self._watch, is_apart=True)
+        self._watch = watch
 
     def _ask(self, request: Request) -> dict[str, Any]:
-        return self._watch.call(functools.partial(super()._ask, request), self._is_apart)
+        return self._watch.call(functools.partial(super()._ask, request), self.is_apart)

@@ -128,7 +128,9 @@ class PlantedJudge:
     def _reference(self, planted: Planted) -> Answer:
         """Return the key's answer: run and limited until it is proven, then as the grader keeps it."""
         if planted is self.key.answer:
-            return self._answer(planted).apart()
+            answer = self._answer(planted)
+            answer.is_apart = True
+            return answer
         return Reference(self.references, self.exercise, self.book)
 
     def run(self, source: str) -> dict[str, Any]:

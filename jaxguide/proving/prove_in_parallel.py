@@ -2,9 +2,9 @@
 
 import contextlib
 import functools
-import json
 import multiprocessing
 import os
+import pickle
 import shutil
 import signal
 import tempfile
@@ -30,7 +30,7 @@ Stuck = Callable[[Problem], None]
 Judge = Callable[[Book, Exercise, ProofSettings, Stuck], _T]
 """Judges answers to an exercise of a book, as `prove_exercise` does."""
 
-_STUCK = ".stuck.json"
+_STUCK = ".stuck"
 
 
 class ProverDied(RuntimeError):
@@ -177,7 +177,7 @@ def _judge_here(
 ) -> _T:
     def end(problem: Problem) -> None:
         # The main thread will never return a result, so leave it in a file and end.
-        write_whole(stuck, json.dumps(problem.to_plain()))
+        write_whole(stuck, pickle.dumps(problem))
         os._exit(1)
 
     with compiled_once(_own(programs)):
@@ -209,12 +209,7 @@ def _gather(programs: Path) -> None:
 
 def _ended_by_themselves(folder: Path) -> dict[str, Problem]:
     """Return the problems of answers that could not be stopped, so that their processes ended."""
-    found = {}
-    for path in folder.glob(f"*{_STUCK}"):
-        plain = json.loads(path.read_text("utf-8"))
-        problem = Problem(Path(plain["path"]), plain["line"], plain["message"], tuple(plain["details"]))
-        found[path.name.removesuffix(_STUCK)] = problem
-    return found
+    return {path.name.removesuffix(_STUCK): pickle.loads(path.read_bytes()) for path in folder.glob(f"*{_STUCK}")}
 
 
 @functools.cache

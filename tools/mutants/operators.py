@@ -109,7 +109,7 @@ def keyword_left_out(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Call):
         for keyword in node.keywords:
             if keyword.arg is not None:
-                yield _without_keyword(node, keyword.arg)
+                yield _changed(node, keywords=[other for other in node.keywords if other is not keyword])
 
 
 def key_used_twice(node: ast.AST) -> Iterator[ast.AST]:
@@ -254,10 +254,6 @@ def _last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _without_keyword(call: ast.Call, name: str) -> ast.AST:
-    return _changed(call, keywords=[keyword for keyword in call.keywords if keyword.arg != name])
 
 
 def _with_keyword(call: ast.Call, name: str, value: ast.expr) -> ast.AST:
