@@ -125,9 +125,8 @@ class SubmissionResult:
         >>> SubmissionResult.from_plain(ada.to_plain()) == ada
         True
         """
-        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         results = [one.to_plain(write) for one in self.results]
-        return {**plain, "path": str(self.path), "state": self.state.value, "results": results}
+        return {**vars(self), "path": str(self.path), "state": self.state.value, "results": results}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
