@@ -289,10 +289,12 @@ COND_OPERANDS = Phrase(
     shared=True,
 )
 
-KEY_NUMBER = Phrase(TypeError, r"expected key_data to have ndim, shape, and dtype attributes\. Got")
-KEY_DTYPE = Phrase(TypeError, r"expected key_data\.dtype = uint32; got dtype=(\w+)")
-KEY_SHAPE = Phrase(TypeError, r"expected key_data\.shape to end with \((\d+),\); got shape=(\([^)]*\))")
-KEY_TYPE = Phrase(TypeError, r"unexpected PRNG key type <class '(\w+)'>")
+KEY_NUMBER = Phrase(
+    TypeError, r"expected key_data to have ndim, shape, and dtype attributes\. Got (?P<value>.+?)[ .]*$"
+)
+KEY_DTYPE = Phrase(TypeError, r"expected key_data\.dtype = uint32; got dtype=(?P<dtype>\w+)")
+KEY_SHAPE = Phrase(TypeError, r"expected key_data\.shape to end with \(\d+,\); got shape=(?P<shape>\([^)]*\))")
+KEY_TYPE = Phrase(TypeError, r"unexpected PRNG key type <class '(?P<type>\w+)'>")
 # Of `jax.debug_key_reuse`; the error's cause has the traceback of the first use, except inside jitted functions.
 KEY_REUSED = Phrase(jax.errors.KeyReuseError, r"^Previously-consumed key passed to (\S+)")
 KEY_REUSED_INSIDE = Phrase(jax.errors.KeyReuseError, r"^In (?:jit|pjit), argument (\d+) is already consumed")
@@ -301,7 +303,7 @@ KEY_REUSED_IN_LOOP = Phrase(
 )
 # Where JAX defines the functions of `jax.random`.
 RANDOM_MODULES = ("jax.random", "jax._src.random")
-KEY_NDIM = Phrase(TypeError, r"expected key_data\.ndim >= 1; got ndim=0")
+KEY_NDIM = Phrase(TypeError, r"expected key_data\.ndim >= 1; got ndim=(?P<ndim>0)")
 KEY_PROMOTION = Phrase(ValueError, r"dtype=key<\w+> is not a valid dtype for JAX type promotion")
 KEY_BATCH = Phrase(ValueError, r"(\w+) accepts a single key, but was given a key array of shape")
 KEY_ARITHMETIC = Phrase(TypeError, r"^(\w+) does not accept dtypes? .*?key<")

@@ -2,23 +2,21 @@
 
 import ast
 import importlib
-import pkgutil
 import sys
 
 from jaxguide.code.lines import Line
 from jaxguide.code.user_frame import UserFrame
 from jaxguide.compat import error_texts
 from jaxguide.explain import rules
+from jaxguide.explain.catalogue import RULES
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rewrites.confirm import confirmed
-from jaxguide.explain.rules import RULES
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.without_source import explain_without_source
 
-# Each module in `rules` registers its rules; the first rule that returns an explanation wins.
-for _found in sorted(module.name for module in pkgutil.iter_modules(rules.__path__)):
-    importlib.import_module(f"{rules.__name__}.{_found}")
-# Not imported above: rules are registered in the order in which their files are imported.
+for _family in rules.FAMILIES:
+    importlib.import_module(f"{rules.__name__}.{_family}")
+# Not imported above, because that would add its rules first.
 _leaked_before = sys.modules[f"{rules.__name__}.leaks"].leaked_before
 
 # Set in tests, so that errors in rules show there and never to a student.

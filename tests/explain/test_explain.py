@@ -17,7 +17,7 @@ from explain_cases.case import MARK, Case, no_code, no_edits
 from failing import failure, program, run
 
 from jaxguide import tracing
-from jaxguide.explain import Explanation, Fix, explain, knowledge
+from jaxguide.explain import Explanation, Fix, explain, knowledge, rules
 from jaxguide.explain.rules import RULES
 
 LINES_AT_MOST = 12
@@ -76,6 +76,13 @@ def test_the_line_and_the_variable_are_right_and_every_fix_runs_when_applied(cas
         file = tmp_path / f"mended_{number}.py"
         names = run(mended, file)
         assert same(eval(case.result, names), expected), mended
+
+
+def test_every_family_is_listed_and_tried_in_the_order_of_the_list() -> None:
+    files = {path.stem for path in Path(rules.__path__[0]).glob("*.py")} - {"__init__"}
+    assert sorted(rules.FAMILIES) == sorted(files)
+    loaded = [name.rpartition(".")[2] for name in sys.modules if name.startswith(f"{rules.__name__}.")]
+    assert loaded == list(rules.FAMILIES)
 
 
 def test_there_are_many_failures_of_every_family() -> None:

@@ -1,21 +1,64 @@
-"""Register the errors that can be explained: phrases of messages, each with the function that explains it."""
+"""The families of errors that can be explained, in the order in which they are tried: the most special first.
 
-import re
-from collections.abc import Callable
+Each module adds its entries to the catalogue when it is imported; a module that another one imports stands before it.
+"""
 
-from jaxguide.compat.error_texts import Phrase
-from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.scene import Scene
+from jaxguide.explain.catalogue import RULES, Rule, explains
 
-Rule = Callable[[Scene, re.Match[str]], Explanation | None]
-RULES: list[tuple[Phrase, Rule]] = []
+__all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 
-
-def explains(*phrases: Phrase) -> Callable[[Rule], Rule]:
-    """Register a function that explains errors with these phrases; it may return None to try the next rule."""
-
-    def register(rule: Rule) -> Rule:
-        RULES.extend((phrase, rule) for phrase in phrases)
-        return rule
-
-    return register
+FAMILIES = (
+    "ambiguous_truths",
+    "array_methods",
+    "arrays_of_text",
+    "axis_names",
+    "boolean_functions",
+    "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
+    "callbacks",
+    "choices",
+    "computed_sizes",
+    "cond_and_switch",
+    "custom_derivatives",
+    "derivative_calls",
+    "equinox_models",
+    "explicit_axes",
+    "flax_linen",
+    "flax_nnx",
+    "function_arguments",
+    "gradient_transformations",
+    "gradients",
+    "gradients_of_integers",
+    "haiku_transforms",
+    "hashing",
+    "host_failures",
+    "in_place_updates",
+    "indexing",
+    "wrong_types",
+    "jit_arguments",
+    "jvp_and_vjp",
+    "key_reuse",
+    "keyword_names",
+    "leaks",
+    "limits",
+    "loops",
+    "missing_names",
+    "numpy_and_scipy",
+    "numpy_in_place",
+    "numpyro_models",
+    "texts",
+    "python_numbers",
+    "pytrees",
+    "random_keys",
+    "references",
+    "removed_names",
+    "required_shapes",
+    "run_time_errors",
+    "shapes",
+    "shard_map",
+    "shardings",
+    "sizes",
+    "varying_axes",
+    "vmap",
+    "vmap_axes",
+    "vmap_sizes",
+)

@@ -33,7 +33,7 @@ from jaxguide.explain.traced_truths import (
 )
 
 
-# This error matches CONCRETE too, which `python_numbers` and `sizes` explain; they come later in alphabetical order.
+# This error matches CONCRETE too, which `python_numbers` and `sizes` explain; both come later in `FAMILIES`.
 @explains(error_texts.BOOL)
 def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a truth value that Python needs but that is not known while JAX traces; `choices` explains `if`."""

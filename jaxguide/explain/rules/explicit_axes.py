@@ -93,7 +93,7 @@ def _asks(scene: Scene, kind: str, *, title: str, what: str, call: ast.Call | No
 
 
 @explains(sharding_texts.EXPLICIT_OPERANDS)
-def operands(scene: Scene, found: re.Match[str]) -> Explanation | None:
+def sharded_operands(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain two operands that are split along different axes of the mesh."""
     node = scene.node
     if not _is_sharding_error(scene):

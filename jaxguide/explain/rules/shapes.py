@@ -1,609 +1,519 @@
 """Explain shapes that do not fit: broadcasting, products, reshaping, axes, and arrays that cannot be joined."""
 
 import ast
+import math
 import re
-from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from jaxguide.base.text import plural
-from jaxguide.code.user_frame import MISSING, UserFrame, is_array
-from jaxguide.compat import error_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.written_shapes import computed_shape, made_with
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts as texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import AnyFix, Code, Either, Swap, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts, Part, known
+from jaxguide.explain.rewrites.written_shapes import computed_shape, known_shape
+from jaxguide.explain.scene import called
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
+_OWN_CODE = probes.unless(probes.in_library)
+_Shape = tuple[int, ...]
 
 
-def _two(spot: UserFrame, node: ast.AST) -> list[ast.expr]:
-    """Return the two operands of an operator or a function."""
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    if isinstance(node, ast.AugAssign):
-        return [node.target, node.value]
-    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
-        return [node.left, node.comparators[0]]
-    if isinstance(node, ast.Call) and len(node.args) == 2:
-        return list(node.args)
-    return []
-
-
-def _shape(text: str) -> tuple[int, ...]:
+def _shape(text: str) -> _Shape:
     return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-@explains(error_texts.BROADCAST, error_texts.BROADCAST_TRACED, error_texts.LAX_RANK)
-def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x + y` with shapes that do not fit, and `lax.add` of different ranks."""
-    if scene.library is not None:
-        return _in_library(scene, scene.library, " ".join(scene.message.split(". ")[0].split()))
-    node = scene.node
-    operands = _two(scene.spot, node)
-    if len(operands) != 2:
+def _shapes_of(facts: Facts, nodes: list[ast.expr]) -> str | None:
+    """Say which shapes some expressions have: `x` (2, 3), `y` (4,)."""
+    shapes = [(facts.scene.quote(one), known_shape(facts.scene, one)) for one in nodes]
+    return ", ".join(f"`{text}` {shape}" for text, shape in shapes if shape is not None) or None
+
+
+# Operators and functions of two arrays.
+
+
+def _takes_one_example(facts: Facts) -> bool:
+    """Ask whether a layer of equinox, which takes one example, was given a batch of them."""
+    size = getattr(facts.value("f"), "in_features", getattr(facts.value("f"), "in_size", None))
+    shape = known_shape(facts.scene, facts.node("batch"))  # type: ignore[arg-type]
+    return not facts.call().keywords and shape is not None and len(shape) == 2 and shape[-1] == size
+
+
+def _compared(facts: Facts) -> tuple[_Shape, _Shape] | None:
+    """Find the shapes of two operands; those of a call only if JAX compared its arguments as they are.
+
+    JAX adds axes of length 1 to bring shapes to one rank.
+    """
+    said = (_shape(facts["g1"]), _shape(facts["g2"]))
+    own = [computed_shape(facts.scene, one) for one in probes.operands(facts.scene.node)]
+    if len(own) != 2:
         return None
-    left, right = operands
-    texts = [scene.quote(left), scene.quote(right)]
-    fixes: list[Fix | None] = []
-    if found.re is error_texts.LAX_RANK.text:
-        call = scene.call()
-        values = [scene.spot.value(o) for o in operands]
-        if call is None:
-            return None
-        fixes.append(
-            scene.fix(
-                "Use the function of `jax.numpy`, which broadcasts.",
-                scene.source.replace(
-                    call.func, f"{scene.jnp}.{error_texts.JNP_OF_LAX.get(called(call), called(call))}"
-                ),
-            )
-        )
-        why = f"`{scene.quote(call.func)}` does not broadcast: both shapes must be the same."
-        if not all(is_array(v) or isinstance(v, int | float | complex) for v in values):
-            return scene.explanation(
-                "shapes_do_not_broadcast",
-                title="Shapes that do not fit",
-                what=f"`{texts[0]}` and `{texts[1]}` differ in their numbers of axes.",
-                variable=texts[0],
-                why=why,
-                fixes=fixes,
-                link=_BROADCASTING,
-            )
-        one, other = (tuple(np.shape(v)) for v in values)
-    else:
-        shapes = _confirmed_shapes(scene, node, operands, (_shape(found[1]), _shape(found[2])))
-        if shapes is None:
-            return None
-        one, other = shapes
-        why = "From the last axis backward, sizes must be the same or 1, and these are not."
-        fixes += _broadcast_fixes(scene, left, right, one, other)
-    return scene.explanation(
-        "shapes_do_not_broadcast",
-        title="Shapes that do not fit",
-        what=f"`{texts[0]}` has shape {one}, `{texts[1]}` has shape {other}.",
-        variable=texts[1] if isinstance(right, ast.Name) else texts[0],
-        why=why,
-        fixes=fixes,
-        link=_BROADCASTING,
-    )
+    if own[0] is not None and own[1] is not None and all(_bare(a) == _bare(b) for a, b in zip(own, said, strict=True)):
+        return own[0], own[1]
+    return None if isinstance(facts.scene.node, ast.Call) else said
 
 
-_Shapes = tuple[tuple[int, ...], tuple[int, ...]]
+def _bare(shape: _Shape | None) -> _Shape | None:
+    return _bare(shape[1:]) if shape and shape[0] == 1 else shape
 
 
-def _confirmed_shapes(scene: Scene, node: ast.AST, operands: list[ast.expr], said: _Shapes) -> _Shapes | None:
-    """Return the shapes of two operands; None for a call whose arguments may not be what JAX compared."""
-    one, other = (computed_shape(scene, operand) for operand in operands)
-    known = one is not None and other is not None and (_bare(one), _bare(other)) == tuple(map(_bare, said))
-    if known and one is not None and other is not None:
-        return one, other
-    return None if isinstance(node, ast.Call) else said
+def _are_vectors(facts: Facts) -> bool:
+    return len(facts["one"]) == len(facts["other"]) == 1
 
 
-def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape without its first axes of length 1, which JAX adds to bring shapes to one rank."""
-    return _bare(shape[1:]) if shape[:1] == (1,) else shape
+def _is_column(small: _Shape, large: _Shape) -> bool:
+    """Return whether a shape fits the first axis of a matrix, to which it is not broadcast."""
+    return len(small) == 1 and len(large) == 2 and small[0] == large[0]
 
 
-def _in_library(scene: Scene, library: str, said: str) -> Explanation | None:
-    """Explain shapes that do not fit in the code of a package that the student called."""
-    call = scene.call()
-    if call is None:
-        return None
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    shapes = [
-        (node, value.shape if is_array(value := scene.spot.value(node)) else made_with(scene, node)) for node in given
-    ]
-    texts = [f"`{scene.quote(node)}` {tuple(shape)}" for node, shape in shapes if shape is not None]
-    return scene.explanation(
-        "shapes_in_library",
-        title=f"Shapes that do not fit, in the code of {library}",
-        what="`{function}` is given arrays of these shapes: {shapes}.".format(
-            function=scene.quote(call.func), shapes=", ".join(texts)
-        )
-        if texts
-        else "",
-        variable=scene.quote(call.func),
-        why="It combines them, or what it makes of them, and JAX refuses: {said}.".format(said=said.rstrip(".")),
-        fixes=[
-            _over_a_batch(scene, call),
-            scene.advice(f"Compare them with the shapes that `{scene.quote(call.func)}` expects."),
-        ],
-        link=_BROADCASTING,
-    )
-
-
-def _over_a_batch(scene: Scene, call: ast.Call) -> Fix | None:
-    """Return the fix for a layer of equinox, which takes one example, if it was given a batch of them."""
-    layer = scene.spot.value(call.func)
-    size = getattr(layer, "in_features", getattr(layer, "in_size", None))
-    if not any(kind.__module__.startswith("equinox.") for kind in type(layer).__mro__) or len(call.args) != 1:
-        return None
-    value = scene.spot.value(call.args[0])
-    shape = value.shape if is_array(value) else made_with(scene, call.args[0])
-    if call.keywords or not isinstance(size, int) or shape is None or len(shape) != 2 or shape[-1] != size:
-        return None
-    return scene.fix(
-        "It takes one example: map it over the batch with `jax.vmap`.",
-        scene.source.replace(call.func, f"{scene.jax}.vmap({scene.quote(call.func)})"),
-    )
-
-
-def _broadcast_fixes(
-    scene: Scene, left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
-) -> list[Fix | None]:
-    source = scene.source
-    if len(one) == len(other) == 1:
-        return [
-            scene.fix(
-                "If every pair is meant: put one along a new axis.",
-                source.replace(left, f"{scene.atom(left)}[:, None]"),
-            ),
-            scene.fix(
+_BLAMED: dict[str, Any] = {
+    "x": lambda facts: facts["right" if isinstance(facts.node("right"), ast.Name) else "left"],
+    "title": "Shapes that do not fit",
+    "link": _BROADCASTING,
+}
+entry(
+    "shapes_in_library",
+    texts.BROADCAST,
+    texts.BROADCAST_TRACED,
+    texts.LAX_RANK,
+    texts.DOT,
+    x=probes.function,
+    when=probes.in_library,
+    batch=probes.argument(0),
+    shapes=lambda facts: _shapes_of(facts, [*facts.call().args, *(one.value for one in facts.call().keywords)]),
+    said=lambda facts: " ".join(facts.scene.message.split(". ")[0].split()).rstrip("."),
+    title="Shapes that do not fit, in the code of {library}",
+    what=("`{f}` is given arrays of these shapes: {shapes}.", ""),
+    why="It combines them, or what it makes of them, and JAX refuses: {said}.",
+    fixes=[
+        Swap(
+            "It takes one example: map it over the batch with `jax.vmap`.",
+            when=lambda facts: probes.is_of(facts.value("f"), "equinox") and _takes_one_example(facts),
+            f="{jax}.vmap({f})",
+        ),
+        "Compare them with the shapes that `{f}` expects.",
+    ],
+    link=_BROADCASTING,
+)
+entry(
+    "shapes_do_not_broadcast",
+    texts.LAX_RANK,
+    name=lambda facts: texts.JNP_OF_LAX.get(facts["f"].name, facts["f"].name),
+    what=(
+        "`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
+        "`{left}` and `{right}` differ in their numbers of axes.",
+    ),
+    why="`{f}` does not broadcast: both shapes must be the same.",
+    fixes=[Swap("Use the function of `jax.numpy`, which broadcasts.", f="{jnp}.{name}")],
+    **_BLAMED,
+)
+entry(
+    "shapes_do_not_broadcast",
+    texts.BROADCAST,
+    texts.BROADCAST_TRACED,
+    one=lambda facts: known(_compared(facts))[0],
+    other=lambda facts: known(_compared(facts))[1],
+    what="`{left}` has shape {one}, `{right}` has shape {other}.",
+    why="From the last axis backward, sizes must be the same or 1, and these are not.",
+    fixes=[
+        Swap("If every pair is meant: put one along a new axis.", when=_are_vectors, left="{left.atom}[:, None]"),
+        Either(
+            Swap(
                 "If one is too long: cut it.",
-                source.replace(left, f"{scene.atom(left)}[:{other[0]}]")
-                if one[0] > other[0]
-                else source.replace(right, f"{scene.atom(right)}[:{one[0]}]"),
+                when=lambda facts: facts["one"] > facts["other"],
+                left="{left.atom}[:{other[0]}]",
             ),
-        ]
-    fixes: list[Fix | None] = []
-    for node, small, large in ((right, other, one), (left, one, other)):
-        if len(small) == 1 and len(large) == 2 and small[0] == large[0]:
-            fixes.append(
-                scene.fix(
-                    "Line it up with the rows: give it a second axis of length 1.",
-                    source.replace(node, f"{scene.atom(node)}[:, None]"),
-                )
-            )
-    if len(one) == len(other) == 2 and one[::-1] == other:
-        fixes.append(scene.fix("Swap the axes of one.", source.replace(right, f"{scene.atom(right)}.T")))
-    if not fixes:
-        fixes.append(scene.advice("Bring one to the other's shape, where you know which axis is which."))
-    return fixes
-
-
-@explains(error_texts.DOT)
-def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `w @ x` with sizes that do not match."""
-    if scene.library is not None:
-        return _in_library(scene, scene.library, " ".join(scene.message.split(". ")[0].split()))
-    operands = _two(scene.spot, scene.node)
-    if len(operands) != 2 or (isinstance(scene.node, ast.Call) and called(scene.node) not in ("dot", "matmul")):
-        return None
-    left, right = operands
-    values = [scene.spot.value(o) for o in operands]
-    shapes = [tuple(v.shape) if is_array(v) else None for v in values]
-    if None in shapes and (written := [made_with(scene, o) for o in operands]) and None not in written:
-        shapes = written
-    texts = [scene.quote(left), scene.quote(right)]
-    fixes: list[Fix | None] = []
-    one, other = shapes
-    if one and len(one) == 2 and other and one[0] == other[0 if len(other) == 1 else -2]:
-        fixes.append(
-            scene.fix(
-                f"Swap the axes of `{texts[0]}`.",
-                scene.source.replace(left, f"{scene.atom(left)}.T"),
-            )
-        )
-    if other and len(other) == 2 and one and one[-1] == other[1]:
-        fixes.append(
-            scene.fix(
-                f"Swap the axes of `{texts[1]}`.",
-                scene.source.replace(right, f"{scene.atom(right)}.T"),
-            )
-        )
-    if isinstance(scene.node, ast.BinOp) and one and other and len(other) == 2 and other[-1] == one[0]:
-        swapped = f"{scene.atom(right)} @ {scene.atom(left)}"
-        fixes.append(scene.fix("Multiply in the other order.", scene.source.replace(scene.node, swapped)))
-    if isinstance(scene.node, ast.BinOp):
-        one, other = (shape or computed_shape(scene, o) for shape, o in zip(shapes, operands, strict=True))
-    if not fixes:
-        fixes += _one_row(scene, scene.node)
-        fixes.append(scene.advice("Look at both shapes, and bring the axes that are to be summed to one length."))
-    return scene.explanation(
-        "product_of_shapes",
-        title="A product of shapes that do not meet",
-        what=f"`{texts[0]}` has shape {one}, `{texts[1]}` has shape {other}."
-        if one is not None and other is not None
-        else "In `{text}`, the axes that are summed over have the lengths {one} and {other}.".format(
-            text=scene.quote(scene.node), one=found[1].strip("(,)"), other=found[2].strip("(,)")
+            Swap("If one is too long: cut it.", right="{right.atom}[:{one[0]}]"),
+            when=_are_vectors,
         ),
-        variable=texts[0],
-        why="A matrix product sums over the last axis of the left and the last but one (or only) axis of the right.",
-        fixes=fixes,
-        link=f"{error_texts.API}/jax.numpy.matmul.html",
-    )
+        Swap(
+            "Line it up with the rows: give it a second axis of length 1.",
+            when=lambda facts: _is_column(facts["other"], facts["one"]),
+            right="{right.atom}[:, None]",
+        ),
+        Swap(
+            "Line it up with the rows: give it a second axis of length 1.",
+            when=lambda facts: _is_column(facts["one"], facts["other"]),
+            left="{left.atom}[:, None]",
+        ),
+        Swap(
+            "Swap the axes of one.",
+            when=lambda facts: len(facts["one"]) == 2 and facts["one"][::-1] == facts["other"],
+            right="{right.atom}.T",
+        ),
+    ],
+    otherwise=["Bring one to the other's shape, where you know which axis is which."],
+    **_BLAMED,
+)
 
 
-def _one_row(scene: Scene, node: ast.AST) -> list[Fix | None]:
-    """Return advice to map over the first axis of the one array of which a single entry would fit in a product."""
-    if not isinstance(node, ast.BinOp):
-        return []
-    fitting = []
-    for name in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
-        value = scene.spot.value(ast.Name(name, ast.Load()))
-        if is_array(value) and value.ndim > 1 and computed_shape(scene, node, {name: value.shape[1:]}) is not None:
-            fitting.append((name, value.shape))
-    if len(fitting) != 1:
-        return []
-    name, shape = fitting[0]
-    words = (
-        "With one entry of `{name}`, of shape {entry}, the product fits: if `{name}` is a batch of {size}, write this "
-        "for one entry, and map over the batch with `jax.vmap`."
-    )
-    return [scene.advice(words.format(name=name, entry=shape[1:], size=shape[0]))]
-
-
-@explains(error_texts.RESHAPE)
-def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a reshape that changes the number of entries."""
-    call = scene.call()
-    if call is None or called(call) != "reshape" or scene.library is not None:
-        return None
-    size, wanted = int(found[2]), _shape(found[3])
-    method = isinstance(call.func, ast.Attribute) and not isinstance(scene.spot.value(call.func.value), ModuleType)
-    if not method and not call.args:
-        return None
-    array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0]
-    numbers = [
-        n for a in (call.args if method else call.args[1:]) for n in (a.elts if isinstance(a, ast.Tuple) else [a])
+def _fits_one_entry(facts: Facts) -> Part | None:
+    """Look at the only array of which a single entry, along the first axis, would fit in a product."""
+    names = {one.id: one for one in ast.walk(facts.scene.node) if isinstance(one, ast.Name)}
+    arrays = {name: value for name, one in names.items() if is_array(value := facts.scene.spot.value(one))}
+    batches = {name: value.shape[1:] for name, value in arrays.items() if value.ndim > 1}
+    fitting = [
+        name
+        for name, shape in batches.items()
+        if computed_shape(facts.scene, facts.node("node"), {name: shape})  # type: ignore[arg-type]
     ]
-    fixes: list[Fix | None] = []
-    for i, node in list(enumerate(numbers)):
-        others = 1
-        for j, n in enumerate(wanted):
-            others *= n if j != i else 1
-        if len(numbers) == len(wanted) and others and size % others == 0:
-            fixes.append(
-                scene.fix(
-                    f"Let JAX count one of the sizes: {size // others}.",
-                    scene.source.replace(node, "-1"),
-                )
-            )
-    name = scene.quote(array)
-    return scene.explanation(
-        "reshape_size",
-        title="A reshape to another number of entries",
-        what=plural(
-            "`{name}` has shape {shape}: {count} entry.",
-            "`{name}` has shape {shape}: {count} entries.",
-            size,
-            name=name,
-            shape=found[1],
+    return facts.at(names[fitting[0]]) if len(fitting) == 1 else None
+
+
+entry(
+    "product_of_shapes",
+    texts.DOT,
+    x=lambda facts: facts["left"],
+    when=[_OWN_CODE, lambda facts: called(facts.scene.node) in ("", "dot", "matmul")],
+    one=lambda facts: known_shape(facts.scene, facts.node("left")),  # type: ignore[arg-type]
+    other=lambda facts: known_shape(facts.scene, facts.node("right")),  # type: ignore[arg-type]
+    lengths=lambda facts: [facts["g1"].strip("(,)"), facts["g2"].strip("(,)")],
+    batch=_fits_one_entry,
+    entry_shape=lambda facts: facts["batch"].shape[1:],
+    title="A product of shapes that do not meet",
+    what=(
+        "`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
+        "In `{node}`, the axes that are summed over have the lengths {lengths[0]} and {lengths[1]}.",
+    ),
+    why="A matrix product sums over the last axis of the left and the last but one (or only) axis of the right.",
+    fixes=[
+        Swap(
+            "Swap the axes of `{left}`.",
+            when=lambda facts: len(facts["one"]) == 2 and facts["one"][0] in facts["other"][-2:][:1],
+            left="{left.atom}.T",
         ),
-        variable=name,
-        why=f"Reshaping keeps every entry, and {found[3]} has room for another number of them.",
-        fixes=[*_repeated(scene, call, array, _shape(found[1]), wanted), *fixes[:2]]
-        or [scene.advice(f"Choose sizes whose product is {size}.")],
-        link=f"{error_texts.API}/jax.numpy.reshape.html",
-    )
-
-
-def _repeated(
-    scene: Scene, call: ast.Call, array: ast.expr, shape: tuple[int, ...], wanted: tuple[int, ...]
-) -> list[Fix | None]:
-    """Return the fixes that repeat an array along new axes, before its own or behind them, to get a wanted shape."""
-    if not shape or len(shape) >= len(wanted) or 0 in wanted or call.keywords:
-        return []
-    given = call.args[-1] if isinstance(call.func, ast.Attribute) and len(call.args) in (1, 2) else None
-    value = scene.spot.value(given) if given is not None else MISSING
-    text = scene.quote(given) if given is not None and given is not array else str(wanted)
-    if value != wanted and not (value is MISSING and ".shape" in text):
-        text = str(wanted)
-    new, fixes = len(wanted) - len(shape), []
-    if wanted[: len(shape)] == shape:
-        places = ", ".join([":"] * len(shape) + ["None"] * new)
-        fixes.append(
-            scene.fix(
-                "If each entry is to be repeated along the new axes: broadcast, because `reshape` repeats nothing.",
-                scene.source.replace(call, f"{scene.jnp}.broadcast_to({scene.atom(array)}[{places}], {text})"),
-            )
-        )
-    if wanted[new:] == shape:
-        fixes.append(
-            scene.fix(
-                "If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing.",
-                scene.source.replace(call, f"{scene.jnp}.broadcast_to({scene.quote(array)}, {text})"),
-            )
-        )
-    return [*fixes]
-
-
-@explains(error_texts.AXIS)
-def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain an axis that an array does not have."""
-    call = scene.call()
-    if call is None or scene.library is not None:
-        return None
-    node = next((k.value for k in call.keywords if k.arg in ("axis", "out_axes")), None)
-    if node is None and isinstance(call.func, ast.Call):  # jax.vmap(f, out_axes=2)(x)
-        node = next((k.value for k in call.func.keywords if k.arg == "out_axes"), None)
-    if node is None:
-        return None
-    array = None if isinstance(call.func, ast.Call) else next(iter(call.args), None)
-    owner = scene.spot.value(call.func.value) if isinstance(call.func, ast.Attribute) else None
-    method = isinstance(call.func, ast.Attribute) and not isinstance(owner, ModuleType)
-    if method and isinstance(call.func, ast.Attribute) and (array is None or is_array(owner)):
-        array = call.func.value
-    held = scene.spot.value(array)
-    part = scene.spot.first(array, is_array)
-    part = part if part is not None and part[1].ndim == int(found[2]) else None
-    whole = is_array(held) or isinstance(array, ast.List | ast.Tuple)
-    name = scene.quote(part[0]) if part is not None and whole else scene.quote(array if array is not None else call)
-    value = scene.spot.value(node)
-    return scene.explanation(
-        "axis_out_of_bounds",
-        title="An axis that is not there",
-        what=scene.what(name, part[1]) if part is not None and whole else "",
-        variable=name,
-        why=plural(
-            "Axes are counted from 0, and there is {count}: its number is 0. Axis -1 is the last one.",
-            "Axes are counted from 0: {count} axes end at {last}. Axis -1 is the last one.",
-            int(found[2]),
-            last=int(found[2]) - 1,
+        Swap(
+            "Swap the axes of `{right}`.",
+            when=lambda facts: len(facts["other"]) == 2 and facts["one"][-1:] == facts["other"][1:],
+            right="{right.atom}.T",
         ),
-        fixes=[
-            scene.fix(
-                "Take the last axis.",
-                scene.source.replace(node, "-1") if value is not MISSING and not isinstance(value, tuple) else None,
-            )
-        ],
-        link=_BROADCASTING,
-    )
-
-
-@explains(error_texts.CONCATENATE_SCALARS)
-def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.concatenate` of numbers."""
-    call = scene.call()
-    if call is None or not call.args:
-        return None
-    if len(call.args) > 1 and not isinstance(call.args[0], ast.List | ast.Tuple):
-        return joined_without_list(scene, found)
-    text = scene.quote(call.args[0])
-    return scene.explanation(
-        "concatenate_scalars",
-        title="Numbers, which have no axis to be joined along",
-        what=f"`{text}` holds numbers of shape ().",
-        variable=text,
-        why="`concatenate` joins along an axis that is there; `stack` makes a new one.",
-        fixes=[
-            scene.fix(
-                "Stack them.",
-                scene.source.replace(call, f"{scene.jnp}.stack({scene.jnp}.asarray({text}))")
-                if not isinstance(call.args[0], ast.List | ast.Tuple)
-                else scene.source.replace(call, f"{scene.jnp}.array({text})"),
-            )
-        ],
-        link=f"{error_texts.API}/jax.numpy.stack.html",
-    )
-
-
-@explains(error_texts.CONCATENATE_CALL, error_texts.CONCATENATE_DTYPE, error_texts.CONCATENATE_AXIS)
-def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.concatenate(x, y)`, whose second argument is the axis."""
-    call = scene.call()
-    if call is None or called(call) not in ("concatenate", "stack", "hstack", "vstack") or len(call.args) < 2:
-        return None
-    if any(isinstance(a, ast.List | ast.Tuple | ast.Starred) for a in call.args):
-        return None
-    if any(type(scene.spot.value(a)) in (int, list, tuple) for a in call.args):
-        return None
-    arrays = [scene.quote(a) for a in call.args]
-    rest = "".join(f", {k.arg}={scene.quote(k.value)}" for k in call.keywords)
-    new = f"{scene.quote(call.func)}([{', '.join(arrays)}]{rest})"
-    values = [scene.spot.value(a) for a in call.args]
-    if not rest and called(call) == "concatenate" and all(is_array(v) and v.ndim == 2 for v in values):
-        (rows, columns), (more_rows, more_columns) = values[0].shape, values[1].shape
-        if rows == more_rows and columns != more_columns:
-            new = f"{scene.quote(call.func)}([{', '.join(arrays)}], axis=1)"
-    return scene.explanation(
-        "concatenate_without_list",
-        title=f"`{called(call)}` was given its arrays one by one, not in a list",
-        what=f"`{arrays[1]}` is given as an argument of its own, beside `{arrays[0]}`.",
-        variable=arrays[1],
-        why="The first argument is the list of all arrays; what follows says how they are joined.",
-        fixes=[scene.fix("Put them into a list.", scene.source.replace(call, new))],
-        link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
-    )
-
-
-@explains(error_texts.CONCATENATE_RANKS, error_texts.CONCATENATE_SHAPES, error_texts.STACK_SHAPES)
-def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain arrays whose shapes cannot be joined."""
-    call = scene.call()
-    if call is None or not call.args or scene.library is not None:
-        return None
-    if not isinstance(call.args[0], ast.List | ast.Tuple):
-        return _joined_name(scene, call)
-    if called(call) == "array":
-        return ragged(scene, found)
-    parts = call.args[0].elts
-    values = [scene.spot.value(p) for p in parts]
-    said = [_shape(text) for text in error_texts.SHAPES_SAID.findall(scene.message)]
-    if len(parts) < 2 or (not all(is_array(v) for v in values) and len(said) != len(parts)):
-        return None
-    texts = [scene.quote(p) for p in parts]
-    shapes = [tuple(v.shape) for v in values] if all(is_array(v) for v in values) else said
-    ranks = {len(shape) for shape in shapes}
-    wrong = 1
-    fixes: list[Fix | None] = []
-    if len(ranks) > 1:
-        wrong = min(range(len(shapes)), key=lambda i: len(shapes[i]))
-        fixes.append(_lacking_axis(scene, call, parts, shapes))
-    elif len(shapes[0]) > 1:
-        axes = [a for a in range(len(shapes[0])) if len({s[:a] + s[a + 1 :] for s in shapes}) == 1]
-        old = argument_of(call, 1, "axis")
-        if axes and called(call) == "concatenate":
-            fixes.append(
-                scene.fix(
-                    "Join along the axis in which they differ.",
-                    scene.source.insert_after(call.args[0], f", axis={axes[0]}")
-                    if old is None
-                    else scene.source.replace(old, str(axes[0])),
-                )
-            )
-        elif axes:
-            new = f"{scene.jnp}.concatenate({scene.quote(call.args[0])}, axis={axes[0]})"
-            fixes.append(scene.fix("Join them along an axis that is there.", scene.source.replace(call, new)))
-    if not fixes:
-        fixes.append(scene.fix("Look at the shapes first.", code=", ".join(f"{t}.shape" for t in texts)))
-    return scene.explanation(
-        "joined_shapes",
-        title="Arrays that cannot be joined",
-        what="The shapes are {shapes}.".format(
-            shapes=", ".join(f"`{t}` {s}" for t, s in zip(texts, shapes, strict=True))
+        Swap(
+            "Multiply in the other order.",
+            when=lambda facts: (
+                not called(facts.scene.node) and len(facts["other"]) == 2 and facts["one"][:1] == facts["other"][-1:]
+            ),
+            node="{right.atom} @ {left.atom}",
         ),
-        variable=texts[wrong],
-        why=(
-            "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
-            "joined."
-        )
-        if called(call) == "concatenate"
-        else "Stacked arrays all have the same shape.",
-        fixes=fixes,
-        link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
-    )
+    ],
+    otherwise=[
+        "With one entry of `{batch}`, of shape {entry_shape}, the product fits: if `{batch}` is a batch of "
+        "{batch.shape[0]}, write this for one entry, and map over the batch with `jax.vmap`.",
+        "Look at both shapes, and bring the axes that are to be summed to one length.",
+    ],
+    link=f"{texts.API}/jax.numpy.matmul.html",
+)
 
 
-def _lacking_axis(scene: Scene, call: ast.Call, parts: list[ast.expr], shapes: list[tuple[int, ...]]) -> Fix | None:
-    """Return the fix that adds the missing axis to arrays that are joined with arrays of one more axis."""
-    full = max(shapes, key=len)
-    given = argument_of(call, 1, "axis") if called(call) == "concatenate" else None
-    value = scene.spot.value(given) if given is not None else 0
-    if not isinstance(value, int):
+# Reshaping, and axes.
+
+
+def _new_sizes(facts: Facts) -> list[ast.expr]:
+    """Look at the sizes that `reshape` is given, one by one or as a tuple."""
+    given = [one for one in facts.call().args if one is not facts.node("x")]
+    return [size for one in given for size in (one.elts if isinstance(one, ast.Tuple) else [one])]
+
+
+def _counted_by_jax(facts: Facts) -> list[Fix | None]:
+    """Make fixes that let JAX count one of the new sizes."""
+    new, sizes, fixes = facts["new"], _new_sizes(facts), []
+    for number, node in enumerate(sizes if len(sizes) == len(new) else []):
+        rest = math.prod((*new[:number], *new[number + 1 :]))
+        if rest and int(facts["g2"]) % rest == 0:
+            sentence = f"Let JAX count one of the sizes: {int(facts['g2']) // rest}."
+            fixes.append(facts.scene.fix(sentence, facts.scene.source.replace(node, "-1")))
+    return fixes[:2]
+
+
+def _is_repeated(facts: Facts) -> bool:
+    """Ask whether an array was to be repeated along new axes, and the new shape is one argument."""
+    return 0 < len(facts["old"]) < len(facts["new"]) and 0 not in facts["new"] and not facts.call().keywords
+
+
+def _new_shape(facts: Facts) -> str:
+    """Say the new shape, by the student's own expression where that is known to be one."""
+    given = facts.call().args[-1]
+    own = facts.scene.spot.value(given) == facts["new"] or ".shape" in facts.scene.quote(given)
+    return facts.scene.quote(given) if own else str(facts["new"])
+
+
+entry(
+    "reshape_size",
+    texts.RESHAPE,
+    x=probes.receiver(0),
+    when=[probes.calls("reshape"), _OWN_CODE],
+    old=lambda facts: _shape(facts["g1"]),
+    new=lambda facts: _shape(facts["g3"]),
+    shape=_new_shape,
+    places=lambda facts: ", ".join([":"] * len(facts["old"]) + ["None"] * (len(facts["new"]) - len(facts["old"]))),
+    entries=lambda facts: plural("{count} entry", "{count} entries", int(facts["g2"])),
+    title="A reshape to another number of entries",
+    what="`{x}` has shape {g1}: {entries}.",
+    why="Reshaping keeps every entry, and {g3} has room for another number of them.",
+    fixes=[
+        Swap(
+            "If each entry is to be repeated along the new axes: broadcast, because `reshape` repeats nothing.",
+            when=lambda facts: _is_repeated(facts) and facts["new"][: len(facts["old"])] == facts["old"],
+            call="{jnp}.broadcast_to({x.atom}[{places}], {shape})",
+        ),
+        Swap(
+            "If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing.",
+            when=lambda facts: _is_repeated(facts) and facts["new"][-len(facts["old"]) :] == facts["old"],
+            call="{jnp}.broadcast_to({x}, {shape})",
+        ),
+        _counted_by_jax,
+    ],
+    otherwise=["Choose sizes whose product is {g2}."],
+    link=f"{texts.API}/jax.numpy.reshape.html",
+)
+
+
+def _array_with_axes(facts: Facts) -> ast.AST | None:
+    """Look at the array, or the one in a list, that has as many axes as the message says."""
+    array = facts["array"]
+    whole = is_array(array.value_or_missing) or isinstance(array.node, ast.List | ast.Tuple)
+    has_axes = probes.first(lambda value: is_array(value) and value.ndim == int(facts["g2"]), of="array")
+    return has_axes(facts) if whole else None
+
+
+entry(
+    "axis_out_of_bounds",
+    texts.AXIS,
+    x=probes.one_of(probes.fact("part"), probes.fact("array"), probes.call),
+    # Not for `jax.vmap(f, out_axes=2)(x)`: the axis is one of the result.
+    array=lambda facts: None if isinstance(facts.call().func, ast.Call) else probes.receiver(0)(facts),
+    part=_array_with_axes,
+    axis=probes.one_of(probes.keyword("axis", "out_axes"), probes.keyword("out_axes", of="f")),
+    when=[_OWN_CODE, probes.knows("axis")],
+    axes=lambda facts: plural(
+        "Axes are counted from 0, and there is {count}: its number is 0. Axis -1 is the last one.",
+        "Axes are counted from 0: {count} axes end at {last}. Axis -1 is the last one.",
+        int(facts["g2"]),
+        last=int(facts["g2"]) - 1,
+    ),
+    title="An axis that is not there",
+    what=("{part.is_here}", ""),
+    why="{axes}",
+    fixes=[Swap("Take the last axis.", when=lambda facts: not isinstance(facts["axis"].value, tuple), axis="-1")],
+    link=_BROADCASTING,
+)
+
+
+# Arrays that are joined.
+
+_IN_A_LIST = probes.is_written("x", ast.List, ast.Tuple)
+
+
+def _are_given_one_by_one(facts: Facts) -> bool:
+    given, value = facts.call().args, facts.scene.spot.value
+    lists = any(isinstance(one, ast.List | ast.Tuple | ast.Starred) for one in given)
+    return not lists and not any(type(value(one)) in (int, list, tuple) for one in given)
+
+
+def _how_joined(facts: Facts) -> str:
+    """Say how arrays are joined: by the keywords that are given, or along the axis in which two matrices differ."""
+    keywords = "".join(f", {one.arg}={facts.scene.quote(one.value)}" for one in facts.call().keywords)
+    one, other = (known_shape(facts.scene, array) or () for array in facts.call().args[:2])
+    wide = len(one) == len(other) == 2 and one[0] == other[0] and one[1] != other[1]
+    return ", axis=1" if wide and not keywords and probes.calls("concatenate")(facts) else keywords
+
+
+entry(
+    "concatenate_without_list",
+    texts.CONCATENATE_CALL,
+    texts.CONCATENATE_DTYPE,
+    texts.CONCATENATE_AXIS,
+    texts.CONCATENATE_SCALARS,
+    x=probes.argument(1),
+    first=probes.argument(0),
+    when=[probes.calls("concatenate", "stack", "hstack", "vstack"), _are_given_one_by_one],
+    arrays=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args),
+    how=_how_joined,
+    title="`{f.name}` was given its arrays one by one, not in a list",
+    what="`{x}` is given as an argument of its own, beside `{first}`.",
+    why="The first argument is the list of all arrays; what follows says how they are joined.",
+    fixes=[Swap("Put them into a list.", call="{f}([{arrays}]{how})")],
+    link=f"{texts.API}/jax.numpy.{{f.name}}.html",
+)
+entry(
+    "concatenate_scalars",
+    texts.CONCATENATE_SCALARS,
+    x=probes.argument(0),
+    title="Numbers, which have no axis to be joined along",
+    what="`{x}` holds numbers of shape ().",
+    why="`concatenate` joins along an axis that is there; `stack` makes a new one.",
+    fixes=[
+        Swap("Stack them.", when=_IN_A_LIST, call="{jnp}.array({x})"),
+        Swap("Stack them.", when=probes.unless(_IN_A_LIST), call="{jnp}.stack({jnp}.asarray({x}))"),
+    ],
+    link=f"{texts.API}/jax.numpy.stack.html",
+)
+
+
+def _joined(facts: Facts) -> dict[str, _Shape] | None:
+    """Find the arrays that are joined, those of a written list or of a named one, and their shapes."""
+    given, value = facts.node("list"), facts.value("list")
+    if isinstance(given, ast.List | ast.Tuple):
+        parts = [facts.scene.quote(one) for one in given.elts]
+        shapes = [known_shape(facts.scene, one) for one in given.elts]
+        said = [_shape(text) for text in texts.SHAPES_SAID.findall(facts.scene.message)]
+        shapes = [*said] if None in shapes and len(said) == len(parts) else shapes
+    elif isinstance(value, list | tuple) and all(is_array(one) for one in value):
+        parts = [f"{facts['list']}[{number}]" for number in range(len(value))]
+        shapes = [tuple(one.shape) for one in value]
+    else:
         return None
-    axis = value % len(full) if called(call) == "concatenate" else min(1, len(full) - 1)  # `hstack` joins columns
-    low = [i for i, shape in enumerate(shapes) if len(shape) < len(full)]
-    fits = [a for a in range(len(full)) if all(shapes[i] == full[:a] + full[a + 1 :] for i in low)]
-    if not fits:
+    found = {text: shape for text, shape in zip(parts, shapes, strict=True) if shape is not None}
+    return found if len(found) == len(parts) > 1 else None
+
+
+def _differ_in_rank(facts: Facts) -> bool:
+    return len({len(shape) for shape in facts["joined"].values()}) > 1
+
+
+def _odd_one(facts: Facts) -> str | None:
+    """Say which array has the fewest axes, or the first that has another shape than the one before."""
+    (_text, whole), *rest = facts["joined"].items()
+    if _differ_in_rank(facts):
+        return str(min(facts["joined"], key=lambda text: len(facts["joined"][text])))
+    return next((text for text, shape in rest if shape != whole), None)
+
+
+def _differing_axis(facts: Facts) -> int | None:
+    """Find the only axis in which arrays of the same rank, of two axes or more, differ."""
+    shapes = list(facts["joined"].values())
+    axes = range(0 if _differ_in_rank(facts) or len(shapes[0]) < 2 else len(shapes[0]))
+    return next((a for a in axes if len({shape[:a] + shape[a + 1 :] for shape in shapes}) == 1), None)
+
+
+def _lacking_axis(facts: Facts) -> Fix | None:
+    """Make the fix that adds the missing axis to arrays that are joined with arrays of one more axis."""
+    scene, shapes, full = facts.scene, facts["joined"], max(facts["joined"].values(), key=len)
+    low = [part for part in facts["list"].items if len(shapes[str(part)]) < len(full)]
+    fits = [a for a in range(len(full)) if all(shapes[str(part)] == full[:a] + full[a + 1 :] for part in low)]
+    joins = probes.calls("concatenate")(facts)
+    axis = facts.value("axis") % len(full) if facts.knows("axis") else 0 if joins else min(1, len(full) - 1)
+    if not fits or (axis not in fits and not joins):
         return None
     place = axis if axis in fits else fits[0]
-    edits = [scene.source.replace(parts[i], _with_axis(scene, parts[i], place, shapes[i])) for i in low]
-    if place != axis and called(call) != "concatenate":
-        return None
-    if place != axis:
-        new = scene.source.replace(given, str(place)) if given is not None else None
-        edits.append(new or scene.source.insert_after(call.args[0], f", axis={place}"))
-    names = ", ".join(f"`{scene.quote(parts[i])}`" for i in low)
-    return scene.fix(f"Give {names} the axis that it lacks.", *edits)
+    edits = [scene.source.replace(part.node, _with_axis(part, place, shapes[str(part)])) for part in low]
+    if place != axis and facts.knows("axis"):
+        edits.append(scene.source.replace(facts.node("axis"), str(place)))
+    elif place != axis:
+        edits.append(scene.source.insert_after(facts.node("list"), f", axis={place}"))
+    return scene.fix(f"Give {', '.join(f'`{part}`' for part in low)} the axis that it lacks.", *edits)
 
 
-def _with_axis(scene: Scene, node: ast.expr, axis: int, shape: tuple[int, ...]) -> str:
+def _with_axis(part: Part, axis: int, shape: _Shape) -> str:
     """Return the text of an array with one more axis; a plain number becomes an array of length 1."""
-    if not shape and not is_array(scene.spot.value(node)):
-        return f"{scene.jnp}.array([{scene.quote(node)}])"
-    return f"{scene.atom(node)}[{':, ' * axis}None]"
+    if not shape and not is_array(part.value_or_missing):
+        return f"{part.scene.jnp}.array([{part}])"
+    return f"{part.atom}[{':, ' * axis}None]"
 
 
-def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
-    """Explain arrays of different ranks in a named list."""
-    name, value = scene.quote(call.args[0]), scene.spot.value(call.args[0])
-    if not isinstance(value, list | tuple) or not all(is_array(v) for v in value) or len(value) < 2:
-        return None
-    ranks = [v.ndim for v in value]
-    if called(call) == "stack" and len({tuple(v.shape) for v in value}) > 1:
-        return _stacked_name(scene, name, value)
-    if len(set(ranks)) < 2 or called(call) != "concatenate":
-        return None
-    wrong = ranks.index(min(ranks))
-    full = max((tuple(v.shape) for v in value), key=len)
-    rows = len(full) == 2 and len(call.args) == 1 and not call.keywords
-    rows = rows and all(v.ndim == 2 or tuple(v.shape) == full[1:] for v in value)
-    text = f"{scene.quote(call.func)}([{scene.jnp}.atleast_2d(part) for part in {name}])"
-    return scene.explanation(
+_JOINED: dict[str, Any] = {
+    "x": _odd_one,
+    "list": probes.argument(0),
+    "joined": _joined,
+    "shapes": lambda facts: ", ".join(f"`{text}` {shape}" for text, shape in facts["joined"].items()),
+    "title": "Arrays that cannot be joined",
+    "what": "The shapes are {shapes}.",
+    "link": f"{texts.API}/jax.numpy.{{f.name}}.html",
+}
+_JOIN_PHRASES = (texts.CONCATENATE_RANKS, texts.CONCATENATE_SHAPES, texts.STACK_SHAPES)
+_WRITTEN = probes.is_written("list", ast.List, ast.Tuple)
+_AGREE = "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are joined."
+_JOIN_FIXES: list[AnyFix] = [
+    Either(_lacking_axis, when=_differ_in_rank),
+    Either(
+        Swap("Join along the axis in which they differ.", axis="{differing}"),
+        Swap("Join along the axis in which they differ.", list="{list}, axis={differing}"),
+        when=probes.calls("concatenate"),
+    ),
+    Swap(
+        "Join them along an axis that is there.",
+        when=probes.unless(probes.calls("concatenate")),
+        call="{jnp}.concatenate({list}, axis={differing})",
+    ),
+]
+for _names, _why in (
+    (["concatenate"], _AGREE),
+    (["stack", "hstack", "vstack", "dstack", "column_stack"], "Stacked arrays all have the same shape."),
+):
+    entry(
         "joined_shapes",
-        title="Arrays that cannot be joined",
-        what="The shapes are {shapes}.".format(
-            shapes=", ".join(f"`{name}[{i}]` {tuple(v.shape)}" for i, v in enumerate(value))
-        ),
-        variable=f"{name}[{wrong}]",
-        why=(
-            "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
-            "joined."
-        ),
-        fixes=[
-            scene.fix("Make a row of every part that has one axis.", scene.source.replace(call, text))
-            if rows
-            else scene.advice("Give every part the same number of axes: `part[None]` adds one in front.")
-        ],
-        link=f"{error_texts.API}/jax.numpy.concatenate.html",
+        *_JOIN_PHRASES,
+        when=[_OWN_CODE, probes.calls(*_names), _WRITTEN],
+        axis=probes.argument(1, "axis"),
+        differing=_differing_axis,
+        looked=lambda facts: ", ".join(f"{text}.shape" for text in facts["joined"]),
+        why=_why,
+        fixes=_JOIN_FIXES,
+        otherwise=[Code("Look at the shapes first.", "{looked}")],
+        **_JOINED,
     )
+entry(
+    "joined_shapes",
+    *_JOIN_PHRASES,
+    when=[_OWN_CODE, probes.calls("stack")],
+    why="`stack` puts arrays side by side along a new axis, so all have the same shape.",
+    fixes=[
+        "Bring all to one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths.",
+        "Or join them along an axis that is there: `concatenate`.",
+    ],
+    **_JOINED,
+)
 
 
-def _stacked_name(scene: Scene, name: str, values: Sequence[Any]) -> Explanation | None:
-    """Explain arrays of different shapes in a named list that is stacked."""
-    shapes = [tuple(value.shape) for value in values]
-    wrong = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
-    return scene.explanation(
-        "joined_shapes",
-        title="Arrays that cannot be joined",
-        what=f"`{name}[0]` has shape {shapes[0]}, and `{name}[{wrong}]` has shape {shapes[wrong]}.",
-        variable=f"{name}[{wrong}]",
-        why="`stack` puts arrays side by side along a new axis, so all have the same shape.",
-        fixes=[
-            scene.advice(
-                f"Bring all to one shape first: fill up the short ones with `{scene.jnp}.pad`, and keep the lengths."
-            ),
-            scene.advice("Or join them along an axis that is there: `concatenate`."),
-        ],
-        link=f"{error_texts.API}/jax.numpy.stack.html",
-    )
+def _are_rows_of_one_matrix(facts: Facts) -> bool:
+    full = max(facts["joined"].values(), key=len)
+    rows = all(len(shape) == 2 or shape == full[1:] for shape in facts["joined"].values())
+    return len(full) == 2 and facts["rest_of_list"] == "" and rows
 
 
-@explains(error_texts.RAGGED)
-def ragged(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.array([[1, 2], [3]])`."""
-    call = scene.call()
-    if call is None or not call.args:
-        return None
-    rows = call.args[0]
-    text, value = scene.quote(rows), scene.spot.value(rows)
-    lengths = [len(row) for row in value if isinstance(row, list | tuple)] if isinstance(value, list | tuple) else []
-    fixes: list[Fix | None] = []
-    if lengths and len(lengths) == len(value) and len(set(lengths)) > 1:
-        longest = max(lengths)
-        padded = f"[[*row, *[0] * ({longest} - len(row))] for row in {text}]"
-        fixes.append(
-            scene.fix("Fill up the short rows, and keep the lengths beside.", scene.source.replace(rows, padded))
+entry(
+    "joined_shapes",
+    *_JOIN_PHRASES,
+    when=[_OWN_CODE, probes.calls("concatenate"), _differ_in_rank],
+    rest_of_list=probes.others("list"),
+    why=_AGREE,
+    fixes=[
+        Swap(
+            "Make a row of every part that has one axis.",
+            when=_are_rows_of_one_matrix,
+            call="{f}([{jnp}.atleast_2d(part) for part in {list}])",
         )
-    fixes.append(
-        scene.fix(
-            "Keep a list of arrays: most of JAX takes lists as pytrees.",
-            scene.source.replace(call, f"[{scene.jnp}.array(row) for row in {text}]"),
-        )
-    )
-    return scene.explanation(
-        "ragged_list",
-        title="Rows of different lengths",
-        what="`{text}` has rows of {lengths} entries.".format(text=text, lengths=", ".join(map(str, lengths)))
-        if lengths
-        else "",
-        variable=text,
-        why="An array is a full block: every row has the same length.",
-        fixes=fixes,
-        link=f"{error_texts.API}/jax.numpy.array.html",
-    )
+    ],
+    otherwise=["Give every part the same number of axes: `part[None]` adds one in front."],
+    **_JOINED,
+)
+
+
+def _lengths(facts: Facts) -> list[int] | None:
+    """Find the lengths of rows that differ."""
+    value = facts.value("x")
+    rows = [len(row) for row in value if isinstance(row, list | tuple)] if isinstance(value, list | tuple) else []
+    return rows if len(set(rows)) > 1 and len(rows) == len(value) else None
+
+
+entry(
+    "ragged_list",
+    texts.RAGGED,
+    *_JOIN_PHRASES,
+    x=probes.argument(0),
+    when=probes.calls("array", "asarray"),
+    lengths=_lengths,
+    said=lambda facts: ", ".join(map(str, facts["lengths"])),
+    longest=lambda facts: max(facts["lengths"]),
+    title="Rows of different lengths",
+    what=("`{x}` has rows of {said} entries.", ""),
+    why="An array is a full block: every row has the same length.",
+    fixes=[
+        Swap(
+            "Fill up the short rows, and keep the lengths beside.",
+            x="[[*row, *[0] * ({longest} - len(row))] for row in {x}]",
+        ),
+        Swap("Keep a list of arrays: most of JAX takes lists as pytrees.", call="[{jnp}.array(row) for row in {x}]"),
+    ],
+    link=f"{texts.API}/jax.numpy.array.html",
+)

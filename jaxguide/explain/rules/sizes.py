@@ -58,8 +58,8 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-# `booleans` and `python_numbers` match CONCRETE too and come earlier in alphabetical order: they explain truth values
-# and calls of `int`, even if a size is computed from them.
+# `booleans` and `python_numbers` match CONCRETE too and come earlier in `FAMILIES`: they explain truth values and calls
+# of `int`, even if a size is computed from them.
 @explains(error_texts.SHAPE, error_texts.CONCRETE, error_texts.PARAMETER)
 def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and similar calls."""

@@ -121,7 +121,7 @@ def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None
 
 
 @explains(error_texts.OPERAND)
-def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
+def operand_not_taken(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x + [1.0, 2.0]` and `x + None`."""
     node = scene.node
     if not isinstance(node, ast.BinOp):

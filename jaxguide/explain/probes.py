@@ -1,0 +1,401 @@
+"""Find facts about an error: which expression to look at, and what it is. Each probe returns None if it is not sure."""
+
+import ast
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import jax
+
+from jaxguide.code.source import FunctionNode, arguments_of
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe
+from jaxguide.explain.scene import argument_of, called
+from jaxguide.explain.transformed import defaults_of, function_behind, makers, parameters, returned
+
+# The position and name of a loop's body, and of its initial value.
+_LOOP_BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
+_LOOP_START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
+
+
+def node(facts: Facts) -> ast.AST:
+    """Look at the expression that failed."""
+    return facts.scene.node
+
+
+def call(facts: Facts) -> ast.Call | None:
+    """Look at the running call."""
+    return facts.scene.call()
+
+
+def function(facts: Facts) -> ast.expr:
+    """Look at the function of the running call, as it is written."""
+    return facts.call().func
+
+
+def owner(facts: Facts) -> ast.expr | None:
+    """Look at the object whose method is called: `x` in `x.reshape(3)`."""
+    func = facts.call().func
+    is_method = isinstance(func, ast.Attribute) and not isinstance(facts.scene.spot.value(func.value), ModuleType)
+    return func.value if is_method and isinstance(func, ast.Attribute) else None
+
+
+def statement(facts: Facts) -> ast.stmt | None:
+    """Look at the statement that failed."""
+    return facts.scene.spot.statement
+
+
+def argument(position: int, name: str | None = None, of: str = "call") -> Probe:
+    """Look at an argument of the running call, or of another one, by position or by keyword."""
+    return lambda facts: argument_of(facts.node(of), position, name)  # type: ignore[arg-type]
+
+
+def keyword(*names: str, of: str = "call") -> Probe:
+    """Look at what the running call, or another one, gives for one of these keywords."""
+
+    def found(facts: Facts) -> ast.expr | None:
+        keywords: list[ast.keyword] = getattr(facts.node(of), "keywords", [])
+        return next((one.value for one in keywords if one.arg in names), None)
+
+    return found
+
+
+def fact(name: str) -> Probe:
+    """Look at another fact, if it is known."""
+    return lambda facts: facts[name] if facts.knows(name) else None
+
+
+def given(holds: Callable[[Any], object]) -> Probe:
+    """Look at the only argument of the running call whose value is such a one."""
+    return lambda facts: _only([one for one in _all_given(facts.call()) if _holds(facts, one, holds)])
+
+
+def as_said(facts: Facts) -> ast.expr | None:
+    """Look at the only argument that is as the message says in its groups `value`, `type`, `dtype`, `shape`, `ndim`."""
+    said = {name: text for name, text in facts.found.groupdict().items() if text is not None}
+    return given(lambda value: all(text == str(_property(value, name)) for name, text in said.items()))(facts)  # type: ignore[no-any-return]
+
+
+def _property(value: Any, name: str) -> Any:
+    if name == "value":
+        return MISSING if is_array(value) else value
+    return type(value).__name__ if name == "type" else getattr(value, name, MISSING)
+
+
+def receiver(position: int = 0, name: str | None = None) -> Probe:
+    """Look at the array that a function or a method works on: `x` in `jnp.sum(x)` and in `x.sum()`."""
+    return lambda facts: owner(facts) or argument_of(facts.call(), position, name)
+
+
+def operand(number: int) -> Probe:
+    """Look at the left (0) or right (1) operand of an operator, a comparison or a function of two arguments."""
+    return lambda facts: dict(enumerate(operands(facts.scene.node))).get(number)
+
+
+def operands(node: ast.AST) -> list[ast.expr]:
+    """Return the two operands of an operator, a comparison or a function of two arguments; of others none."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [node.left, node.comparators[0]]
+    if isinstance(node, ast.Call) and len(node.args) == 2:
+        return list(node.args)
+    return operands(node.test) if isinstance(node, ast.Assert | ast.If) else []
+
+
+def first(holds: Callable[[Any], object], of: str = "node") -> Probe:
+    """Look at the first part of the failing expression, or of another fact, that has such a value."""
+
+    def found(facts: Facts) -> ast.AST | None:
+        part = facts.part(of)
+        hit = part.spot.first(part.node, lambda value: bool(holds(value))) if part.spot is not None else None
+        return hit[0] if hit is not None else None
+
+    return found
+
+
+def traced(facts: Facts) -> ast.AST | None:
+    """Look at the first traced part of the failing expression."""
+    hit: ast.AST | None = first(is_tracer)(facts)
+    return hit
+
+
+def leaf(holds: Callable[[Any], object]) -> Probe:
+    """Look at the first leaf with such a value in the containers of the failing expression, such as `state['key']`."""
+
+    def found(facts: Facts) -> Part | None:
+        for part, value in facts.scene.spot.parts(facts.scene.node):
+            if isinstance(value, dict | list | tuple):
+                for path, held in jax.tree_util.tree_leaves_with_path(value):
+                    if holds(held):
+                        whole = facts.at(part)
+                        return Part(part, whole.source, facts.scene, whole.spot, jax.tree_util.keystr(path), held)
+        return None
+
+    return found
+
+
+def item(of: str, number: int) -> Probe:
+    """Look at one of the items that a list, a tuple or the like writes out."""
+
+    def found(facts: Facts) -> Part | None:
+        part = facts.part(of)
+        items = getattr(part.node, "elts", [])
+        return part.inside(items[number]) if number < len(items) else None
+
+    return found
+
+
+def around(*kinds: type[ast.AST]) -> Probe:
+    """Look at the nearest expression or statement of a kind around the failing one, or at the failing one itself."""
+    return lambda facts: facts.scene.source.around(facts.scene.node, kinds)
+
+
+def target(facts: Facts) -> ast.expr | None:
+    """Look at what the failing statement assigns to."""
+    found = facts.scene.spot.statement
+    if isinstance(found, ast.Assign) and len(found.targets) == 1:
+        return found.targets[0]
+    return found.target if isinstance(found, ast.AnnAssign | ast.AugAssign) else None
+
+
+def assigned(facts: Facts) -> ast.expr | None:
+    """Look at what the failing statement assigns."""
+    found = facts.scene.spot.statement
+    return found.value if isinstance(found, ast.Assign | ast.AnnAssign | ast.AugAssign) else None
+
+
+def gone_through(by: str = "x") -> Probe:
+    """Look at what a loop around a name goes through, one after the other as that name: `keys` in `for k in keys`."""
+
+    def found(facts: Facts) -> ast.expr | None:
+        loop = facts.scene.source.around(facts.node(by), ast.For)
+        while loop is not None and facts.scene.quote(loop.target) != str(facts[by]):
+            loop = facts.scene.source.around(facts.scene.source.parents.get(loop), ast.For)
+        return loop.iter if loop is not None else None
+
+    return found
+
+
+def others(than: str = "x") -> Probe:
+    """Say what the running call is given besides one argument: `, y, axis=0`; '' for nothing."""
+
+    def found(facts: Facts) -> str:
+        left_out = facts.node(than) if than else None
+        running, quote = facts.call(), facts.scene.quote
+        texts = [quote(one) for one in running.args if one is not left_out]
+        for one in running.keywords:
+            name = f"{one.arg}=" if one.arg is not None else "**"
+            texts += [f"{name}{quote(one.value)}"] if one.value is not left_out else []
+        return "".join(f", {text}" for text in texts)
+
+    return found
+
+
+def given_text(facts: Facts) -> str:
+    """Say what the running call is given: `x, axis=0`."""
+    return str(others("")(facts)).removeprefix(", ")
+
+
+def body_of(position: int, name: str | None = None) -> Probe:
+    """Look at the definition of the student's function that the running call is given."""
+    return definition(argument(position, name))
+
+
+def definition(given_by: Probe) -> Probe:
+    """Look at the definition of the student's function that an expression names, or that it is."""
+
+    def found(facts: Facts) -> Part | None:
+        place = function_behind(facts.scene.spot, given_by(facts))
+        return Part(place[1], place[0], facts.scene) if place is not None else None
+
+    return found
+
+
+def result_of(function: str) -> Probe:
+    """Look at the one expression that a function returns."""
+
+    def found(facts: Facts) -> Part | None:
+        part = facts.part(function)
+        result = returned(part.node) if isinstance(part.node, FunctionNode) else None
+        return part.inside(result) if result is not None else None
+
+    return found
+
+
+def parameter_of(function: str, number: int) -> Probe:
+    """Say the name of a positional parameter of a function."""
+
+    def found(facts: Facts) -> str | None:
+        names = [one.arg for one in parameters(facts.node(function))]  # type: ignore[arg-type]
+        return names[number] if number < len(names) else None
+
+    return found
+
+
+def loop_given(facts: Facts) -> ast.expr | None:
+    """Look at the body that a loop of `jax.lax` is given."""
+    place = _LOOP_BODY.get(called(facts.call()))
+    return argument_of(facts.call(), *place) if place is not None else None
+
+
+loop_body = definition(loop_given)
+
+
+def loop_start(facts: Facts) -> ast.expr | None:
+    """Look at the initial value of a loop of `jax.lax`."""
+    place = _LOOP_START.get(called(facts.call()))
+    return argument_of(facts.call(), *place) if place is not None else None
+
+
+def loop_carry(facts: Facts) -> str | None:
+    """Say the name that the carry has in the body of a loop."""
+    name = parameter_of("body", 1 if called(facts.call()) == "fori_loop" else 0)(facts)
+    return None if name is None else str(name)
+
+
+def made_by(*names: str) -> Probe:
+    """Look at the call of `jax.grad` or the like that made the called function: `jax.grad(f)` in `jax.grad(f)(x)`."""
+    return lambda facts: next((one for one in makers(facts.scene, facts.call()) if called(one) in names), None)
+
+
+def caller(facts: Facts) -> Part | None:
+    """Look at the call of the function that failed, in the student's next outer frame."""
+    spots = facts.scene.spots
+    outer = spots[-2] if len(spots) > 1 else None
+    return facts.at(outer.node, outer) if outer is not None and outer.source and outer.node else None
+
+
+def left_out(facts: Facts) -> tuple[str, str] | None:
+    """Say which call left out the argument `x`, which is None by default, and how that call names it.
+
+    A call may hand on what the call around it left out: `dropout(x, rng=rng)` in a function whose `rng` is None.
+    """
+    name, spots = str(facts["x"]), facts.scene.spots
+    for spot, outer in zip(reversed(spots), reversed(spots[:-1]), strict=False):
+        inside, running = spot.function, outer.node
+        default = defaults_of(inside).get(name) if inside is not None else None
+        if inside is None or not isinstance(default, ast.Constant) or default.value is not None:
+            return None
+        if not isinstance(running, ast.Call) or called(running) != getattr(inside, "name", None) or _unpacks(running):
+            return None
+        names = [one for one in arguments_of(inside) if one != "self"]
+        handed_on = argument_of(running, names.index(name) if name in names else len(names), name)
+        if handed_on is None:
+            return called(running), name
+        if not isinstance(handed_on, ast.Name):
+            return None
+        name = handed_on.id
+    return None
+
+
+def _unpacks(running: ast.Call) -> bool:
+    starred = any(isinstance(one, ast.Starred) for one in running.args)
+    return starred or any(one.arg is None for one in running.keywords)
+
+
+def model(library: str) -> Probe:
+    """Look at the object of a class of a library, such as a layer, that is called or whose method is."""
+
+    def found(facts: Facts) -> ast.expr | None:
+        func = facts.call().func
+        holders = [func, *([func.value] if isinstance(func, ast.Attribute) else [])]
+        values = [(one, facts.scene.spot.value(one)) for one in holders]
+        return next((one for one, value in values if value is not MISSING and is_of(value, library)), None)
+
+    return found
+
+
+def is_of(value: object, library: str) -> bool:
+    """Return whether a value is an object of a class of a library, or of a class made from one."""
+    return any(kind.__module__.split(".")[0] == library for kind in type(value).__mro__)
+
+
+def one_of(*probes: Probe) -> Probe:
+    """Look at what the first of several probes finds."""
+    return lambda facts: next((one for probe in probes if (one := probe(facts)) is not None), None)
+
+
+def words(template: str) -> Probe:
+    """Say a text that names other facts."""
+    return lambda facts: facts.say(template)
+
+
+# Conditions.
+
+
+def calls(*names: str) -> Condition:
+    """Ask whether the running call is of a function with one of these names, whatever stands before the dot."""
+    return lambda facts: called(facts.scene.call()) in names
+
+
+def calls_of(*modules: str) -> Condition:
+    """Ask whether the running call is of a function that is defined in one of these modules."""
+    return lambda facts: str(getattr(facts.value("f"), "__module__", "")).startswith(modules)
+
+
+def is_method(facts: Facts) -> bool:
+    """Ask whether the running call is of a method."""
+    return owner(facts) is not None
+
+
+def is_written(name: str, *kinds: type[ast.AST]) -> Condition:
+    """Ask whether a fact is such syntax: `is_written("x", ast.Name)`."""
+    return lambda facts: isinstance(facts.node(name), kinds)
+
+
+def is_valued(name: str, *kinds: type[Any]) -> Condition:
+    """Ask whether the value of a fact is of such a type."""
+    return lambda facts: isinstance(facts.value(name), kinds)
+
+
+def knows(*names: str) -> Condition:
+    """Ask whether all of these facts are known."""
+    return lambda facts: facts.knows(*names)
+
+
+def unless(condition: Condition) -> Condition:
+    """Ask whether a condition does not hold."""
+    return lambda facts: not condition(facts)
+
+
+def in_library(facts: Facts) -> bool:
+    """Ask whether it failed in the code of another package, such as flax, that the student called."""
+    return facts.scene.library is not None
+
+
+# Facts that every entry has; see `Facts` for groups of the message.
+STANDARD: dict[str, Probe] = {
+    "node": node,
+    "call": call,
+    "f": function,
+    "owner": owner,
+    "left": operand(0),
+    "right": operand(1),
+    "statement": statement,
+    "target": target,
+    "assigned": assigned,
+    "given": given_text,
+    "rest": others("x"),
+    "library": lambda facts: facts.scene.library,
+    "jnp": lambda facts: facts.scene.jnp,
+    "np": lambda facts: facts.scene.np,
+    "lax": lambda facts: facts.scene.lax,
+    "jax": lambda facts: facts.scene.jax,
+    "random": lambda facts: facts.scene.random,
+}
+
+
+def _all_given(running: ast.Call) -> list[ast.expr]:
+    return [*running.args, *(one.value for one in running.keywords)]
+
+
+def _holds(facts: Facts, node: ast.expr, holds: Callable[[Any], object]) -> bool:
+    value = facts.scene.spot.value(node)
+    return value is not MISSING and bool(holds(value))
+
+
+def _only(found: list[ast.expr]) -> ast.expr | None:
+    return found[0] if len(found) == 1 else None
