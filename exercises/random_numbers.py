@@ -90,7 +90,7 @@ def expect_no_growth(answer, few, many, message):
 # folded cell shows the example, its documented output and today's.
 #
 # You need the lessons `jit_and_tracing` and `vectorization`; one exercise takes a
-# gradient, as in `autodiff`. [How to read a
+# gradient, as in the lesson `autodiff`. [How to read a
 # contract](arrays_and_layers.ipynb#How-to-read-a-contract) explains the types in the
 # tasks, such as `float32[n,m]`.
 

@@ -64,7 +64,7 @@ UNROLLED = (
 
 
 # %% [markdown]
-# # Automatic vectorisation
+# # Automatic vectorization
 #
 # You write a function for **one** example. `jax.vmap` turns it into a function for a
 # **batch** of examples: no loop, and no new axes to think through. With `jit` around
@@ -350,7 +350,7 @@ manually_batched_convolve(xs, ws)
 
 # %% exercise
 @exercise(
-    title="Repair: vectorised by hand",
+    title="Repair: vectorized by hand",
     points=2,
     core=True,
     minutes=5,
@@ -376,10 +376,10 @@ print(add_neighbours(pictures).shape)  # (2, 2, 2)
 print(add_neighbours(pictures)[1, 0])  # [13 15]""",
     ],
 )
-def vectorised_by_hand(xs, ws):
+def vectorized_by_hand(xs, ws):
     """Slide a batch, so that each operation does all rows. The body below was written for one vector: repair it.
 
-    >>> vectorised_by_hand(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
+    >>> vectorized_by_hand(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
     Array([[6., 9.],
            [1., 2.]], dtype=float32)
 
@@ -395,7 +395,7 @@ def vectorised_by_hand(xs, ws):
 
 
 # %% check
-@visible(vectorised_by_hand, stage="shape", idea="The batch is the first axis, going in and coming out.")
+@visible(vectorized_by_hand, stage="shape", idea="The batch is the first axis, going in and coming out.")
 def the_batch_stays_first(answer, draw):
     """For xs[4,6] the result is [4,4], and for xs[2,5] it is [2,3]."""
     expect_shape(
@@ -404,7 +404,7 @@ def the_batch_stays_first(answer, draw):
     expect_shape(answer(draw.floats(4, 6), draw.floats(4, 3)), (4, 4))
 
 
-@visible(vectorised_by_hand, idea="Each row is multiplied with its own weights and summed along the row.")
+@visible(vectorized_by_hand, idea="Each row is multiplied with its own weights and summed along the row.")
 def rows_do_not_mix(answer, draw):
     """Each row is that of the loop."""
     xs, ws = draw.floats(4, 6), draw.floats(4, 3)
@@ -412,9 +412,9 @@ def rows_do_not_mix(answer, draw):
 
 
 @visible(
-    vectorised_by_hand,
+    vectorized_by_hand,
     stage="cost",
-    idea="A vectorised operation is one operation for any number of rows.",
+    idea="A vectorized operation is one operation for any number of rows.",
     reproduces=["S2-05"],
     required=True,
 )
@@ -470,7 +470,7 @@ print(jax.vmap(clip_at)(vectors, jnp.array([6, 3])))
 
 # %% exercise
 @exercise(
-    title="Vectorised by vmap",
+    title="Vectorized by vmap",
     points=1,
     core=True,
     minutes=2,
@@ -491,10 +491,10 @@ reach_of_each = jax.vmap(reach)  # a function for batches
 print(reach_of_each(vectors, directions))  # [3. 2.]""",
     ],
 )
-def vectorised_by_vmap(xs, ws):
+def vectorized_by_vmap(xs, ws):
     """Slide a batch, with `slide` as it is, without a Python loop over the rows, and without a loop of `jax.lax`.
 
-    >>> vectorised_by_vmap(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
+    >>> vectorized_by_vmap(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
     Array([[6., 9.],
            [1., 2.]], dtype=float32)
 
@@ -509,7 +509,7 @@ def vectorised_by_vmap(xs, ws):
 
 
 # %% check
-@visible(vectorised_by_vmap, idea="Row i of one batch goes with row i of the other.")
+@visible(vectorized_by_vmap, idea="Row i of one batch goes with row i of the other.")
 def rows_go_together(answer, draw):
     """Row i is made of vector i and weights i."""
     xs, ws = draw.floats(4, 6), draw.floats(4, 3)
@@ -517,7 +517,7 @@ def rows_go_together(answer, draw):
 
 
 @visible(
-    vectorised_by_vmap,
+    vectorized_by_vmap,
     stage="cost",
     idea="`vmap` needs no other function than the one for one row.",
     reproduces=["S2-06"],
@@ -533,7 +533,7 @@ def vmap_gives_the_documented_rows(answer):
     expect_documented("S2-06", found, message=message)
 
 
-@visible(vectorised_by_vmap, stage="cost", idea="`vmap` makes one operation for all rows.", required=True)
+@visible(vectorized_by_vmap, stage="cost", idea="`vmap` makes one operation for all rows.", required=True)
 def the_program_is_as_long_for_any_batch(answer, draw):
     """The program is as long for 40 rows as for 4."""
     small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
@@ -749,18 +749,18 @@ def race(sizes=(2, 8, 32, 128), n=8):
         both = jit_and_vmap(series[:2, :n], jnp.stack([smoothing] * 2))
         ways = [loop_over_batch([series[0, :n]], [smoothing])[2], *both]
         rows = series[:2, :n], series[:2, :3]
-        ways += [vectorised_by_hand(*rows), vectorised_by_vmap(*rows)]
+        ways += [vectorized_by_hand(*rows), vectorized_by_vmap(*rows)]
         ready = all(isinstance(one, jax.Array) and one.ndim == 2 for one in ways)
     except (TypeError, ValueError):
         ready = False
     if not ready:
         print("Write the functions of Parts 1 and 2 first: then this cell times them.")
         return
-    compiled = jax.jit(vectorised_by_vmap)
+    compiled = jax.jit(vectorized_by_vmap)
     ways = {
         "loop": lambda xs, ws: loop_over_batch(xs, ws)[2],
-        "by hand": vectorised_by_hand,
-        "vmap": vectorised_by_vmap,
+        "by hand": vectorized_by_hand,
+        "vmap": vectorized_by_vmap,
         "jit(vmap)": compiled,
     }
     _, axes = plt.subplots(figsize=(6, 3), layout="constrained")
@@ -1406,7 +1406,7 @@ for way in (slide_in_a_loop, slide_by_hand, mapped_slide):
 
 # documented
 # The loop gives the correct result, but is not efficient. To batch the computation
-# efficiently, rewrite the function by hand so that it is vectorised.
+# efficiently, rewrite the function by hand so that it is vectorized.
 
 # today
 # grows with the batch

@@ -73,7 +73,6 @@ from jaxguide.tracing import draw_program, program
 
 # %%
 MAX_ITERS = 6
-MAX_DEPTH = MAX_ITERS  # for answers to an earlier edition
 points, labels = moons(200)
 
 _, axes = plt.subplots(figsize=(4, 2), layout="constrained")

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Automatic vectorisation
+# # Automatic vectorization
 #
 # **Core:** 8 exercises, about 45 minutes. **Beyond the core:** 6 exercises.
 #
@@ -246,13 +246,13 @@ check(loop_over_batch)
 # the windows may stay: there are as many windows for 256 rows as for one.)
 
 # %% [markdown]
-# ### Repair: vectorised by hand (2 points)
+# ### Repair: vectorized by hand (2 points)
 #
 # Slide a batch, so that each operation does all rows. The body below was written for
 # one vector: repair it.
 #
 # ```python
-# >>> vectorised_by_hand(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
+# >>> vectorized_by_hand(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
 # Array([[6., 9.],
 #        [1., 2.]], dtype=float32)
 # ```
@@ -266,17 +266,17 @@ check(loop_over_batch)
 # rows, and no loop of `jax.lax`; a Python loop over the windows may stay.
 
 # %%
-def vectorised_by_hand(xs, ws):
+def vectorized_by_hand(xs, ws):
     """Slide a batch, so that each operation does all rows."""
     return jnp.array([jnp.dot(xs[i - 1 : i + 2], ws) for i in range(1, len(xs) - 1)])
 
 
-check(vectorised_by_hand)
+check(vectorized_by_hand)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(vectorised_by_hand)
-# solution(vectorised_by_hand)
+# hint(vectorized_by_hand)
+# solution(vectorized_by_hand)
 
 # %% [markdown]
 # <details>
@@ -332,13 +332,13 @@ vectors = jnp.array([[1, 5, 9], [1, 5, 9]])
 print(jax.vmap(clip_at)(vectors, jnp.array([6, 3])))
 
 # %% [markdown]
-# ### Exercise: Vectorised by vmap (1 point)
+# ### Exercise: Vectorized by vmap (1 point)
 #
 # Slide a batch, with `slide` as it is, without a Python loop over the rows, and without
 # a loop of `jax.lax`.
 #
 # ```python
-# >>> vectorised_by_vmap(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
+# >>> vectorized_by_vmap(jnp.array([[1, 2, 3, 4], [0, 1, 0, 1]]), jnp.ones((2, 3)))
 # Array([[6., 9.],
 #        [1., 2.]], dtype=float32)
 # ```
@@ -351,19 +351,19 @@ print(jax.vmap(clip_at)(vectors, jnp.array([6, 3])))
 # **Returns:** float32[b,n-2]: row i is `slide(xs[i], ws[i])`.
 
 # %%
-def vectorised_by_vmap(xs, ws):
+def vectorized_by_vmap(xs, ws):
     """Slide a batch, with `slide` as it is, without a Python loop over the rows, and
     without a loop of `jax.lax`.
     """
     ...
 
 
-check(vectorised_by_vmap)
+check(vectorized_by_vmap)
 
 # %%
 # Stuck? Uncomment a line and run the cell.
-# hint(vectorised_by_vmap)
-# solution(vectorised_by_vmap)
+# hint(vectorized_by_vmap)
+# solution(vectorized_by_vmap)
 
 # %% [markdown]
 # <details>
@@ -536,18 +536,18 @@ def race(sizes=(2, 8, 32, 128), n=8):
         both = jit_and_vmap(series[:2, :n], jnp.stack([smoothing] * 2))
         ways = [loop_over_batch([series[0, :n]], [smoothing])[2], *both]
         rows = series[:2, :n], series[:2, :3]
-        ways += [vectorised_by_hand(*rows), vectorised_by_vmap(*rows)]
+        ways += [vectorized_by_hand(*rows), vectorized_by_vmap(*rows)]
         ready = all(isinstance(one, jax.Array) and one.ndim == 2 for one in ways)
     except (TypeError, ValueError):
         ready = False
     if not ready:
         print("Write the functions of Parts 1 and 2 first: then this cell times them.")
         return
-    compiled = jax.jit(vectorised_by_vmap)
+    compiled = jax.jit(vectorized_by_vmap)
     ways = {
         "loop": lambda xs, ws: loop_over_batch(xs, ws)[2],
-        "by hand": vectorised_by_hand,
-        "vmap": vectorised_by_vmap,
+        "by hand": vectorized_by_hand,
+        "vmap": vectorized_by_vmap,
         "jit(vmap)": compiled,
     }
     _, axes = plt.subplots(figsize=(6, 3), layout="constrained")
@@ -1004,7 +1004,7 @@ check(equations_for)
 # says:
 #
 # > The loop gives the correct result, but is not efficient. To batch the computation
-# > efficiently, rewrite the function by hand so that it is vectorised.
+# > efficiently, rewrite the function by hand so that it is vectorized.
 #
 # Today:
 #

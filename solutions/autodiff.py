@@ -2125,7 +2125,7 @@ def maps_over_the_parameters(params, xs, ys):
 
 @wrong(
     rejected_by="no_loop_over_the_examples",
-    says="A Python loop over the examples is no vectorisation.",
+    says="A Python loop over the examples is not vectorization.",
     misses_the_point=True,
 )
 def loops_over_examples(params, xs, ys):

@@ -236,12 +236,12 @@ equivalent("4bd51a076c", because="A NumPy array of these numbers is a batch, too
 equivalent("9b42cc7d41", because="A NumPy array of these numbers is a batch, too.")
 
 
-# %% vectorised_by_hand
+# %% vectorized_by_hand
 @answer(
     notice="The Python loop that is left goes over the windows; each of its operations does all rows.",
     another_way="`jax.vmap(slide)` needs no rewriting: that is the next part.",
 )
-def vectorised_by_hand(xs, ws):
+def vectorized_by_hand(xs, ws):
     dots = [jnp.sum(xs[:, i - 1 : i + 2] * ws, axis=1) for i in range(1, xs.shape[1] - 1)]
     return jnp.stack(dots, axis=1)
 
@@ -284,7 +284,7 @@ def first_weights_for_all(xs, ws):
 
 @wrong(
     rejected_by="by_hand_gives_the_documented_rows",
-    says="A Python loop over the rows is no vectorisation.",
+    says="A Python loop over the rows is not vectorization.",
     misses_the_point=True,
     lacks="S2-05",
 )
@@ -342,12 +342,12 @@ def one_row_and_infinity(answer, draw, reference):
     )
 
 
-# %% vectorised_by_vmap
+# %% vectorized_by_vmap
 @answer(
     notice="`jax.vmap(slide)` is a function; the batches go to it, and not to `vmap`.",
     another_way="`jnp.vectorize(slide, signature='(n),(k)->(m)')` maps over all other axes, however many there are.",
 )
-def vectorised_by_vmap(xs, ws):
+def vectorized_by_vmap(xs, ws):
     return jax.vmap(slide)(xs, ws)
 
 
@@ -703,7 +703,7 @@ def takes_weights_in_rows(layout, series, weights):
 
 @wrong(
     rejected_by="no_layout_needs_a_loop",
-    says="A Python loop over the examples is no vectorisation.",
+    says="A Python loop over the examples is not vectorization.",
     misses_the_point=True,
 )
 def loops_over_examples(layout, series, weights):
@@ -817,7 +817,7 @@ def leaves_out_the_level(params, table):
 
 @wrong(
     rejected_by="one_product_for_all_models",
-    says="A Python loop over the models is no vectorisation.",
+    says="A Python loop over the models is not vectorization.",
     misses_the_point=True,
 )
 def loops_over_models(params, table):

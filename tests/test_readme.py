@@ -34,11 +34,11 @@ STATUS = {"jaxguide check my_answers.py two_samples": 1}
 # Some of what each page's program prints.
 PRINTS = {
     "docs/students.md": (
-        "Random numbers (random_numbers)\n  0 of 9 core exercises done · 0 of 7 more",
+        "Random numbers (random_numbers)\n  0 of 9 core exercises done · 0 of 7 more beyond it",
         "✗ Not right yet: Two independent samples (two_samples)",
         "Hint 1 of 4 · Two independent samples (two_samples)",
         "The solution of `two_samples` opens once you pass. To see it before, check 2",
-        "0 of 9 core exercises done · 0 of 7 more · 0 of 35 ",
+        "0 of 9 core exercises done · 0 of 7 more beyond it · 0 of 35 ",
         "points · 1 hint read",
     ),
     "docs/helpers.md": (

@@ -145,6 +145,7 @@ def _write_gradebook(
 @click.option("--seed", type=int, help="The seed of every random input; by default a new one, stored in the zip.")
 @click.option("--lesson", "lessons", multiple=True, metavar="LESSON", help="Grade only this lesson; may be repeated.")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this exercise; may be repeated.")
+@click.option("--core", "is_core", is_flag=True, help="Grade only the core of each lesson.")
 @click.option("--all-or-nothing", is_flag=True, help="Give no partial marks.")
 @click.option(
     "--hidden",
@@ -168,6 +169,7 @@ def gradescope(
     seed: int | None,
     lessons: tuple[str, ...],
     only: tuple[str, ...],
+    is_core: bool,
     all_or_nothing: bool,
     visibility: str,
     trust_submissions: bool,
@@ -181,6 +183,8 @@ def gradescope(
     \b
     Example: jaxguide export gradescope --course mycourse/ --out autograder.zip
     """
+    if is_core and only:
+        raise click.UsageError("Give `--core` or `--only`, not both.")
     need_names(folder, only, lessons)
     from jaxguide.course.judging.draw import fresh_seed
     from jaxguide.course.limits import LimitsError, parse_limits
@@ -188,10 +192,13 @@ def gradescope(
     from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 
     course = read_course(folder, keys=True)
+    asked = [*only, *(one.name for topic in lessons for one in course.books[topic].exercises)]
+    if is_core:
+        asked = [name for name in asked or course.exercises if not course.exercises[name].is_more]
     try:
         settings = AutograderSettings(
             seed=fresh_seed() if seed is None else seed,
-            only=(*only, *(one.name for topic in lessons for one in course.books[topic].exercises)),
+            only=tuple(asked),
             all_or_nothing=all_or_nothing,
             visibility=visibility,
             trust_submissions=trust_submissions,

@@ -160,7 +160,8 @@ def below_pass(result: ExerciseResult, exercise: Task, course: Outline, progress
     result.is_all = where.is_file() and not has_hidden_checks(where, exercise.name)
     place, book = Position(course, progress), course.book_of(exercise)
     counts = place.counts([book])
-    said = "" if result.is_all or result.reveal is not None else "If this is graded, further inputs are tried. "
+    why_so_far = 'It says "so far" because grading tries more than this check did. '
+    said = "" if result.is_all or result.reveal is not None else why_so_far
     said += f"{counts.worth} in this lesson. {place.next_step(book, exercise.name)}"
     if result.reveal is not None and not result.why and exercise.hints:
         said = f"The hints tell more. {said}"

@@ -17,10 +17,11 @@ from jaxguide.base.render.card import STATELESS, CardFace, Prose
 from jaxguide.base.render.card_view import CardView
 from jaxguide.base.render.terminal import Layout
 from jaxguide.base.text import plural
-from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.books.statement import joined_lines
 from jaxguide.course.exercise import Task
 from jaxguide.student.keyboard import DOWN, PAGE_DOWN, PAGE_UP, UP
+from jaxguide.student.standing import ABOUT_MORE
 
 Lines = list[list[Segment]]
 _WIDEST = 120
@@ -217,11 +218,13 @@ class ExerciseText:
             yield layout.text(self.where)
 
 
-def help_card(has_solutions: bool) -> CardView:
+def help_card(course: Outline) -> CardView:
     """Return the card that says what each key does."""
-    parts = [Prose(words, key) for key, (_name, words) in KEYS.items() if key != "s" or has_solutions]
-    about = Prose("Whenever you save a notebook or a .py file, the answers that changed in it are checked.")
-    return CardView(CardFace(STATELESS, "What each key does", parts=(*parts, about)))
+    parts = [Prose(words, key) for key, (_name, words) in KEYS.items() if key != "s" or course.has_solutions]
+    about = "Whenever you save a notebook or a .py file, the answers that changed in it are checked."
+    if any(book.marks_core for book in course.books.values()):
+        about = f"{about} {ABOUT_MORE}"
+    return CardView(CardFace(STATELESS, "What each key does", parts=(*parts, Prose(about))))
 
 
 def keys_line(names: Mapping[str, str], width: int) -> Text:

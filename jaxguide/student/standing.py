@@ -13,6 +13,8 @@ from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress, Progress
 from jaxguide.student.answers_in_files import FileAnswers
 
+ABOUT_MORE = '"More" is what goes beyond the core: do it later, or leave it.'
+
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
@@ -48,9 +50,9 @@ class Counts:
 
     def in_words(self) -> str:
         """Return how many exercises are done, the points, and how many hints were read."""
-        core = "core " if self.beyond else ""
+        core, beyond = ("core ", f"{self.beyond} beyond it") if self.beyond else ("", "")
         words = plural("{core}exercise done", "{core}exercises done", self.core, core=core)
-        return " · ".join([f"{self.core_done} of {self.core} {words}{self.beyond}", self.worth, *_read(self.hints)])
+        return " · ".join([f"{self.core_done} of {self.core} {words}{beyond}", self.worth, *_read(self.hints)])
 
 
 class Position:

@@ -323,7 +323,7 @@ class Watching:
             lesson = [standing_card(self.place, self.course.book_of(self.current))] if self.current is not None else []
             self._answer(course_card(self.place), *lesson)
         elif key == "?":
-            self._answer(help_card(self.course.has_solutions))
+            self._answer(help_card(self.course))
         elif key == "t":
             self._answer(self._task())
         elif self.current is not None and key == "h":

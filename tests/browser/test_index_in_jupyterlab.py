@@ -37,6 +37,7 @@ def test_it_leads_to_the_next_exercise_and_shows_what_passed_without_being_reloa
     assert "jaxguide keeps" not in index.inner_text()
     assert index.get_by_role("row").count() == 1 + len(course.books)
     assert share(index, book.title) == 0
+    index.get_by_role("progressbar", name="All lessons: 0 of ").wait_for()
 
     index.get_by_role("link", name=last.title).click()
     page.wait_for_selector(f'{IN_FRONT} .jp-Notebook-ExecutionIndicator[data-status="idle"]')

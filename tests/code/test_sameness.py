@@ -29,8 +29,8 @@ HEAD = "import functools\nimport jax\nimport jax.numpy as jnp"
 TRIES = {
     "sliding_dot": ["def sliding_dot(x, w):\n    '''Mine.'''\n    return jnp.zeros(3) + ONE  # twice"],
     "loop_over_batch": ["@jax.jit\ndef loop_over_batch(xs, ws):\n    return ONE * xs"],
-    "vectorised_by_hand": ["vectorised_by_hand = lambda xs, ws: ONE * xs"],
-    "vectorised_by_vmap": ["def one(x, w):\n    return ONE * x", "vectorised_by_vmap = jax.vmap(one)"],
+    "vectorized_by_hand": ["vectorized_by_hand = lambda xs, ws: ONE * xs"],
+    "vectorized_by_vmap": ["def one(x, w):\n    return ONE * x", "vectorized_by_vmap = jax.vmap(one)"],
     "slide_layout": ["slide_layout = functools.partial(lambda xs, ws, n: n * xs, n=ONE)"],
     "predict_with_all": [
         "SCALE = ONE",
@@ -139,7 +139,7 @@ def test_a_cell_that_failed_before_its_def_is_no_try(workspace: Path, shell: Any
 
 def test_the_books_own_code_is_no_part_of_an_answer(workspace: Path, shell: Any) -> None:
     (printed,) = (c.source for c in printed_cells(students_course().books["vectorization"]) if "def slide(" in c.source)
-    answer = "def vectorised_by_vmap(xs, ws):\n    return slide(xs, ws)"
+    answer = "def vectorized_by_vmap(xs, ws):\n    return slide(xs, ws)"
     run(
         shell,
         [
@@ -147,16 +147,16 @@ def test_the_books_own_code_is_no_part_of_an_answer(workspace: Path, shell: Any)
             "import numpy as np\nx, w, series = jnp.ones(4), jnp.ones(3), jnp.ones((1, 5))",
             printed,
             answer,
-            "check(vectorised_by_vmap)",
+            "check(vectorized_by_vmap)",
         ],
     )
     (workspace / "mine.py").write_text(answer)
     progress = Progress(workspace)
     check_file(workspace / "mine.py", students_course(), progress)
-    assert progress.of("vectorised_by_vmap").tries == 1
+    assert progress.of("vectorized_by_vmap").tries == 1
     changed = "def slide(x, w):\n    return x"
-    run(shell, [changed, "check(vectorised_by_vmap)"])
-    assert progress.of("vectorised_by_vmap").tries == 2
+    run(shell, [changed, "check(vectorized_by_vmap)"])
+    assert progress.of("vectorized_by_vmap").tries == 2
 
 
 def test_without_source_bytecode_is_compared_and_never_counts_beside_it(workspace: Path, shell: Any) -> None:

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -263,3 +264,16 @@ def test_a_lesson_that_marks_no_core_is_all_core(run: Run, tmp_path: Path, with_
     assert "Only the core" not in run("--core").stdout
     assert document(tmp_path)["only"] is None
     assert "Give `--core` or `--only`, not both." in run("--core", "--only", "double").stderr
+
+
+def test_an_autograder_for_gradescope_can_take_only_the_core(with_core: Path, tmp_path: Path) -> None:
+    def export(*words: str) -> Result:
+        out = ("--course", str(with_core), "--out", str(tmp_path / "a.zip"))
+        return CliRunner().invoke(main, ["export", "gradescope", "--core", *words, *out])
+
+    for lesson in ((), ("--lesson", "small_numbers")):
+        assert export(*lesson).exit_code == 0
+        with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+            only = json.loads(archive.read("settings.json"))["only"]
+        assert sorted(only) == sorted(["double", "triple", *([] if lesson else map("other_{}".format, ANSWERS))])
+    assert "Give `--core` or `--only`, not both." in export("--only", "double").stderr

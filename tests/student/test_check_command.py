@@ -63,7 +63,7 @@ def sliding_dot(x, w):
     if x[0] > 0:
         return x
 
-def vectorised_by_vmap(xs, ws):
+def vectorized_by_vmap(xs, ws):
     return slide(None, ws)
 
 def loop_over_batch(xs, ws

@@ -13,7 +13,8 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.progress import Progress
 from jaxguide.student.answers_in_files import read_answers
 from jaxguide.student.reset import give_stub_back
-from jaxguide.student.standing import Position, standing_card
+from jaxguide.student.screen import help_card
+from jaxguide.student.standing import ABOUT_MORE, Position, standing_card
 from jaxguide.student.workspace import lay_workspace
 
 
@@ -88,11 +89,12 @@ def test_a_card_and_commands_tell_the_core_from_more(
 ) -> None:
     passing("double")
     passing("triple")
-    card = plain_text(standing_card(place, course.books["multiply"]), 80)
-    assert "████████████████████  1 of 1 core exercise done · 1 of 2 more · 2 of 3 points\n" in card
+    card = plain_text(standing_card(place, course.books["multiply"]), 90)
+    assert "████████████████████  1 of 1 core exercise done · 1 of 2 more beyond it · 2 of 3 points\n" in card
     assert "✓ done  Twice (`double`) · 1 point\n" in card
     assert "○ new   Predict: a size (`predict_size`) · 1 point, beyond the core\n" in card
     assert "core" not in plain_text(standing_card(place, course.books["more"]), 80)
+    assert ABOUT_MORE in " ".join(plain_text(help_card(course), 80).split())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -100,7 +102,7 @@ def test_a_card_and_commands_tell_the_core_from_more(
         return CliRunner().invoke(main, [command, "--course", str(course.folders.top)])
 
     assert run("progress").stdout.splitlines()[:3] == [
-        "1 of 2 core exercises done · 1 of 2 more · 2 of 4 points",
+        "1 of 2 core exercises done · 1 of 2 more beyond it · 2 of 4 points",
         "  ████████████████████  multiply · 1 of 1 done · 1 of 2 more · 2 of 3 points",
         "  ░░░░░░░░░░░░░░░░░░░░  more · 0 of 1 done · 0 of 1 points",
     ]

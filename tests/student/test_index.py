@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from two_lessons import CHINESE, answer
+from two_lessons import CHINESE, answer, write_course
 
 from jaxguide import lesson
 from jaxguide.cli import main
@@ -16,7 +16,10 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.progress import Progress
 from jaxguide.student.index import exercise_links, keep_index
 
-BAR = '<progress value="{0}" max="{1}" style="width:6em"></progress> {0} of {1}'
+
+def bar(lesson: str, done: int, core: int) -> str:
+    title = f'title="{lesson}: {done} of {core} done"'
+    return f'<progress value="{done}" max="{core}" {title} style="width:6em"></progress> {done} of {core}'
 
 
 @pytest.fixture
@@ -44,8 +47,8 @@ def test_it_lists_the_lessons_in_order_with_links_and_bars_and_names_what_is_nex
     assert rows(index) == [
         ["no.", "lesson", "core"],
         ["---", "---", "---"],
-        ["1", "[Multiply](multiply.ipynb)", BAR.format(0, 3)],
-        ["2", "[More](more.ipynb)", BAR.format(0, 1)],
+        ["1", "[Multiply](multiply.ipynb)", bar("Multiply", 0, 3)],
+        ["2", "[More](more.ipynb)", bar("More", 0, 1)],
     ]
 
 
@@ -74,7 +77,7 @@ def test_it_tells_the_core_from_more_and_how_long_the_core_takes(tmp_path: Path)
     more = len(first.exercises) - len(core)
     printed = (course.folders.notebooks / f"{first.topic}.ipynb").read_text()
     assert (minutes := re.search(r"about (\d+) minutes", printed))
-    assert row[2:] == [BAR.format(1, len(core)), f"{minutes[1]} min", f"1 of {more}"]
+    assert row[2:] == [bar(first.title, 1, len(core)), f"{minutes[1]} min", f"1 of {more}"]
 
 
 def test_each_command_that_changes_the_progress_keeps_it_current(
@@ -86,7 +89,7 @@ def test_each_command_that_changes_the_progress_keeps_it_current(
     assert "1 hint read" in index.read_text("utf-8")
     answer(index.with_name("multiply.py"), "double", "return 2 * x")
     jaxguide(course, "check", "multiply.py", "double")
-    assert rows(index)[2][2] == BAR.format(1, 3)
+    assert rows(index)[2][2] == bar("Multiply", 1, 3)
     assert f"**Next: [{CHINESE}](" in index.read_text("utf-8")
 
 
@@ -99,7 +102,36 @@ def test_a_check_in_a_notebook_keeps_it_current(tmp_path: Path, monkeypatch: pyt
     lesson._check(names["predict_shape_inside"], names)
     after = (tmp_path / "index.md").read_text("utf-8")
     assert "0 of 65 core exercises done" in before
-    assert "1 of 65 core exercises done" in after or "1 of 60 more" in after
+    assert "1 of 65 core exercises done" in after or "1 of 60 more beyond it" in after
+    assert '"More" is what goes beyond the core' in after
+
+
+def test_it_says_what_each_lesson_teaches_and_needs(tmp_path: Path) -> None:
+    course = load_course(keys=False)
+    keep_index(course, Progress(tmp_path), creates=True)
+    about = (tmp_path / "index.md").read_text("utf-8").partition("\n## What each lesson teaches\n\n")[2].split("\n\n")
+    assert len(about) == len(course.books)
+    assert about[2].startswith("**3. Automatic vectorization:** say what `vmap` does, and what it does not do; choose")
+    assert about[2].endswith("; map over the parameters of many models at once. You need lessons 1 and 2.")
+    assert about[7].endswith(" You need lessons 2, 3 and 4, and `jax.debug.print` of lesson 5.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Numbers by numbers. Much more.\n#\n# You need\n# the lesson `more`. Good.",
+            "Numbers by numbers. You need lesson 2.",
+        ),
+        ("After this lesson you can\n#\n# - add.\n#\n# Much more.", "add."),
+    ],
+)
+def test_of_a_lesson_without_such_a_list_it_quotes_the_first_sentence(tmp_path: Path, text: str, said: str) -> None:
+    write_course(tmp_path / "course")
+    book = tmp_path / "course" / "exercises" / "multiply.py"
+    book.write_text(book.read_text("utf-8").replace("# # Multiply\n", f"# # Multiply\n#\n# {text}\n"), "utf-8")
+    keep_index(load_course(tmp_path / "course", keys=False), Progress(tmp_path), creates=True)
+    assert (tmp_path / "index.md").read_text("utf-8").endswith(f"teaches\n\n**1. Multiply:** {said}\n")
 
 
 @pytest.mark.parametrize("own", ["# My notes\n", "", "\xff"])
@@ -189,4 +221,4 @@ def test_watch_works_with_notebooks_alone_and_keeps_it_current(course: Course, i
                 cell["source"] = cell["source"].replace("...", "return 2 * x")
         (folder / "multiply.ipynb").write_text(json.dumps(notebook), "utf-8")
         terminal.wait_for("Write your answer in multiply.ipynb (code cell 6)")
-    assert rows(index)[2][2] == BAR.format(1, 3)
+    assert rows(index)[2][2] == bar("Multiply", 1, 3)

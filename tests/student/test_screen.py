@@ -118,6 +118,7 @@ def test_unknown_keys_and_lost_files_are_said(course: Course, workspace: Path) -
         terminal.press("?")
         shown = terminal.see("What each key does", without="No check is running.")
         assert "Stop the check that is running." in shown
+        assert "beyond the core" not in shown, "a course without a core"
         text = file.read_text("utf-8")
         file.unlink()
         shown = terminal.see("multiply.py is gone. Put it back, or answer in another file.")

@@ -26,7 +26,8 @@ def card_html(face: CardFace) -> str:
     """Return a card as one `<section>` with inline styles, without scripts or tables."""
     badge = f"{face.badge.glyph} {face.badge.word}: " if face.badge.word else ""
     name = f' (<code style="{CODE}">{escape(face.name)}</code>)' if face.name and face.name != face.title else ""
-    head = f'<p style="{_BLOCK}"><strong>{escape(badge)}{prose_html(face.title)}</strong>{name}</p>'
+    title = f"<strong>{escape(badge)}{prose_html(face.title)}</strong>{name}"
+    head = f'<p role="heading" aria-level="4" style="{_BLOCK}">{title}</p>'
     parts = "".join(map(part_html, face.parts))
     return f'<section style="{frame(face.badge.tone)}">{head if face.title else ""}{parts}</section>'
 

@@ -24,13 +24,14 @@ _EXPECTED_FATES = ("ran", "as printed", "empty")
 
 
 def of_student(words: str) -> str:
-    """Return a sentence that a student reads, with the student as a third person. What code raised is quoted.
+    """Return what a student reads, without a question to them and with them as a third person. An error is quoted.
 
     >>> of_student("Your code raised ValueError: `x` is not your number")
     "The student's code raised ValueError: `x` is not your number"
     """
     head, raised, quoted = words.partition("raised ")
     said = re.sub(r"\b([Yy])ours?\b", lambda your: {"Y": "The student's", "y": "the student's"}[your[1]], head)
+    said = re.sub(r"(?<=\.) ((?!\. ).)*\?$", "", said)
     return said + raised + quoted
 
 

@@ -46,7 +46,7 @@ for _ in range(3):
 
 # documented
 # A loop is not efficient.
-# A vectorised function is.
+# A vectorized function is.
 
 # today
 # 1
@@ -71,7 +71,7 @@ as it did.
 says:
 
 > A loop is not efficient.
-> A vectorised function is.
+> A vectorized function is.
 
 Today:
 

@@ -302,20 +302,22 @@ def test_the_report_speaks_of_the_student_and_feedback_to_them() -> None:
     ada = batch.submissions[0]
     ada.repairs = [
         "code cell 2: left out. Your code was stopped after 20 seconds of computing.",
-        "code cell 4: raised ValueError: Your own words (line 3).",
+        "code cell 4: raised ValueError: Your own words. Why? (line 3).",
     ]
     ada.results = [exercise("two_samples", Verdict.FAILED), exercise("random_walk", Verdict.OUT_OF_TIME)]
     ada.results[0].checks[0].message = "A value is expected; yours returned None."
-    ada.results[1].checks[0].message = "Your code was stopped after 20 seconds of waiting."
+    ada.results[1].checks[0].message = "Your code was stopped after 0.5 seconds of waiting. Does it sleep, or wait?"
     batch.submissions = [ada]
     said = " ".join(_Page(report_html(batch)).words.split())
     for words in (
         "left out. The student's code was stopped after 20 seconds of computing.",
-        "raised ValueError: Your own words (line 3).",
+        "raised ValueError: Your own words. Why? (line 3).",
         "A value is expected; the student's returned None.",
-        "The student's code was stopped after 20 seconds of waiting.",
+        "The student's code was stopped after 0.5 seconds of waiting.",
+        f"Students read: {EXERCISES['two_samples'][2]}",
     ):
         assert words in said
+    assert "Does it sleep" not in said
     assert re.findall("(?i)your.{9}", said) == ["your screen. ", "Your own word"]
     told = feedback_text(_row(batch, "Ada"), batch)
     assert "left out. Your code was stopped" in told
