@@ -27,7 +27,7 @@ def card_html(face: CardFace) -> str:
     badge = f"{face.badge.glyph} {face.badge.word}: " if face.badge.word else ""
     name = f' (<code style="{CODE}">{escape(face.name)}</code>)' if face.name and face.name != face.title else ""
     title = f"<strong>{escape(badge)}{prose_html(face.title)}</strong>{name}"
-    head = f'<p role="heading" aria-level="4" style="{_BLOCK}">{title}</p>'
+    head = f'<p role="heading" aria-level="4" style="{_BLOCK}">{title}</p>'  # a heading, if trusted
     parts = "".join(map(part_html, face.parts))
     return f'<section style="{frame(face.badge.tone)}">{head if face.title else ""}{parts}</section>'
 

@@ -31,8 +31,7 @@ def of_student(words: str) -> str:
     """
     head, raised, quoted = words.partition("raised ")
     said = re.sub(r"\b([Yy])ours?\b", lambda your: {"Y": "The student's", "y": "the student's"}[your[1]], head)
-    said = re.sub(r"(?<=\.) ((?!\. ).)*\?$", "", said)
-    return said + raised + quoted
+    return re.sub(r"(?<=\.) ((?!\. ).)*\?$", "", said) + raised + quoted
 
 
 def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
