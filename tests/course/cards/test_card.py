@@ -247,7 +247,7 @@ def test_the_html_uses_only_what_an_untrusted_notebook_keeps() -> None:
         elements = Elements(Card(result).html())
         assert elements.open == []
         assert set(elements.names) <= {*ELEMENTS}
-        assert elements.attributes <= {"style", "role", "aria-level"}, "without the latter two, only the heading is lost"
+        assert elements.attributes <= {"style", "role", "aria-level"}, "untrusted, it is no heading"
 
 
 def test_no_text_has_a_colour_of_its_own() -> None:
