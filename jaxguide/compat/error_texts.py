@@ -258,7 +258,8 @@ CARRY_TYPE = Phrase(
     r"carry input and carry output must have equal types",
 )
 CARRY_TYPES = re.compile(
-    rf"input carry (?:component )?(\S+) has type {_DTYPE}\[([\d,]*)\].*?component has type {_DTYPE}\[([\d,]*)\]"
+    r"input carry (?:component )?(?P<name>\S+) has type ~?(?P<old>(?P<dtype>[\w<>]+)\[(?P<shape>[\d,]*)\]).*?"
+    r"component has type ~?(?P<new>(?P<new_dtype>[\w<>]+)\[(?P<new_shape>[\d,]*)\])"
 )
 CARRY_KEYS = re.compile(r"symmetric difference of key sets: \{(.*?)\}")
 CARRY_OTHER_KEYS = re.compile(

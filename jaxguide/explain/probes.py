@@ -1,6 +1,7 @@
 """Find facts about an error: which expression to look at, and what it is. Each probe returns None if it is not sure."""
 
 import ast
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ from jaxguide.code.source import FunctionNode, arguments_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.explain.known_facts import Condition, Facts, Part, Probe
 from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import defaults_of, function_behind, makers, parameters, returned
+from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
 
 # The position and name of a loop's body, and of its initial value.
 _LOOP_BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
@@ -122,16 +123,15 @@ def traced(facts: Facts) -> ast.AST | None:
     return hit
 
 
-def leaf(holds: Callable[[Any], object]) -> Probe:
-    """Look at the first leaf with such a value in the containers of the failing expression, such as `state['key']`."""
+def leaf(holds: Callable[[Any], object], of: str = "node") -> Probe:
+    """Look at the first array, by itself or in a container, that is such a one: `x`, or `state['key']`."""
 
     def found(facts: Facts) -> Part | None:
-        for part, value in facts.scene.spot.parts(facts.scene.node):
-            if isinstance(value, dict | list | tuple):
-                for path, held in jax.tree_util.tree_leaves_with_path(value):
-                    if holds(held):
-                        whole = facts.at(part)
-                        return Part(part, whole.source, facts.scene, whole.spot, jax.tree_util.keystr(path), held)
+        whole = facts.part(of)
+        for part, value in whole.spot.parts(whole.node) if whole.spot is not None else ():
+            for path, held in jax.tree_util.tree_leaves_with_path(value):
+                if holds(held):
+                    return Part(part, whole.source, facts.scene, whole.spot, jax.tree_util.keystr(path), held)
         return None
 
     return found
@@ -225,6 +225,27 @@ def result_of(function: str) -> Probe:
     return found
 
 
+def last_statement_of(function: str) -> Probe:
+    """Look at the last statement of a function."""
+
+    def found(facts: Facts) -> Part | None:
+        body = getattr(facts.node(function), "body", None)
+        return facts.part(function).inside(body[-1]) if isinstance(body, list) else None
+
+    return found
+
+
+def returns_nothing(function: str) -> Condition:
+    """Ask whether a function, which is no lambda, has no `return` with a value."""
+
+    def holds(facts: Facts) -> bool:
+        inside = facts.node(function)
+        nodes = own_nodes(inside) if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        return nodes is not None and not any(isinstance(one, ast.Return) and one.value is not None for one in nodes)
+
+    return holds
+
+
 def parameter_of(function: str, number: int) -> Probe:
     """Say the name of a positional parameter of a function."""
 
@@ -316,6 +337,11 @@ def is_of(value: object, library: str) -> bool:
 def one_of(*probes: Probe) -> Probe:
     """Look at what the first of several probes finds."""
     return lambda facts: next((one for probe in probes if (one := probe(facts)) is not None), None)
+
+
+def said(pattern: re.Pattern[str]) -> Probe:
+    """Find a further pattern in the message; its groups are `{name[1]}` or `{name[group]}`."""
+    return lambda facts: pattern.search(facts.scene.message)
 
 
 def words(template: str) -> Probe:
