@@ -69,8 +69,11 @@ class Part:
 
     @property
     def value(self) -> Any:
-        """The value."""
-        return known(self.value_or_missing)
+        """The value, which may be None."""
+        value = self.value_or_missing
+        if value is MISSING:
+            raise Unsure
+        return value
 
     @property
     def what(self) -> str:
@@ -201,7 +204,7 @@ class Facts(Mapping[str, Any]):
             raise TypeError(f"the fact {name!r} is no expression")
         return part
 
-    def node(self, name: str) -> ast.AST:
+    def node(self, name: str) -> Any:
         """Return the syntax tree of an expression."""
         return self.part(name).node
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -48,7 +48,7 @@ def statement(facts: Facts) -> ast.stmt | None:
 
 def argument(position: int, name: str | None = None, of: str = "call") -> Probe:
     """Look at an argument of the running call, or of another one, by position or by keyword."""
-    return lambda facts: argument_of(facts.node(of), position, name)  # type: ignore[arg-type]
+    return lambda facts: argument_of(facts.node(of), position, name)
 
 
 def keyword(*names: str, of: str = "call") -> Probe:
@@ -124,17 +124,47 @@ def traced(facts: Facts) -> ast.AST | None:
 
 
 def leaf(holds: Callable[[Any], object], of: str = "node") -> Probe:
-    """Look at the first array, by itself or in a container, that is such a one: `x`, or `state['key']`."""
+    """Look at the first array, by itself or in a pytree, that is such a one: `x`, or `state['key']`."""
+    return _within(of, lambda value: [(jax.tree_util.keystr(p), v) for p, v in jax.tree.leaves_with_path(value)], holds)
 
+
+def container(holds: Callable[[Any], object], of: str = "node") -> Probe:
+    """Look at the first dict, list or tuple, by itself or inside another one, that is such a one."""
+    return _within(of, _containers, holds)
+
+
+def _within(of: str, inside: Callable[[Any], Iterable[tuple[str, Any]]], holds: Callable[[Any], object]) -> Probe:
     def found(facts: Facts) -> Part | None:
         whole = facts.part(of)
         for part, value in whole.spot.parts(whole.node) if whole.spot is not None else ():
-            for path, held in jax.tree_util.tree_leaves_with_path(value):
+            for path, held in inside(value):
                 if holds(held):
-                    return Part(part, whole.source, facts.scene, whole.spot, jax.tree_util.keystr(path), held)
+                    return Part(part, whole.source, facts.scene, whole.spot, path, held)
         return None
 
     return found
+
+
+def _containers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict | list | tuple):
+        yield path, value
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _containers(item, f"{path}[{key!r}]")
+
+
+def value_at(tree: Any, path: str) -> Any:
+    """Return the value at a path that JAX writes, such as `['dense'][0].w`; `MISSING` if there is none."""
+    value = tree
+    for key, name in re.findall(r"\[(.*?)\]|\.(\w+)", path):
+        if name:
+            value = getattr(value, name, MISSING) if hasattr(value, "_fields") else MISSING
+            continue
+        index: Any = ast.literal_eval(key) if re.fullmatch(r"-?\d+|'[^']*'", key) else None
+        try:
+            value = value[index] if isinstance(value, dict | list | tuple) else MISSING
+        except (LookupError, TypeError):
+            return MISSING
+    return value
 
 
 def item(of: str, number: int) -> Probe:
@@ -250,7 +280,7 @@ def parameter_of(function: str, number: int) -> Probe:
     """Say the name of a positional parameter of a function."""
 
     def found(facts: Facts) -> str | None:
-        names = [one.arg for one in parameters(facts.node(function))]  # type: ignore[arg-type]
+        names = [one.arg for one in parameters(facts.node(function))]
         return names[number] if number < len(names) else None
 
     return found

@@ -90,7 +90,7 @@ entry(
     x=probes.loop_given,
     when=probes.returns_nothing("body"),
     last=probes.last_statement_of("body"),
-    value=lambda facts: facts["last"].inside(facts.node("last").value),  # type: ignore[attr-defined]
+    value=lambda facts: facts["last"].inside(facts.node("last").value),
     computed=_computed,
     missing=_return_line,
     none=lambda facts: ", None" if _is_scan(facts) else "",

@@ -36,7 +36,7 @@ def _shapes_of(facts: Facts, nodes: list[ast.expr]) -> str | None:
 def _takes_one_example(facts: Facts) -> bool:
     """Ask whether a layer of equinox, which takes one example, was given a batch of them."""
     size = getattr(facts.value("f"), "in_features", getattr(facts.value("f"), "in_size", None))
-    shape = known_shape(facts.scene, facts.node("batch"))  # type: ignore[arg-type]
+    shape = known_shape(facts.scene, facts.node("batch"))
     return not facts.call().keywords and shape is not None and len(shape) == 2 and shape[-1] == size
 
 
@@ -154,9 +154,7 @@ def _fits_one_entry(facts: Facts) -> Part | None:
     arrays = {name: value for name, one in names.items() if is_array(value := facts.scene.spot.value(one))}
     batches = {name: value.shape[1:] for name, value in arrays.items() if value.ndim > 1}
     fitting = [
-        name
-        for name, shape in batches.items()
-        if computed_shape(facts.scene, facts.node("node"), {name: shape})  # type: ignore[arg-type]
+        name for name, shape in batches.items() if computed_shape(facts.scene, facts.node("node"), {name: shape})
     ]
     return facts.at(names[fitting[0]]) if len(fitting) == 1 else None
 
@@ -166,8 +164,8 @@ entry(
     texts.DOT,
     x=lambda facts: facts["left"],
     when=[_OWN_CODE, lambda facts: called(facts.scene.node) in ("", "dot", "matmul")],
-    one=lambda facts: known_shape(facts.scene, facts.node("left")),  # type: ignore[arg-type]
-    other=lambda facts: known_shape(facts.scene, facts.node("right")),  # type: ignore[arg-type]
+    one=lambda facts: known_shape(facts.scene, facts.node("left")),
+    other=lambda facts: known_shape(facts.scene, facts.node("right")),
     lengths=lambda facts: [facts["g1"].strip("(,)"), facts["g2"].strip("(,)")],
     batch=_fits_one_entry,
     entry_shape=lambda facts: facts["batch"].shape[1:],
