@@ -10,7 +10,7 @@ import jax
 
 from jaxguide.code.source import FunctionNode, arguments_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
-from jaxguide.explain.known_facts import Condition, Facts, Part, Probe
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Unsure
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
 
@@ -62,8 +62,8 @@ def keyword(*names: str, of: str = "call") -> Probe:
 
 
 def fact(name: str) -> Probe:
-    """Look at another fact, if it is known."""
-    return lambda facts: facts[name] if facts.knows(name) else None
+    """Look at another fact."""
+    return lambda facts: facts[name]
 
 
 def given(holds: Callable[[Any], object]) -> Probe:
@@ -201,12 +201,21 @@ def gone_through(by: str = "x") -> Probe:
     """Look at what a loop around a name goes through, one after the other as that name: `keys` in `for k in keys`."""
 
     def found(facts: Facts) -> ast.expr | None:
-        loop = facts.scene.source.around(facts.node(by), ast.For)
-        while loop is not None and facts.scene.quote(loop.target) != str(facts[by]):
-            loop = facts.scene.source.around(facts.scene.source.parents.get(loop), ast.For)
-        return loop.iter if loop is not None else None
+        loop = loop_of(facts, facts.node(by))
+        return loop.iter if loop is not None and isinstance(loop.target, ast.Name) else None
 
     return found
+
+
+def loop_of(facts: Facts, name: ast.AST) -> ast.For | ast.comprehension | None:
+    """Return the nearest loop or part of a comprehension around a name that sets the name."""
+    outer: ast.AST | None = name if isinstance(name, ast.Name) else None
+    while outer is not None:
+        for loop in getattr(outer, "generators", [outer] if isinstance(outer, ast.For) else []):
+            if facts.scene.quote(name) in [getattr(one, "id", "") for one in ast.walk(loop.target)]:
+                return loop  # type: ignore[no-any-return]
+        outer = facts.scene.source.parents.get(outer)
+    return None
 
 
 def others(than: str = "x") -> Probe:
@@ -366,7 +375,17 @@ def is_of(value: object, library: str) -> bool:
 
 def one_of(*probes: Probe) -> Probe:
     """Look at what the first of several probes finds."""
-    return lambda facts: next((one for probe in probes if (one := probe(facts)) is not None), None)
+
+    def found(facts: Facts) -> Any:
+        for probe in probes:
+            try:
+                if (one := probe(facts)) is not None:
+                    return one
+            except Unsure:
+                continue
+        return None
+
+    return found
 
 
 def said(pattern: re.Pattern[str]) -> Probe:

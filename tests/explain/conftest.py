@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 
-import jax
 import pytest
-
-SETTINGS = ("jax_debug_infs", "jax_debug_nans", "jax_debug_key_reuse", "jax_traceback_filtering")
+from failing import settings_kept
 
 
 @pytest.fixture(autouse=True)
 def settings_restored() -> Iterator[None]:
-    kept = [getattr(jax.config, name) for name in SETTINGS]
-    yield
-    for name, value in zip(SETTINGS, kept, strict=True):
-        jax.config.update(name, value)
+    with settings_kept():
+        yield

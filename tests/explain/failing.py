@@ -1,14 +1,29 @@
 """Run programs that fail, and return their errors."""
 
+import contextlib
 import linecache
 import textwrap
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import jax
 from explain_cases.case import HEADER
+
+SETTINGS = ("jax_debug_infs", "jax_debug_nans", "jax_debug_key_reuse", "jax_traceback_filtering")
+
+
+@contextlib.contextmanager
+def settings_kept() -> Iterator[None]:
+    """Restore the settings of JAX that failing programs change."""
+    kept = [getattr(jax.config, name) for name in SETTINGS]
+    try:
+        yield
+    finally:
+        for name, value in zip(SETTINGS, kept, strict=True):
+            jax.config.update(name, value)
 
 
 def program(source: str) -> str:

@@ -117,52 +117,49 @@ entry(
 # A scan body that returns no pair.
 
 
+def _is_many(facts: Facts) -> bool:
+    return isinstance(facts.node("result"), ast.Tuple) and facts["result"].count > 2
+
+
 def _is_other_tuple(facts: Facts) -> bool:
     """Ask whether the result is a tuple by a name, and the carry is none."""
     said, written = facts.scene.message[facts.found.end() :], isinstance(facts.node("result"), ast.Tuple | ast.List)
-    return said.strip().startswith("(") and not written and facts["container"][0] is not tuple
+    return (
+        said.strip().startswith("(") and not written and facts.knows("container") and facts["container"][0] is not tuple
+    )
 
 
-_NO_PAIR: dict[str, Any] = {
-    **_LOOP,
-    "title": "A scan body that does not return a pair",
-    "link": _SCAN,
-}
-_TWO_VALUES = "`lax.scan` takes from each turn the carry for the next, and an output to stack: two values."
-_PUT_TOGETHER = "Put what belongs to the carry into one tuple, and the outputs into another."
 entry(
     "scan_pair",
     texts.SCAN_PAIR,
-    x=_body_name,
-    when=lambda facts: facts["result"].count > 2,
-    pair=lambda facts: _pair(facts, [str(one) for one in facts["result"].items], []),
-    what="`{x}` returns {result.count} values, `{result}`.",
-    why=_TWO_VALUES,
-    fixes=[Either(Swap("Return the carry, and one tuple of the outputs.", result="{pair}"), _PUT_TOGETHER)],
-    **_NO_PAIR,
-)
-entry(
-    "scan_pair",
-    texts.SCAN_PAIR,
-    x=_body_name,
-    when=_is_other_tuple,
-    what="`{x}` returns `{result}`, a tuple of other parts than these two.",
-    why=_TWO_VALUES,
-    fixes=[_PUT_TOGETHER],
-    **_NO_PAIR,
-)
-entry(
-    "scan_pair",
-    texts.SCAN_PAIR,
-    x=lambda facts: facts["result" if isinstance(facts.node("body"), ast.Lambda) else "given_body"],
-    when=_is_scan,
+    x=lambda facts: facts["result"] if isinstance(facts.node("body"), ast.Lambda) else facts["given_body"],
+    when=[_is_scan, lambda facts: not _is_other_tuple(facts) and not _is_many(facts)],
+    title="A scan body that does not return a pair",
     what="`{name}` returns `{result}` alone.",
     why="`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None.",
     fixes=[
         Swap("Return the carry and no output.", result="{result}, None"),
         Swap("Keep every turn's value too.", result="{result}, {result}"),
     ],
-    **_NO_PAIR,
+    link=_SCAN,
+    **_LOOP,
+)
+entry(
+    "scan_pair",
+    texts.SCAN_PAIR,
+    x=_body_name,
+    pair=lambda facts: _pair(facts, [str(one) for one in facts["result"].items], []),
+    title="A scan body that does not return a pair",
+    what=("`{x}` returns {result.count} values, `{result}`.", "`{x}` returns `{result}`, a tuple of other parts."),
+    why="`lax.scan` takes from each turn the carry for the next, and an output to stack: two values.",
+    fixes=[
+        Either(
+            Swap("Return the carry, and one tuple of the outputs.", result="{pair}"),
+            "Put what belongs to the carry into one tuple, and the outputs into another.",
+        )
+    ],
+    link=_SCAN,
+    **_LOOP,
 )
 
 
@@ -241,6 +238,18 @@ entry(
 # A carry that changes its dtype or shape.
 
 
+def _is_key(facts: Facts) -> bool:
+    return "key<" in facts["change"]["dtype"]
+
+
+def _changes_shape(facts: Facts) -> bool:
+    return bool(facts["change"]["shape"] != facts["change"]["new_shape"])
+
+
+def _changes_dtype(facts: Facts) -> bool:
+    return not _changes_shape(facts) and not _is_key(facts)
+
+
 def _is_carried(facts: Facts) -> bool:
     """Ask whether the start is traced by a loop around this one, whose carry it may be."""
     value = facts.value("start")
@@ -291,12 +300,8 @@ def _gives_no_output(facts: Facts) -> bool:
 
 def _starts_small(facts: Facts) -> bool:
     """Ask whether the start is one number, which may stand for a whole array."""
-    return (
-        _is_alone(facts)
-        and facts["change"]["shape"] in ("", "1")
-        and facts["change"]["new_shape"] != ""
-        and not _is_carried(facts)
-    )
+    small = facts["change"]["shape"] in ("", "1") and facts["change"]["new_shape"] != ""
+    return small and _is_alone(facts) and not _is_carried(facts) and not _is_key(facts)
 
 
 def _changed_name(facts: Facts) -> str | None:
@@ -309,56 +314,26 @@ def _shape_text(name: str) -> Probe:
     return lambda facts: str(tuple(int(size) for size in facts["change"][name].split(",") if size))
 
 
-_CHANGES: dict[str, Any] = {
-    **_LOOP,
-    "x": _changed_name,
-    "change": probes.said(texts.CARRY_TYPES),
-    "changes": lambda facts: list(texts.CARRY_TYPES.finditer(facts.scene.message)),
-    "differing": lambda facts: "dtype" if facts["change"]["shape"] == facts["change"]["new_shape"] else "shape",
-    "title": "A carry that changes its {differing}",
-    "what": "`{x}` goes in as {change[old]} and comes out as {change[new]}.",
-    "why": "One turn is compiled once and used for all, so what comes out must fit what goes in.",
-    "link": _SCAN,
-}
 entry(
     "carry_type",
     texts.CARRY_TYPE,
-    when=[probes.knows("start"), lambda facts: "key<" in facts["change"]["dtype"]],
+    x=_changed_name,
+    when=probes.knows("start"),
+    change=probes.said(texts.CARRY_TYPES),
+    changes=lambda facts: list(texts.CARRY_TYPES.finditer(facts.scene.message)),
+    differing=lambda facts: "shape" if _changes_shape(facts) else "dtype",
+    added=lambda facts: _added(facts) if _is_scan(facts) and _gives_no_output(facts) else None,
+    shape=_shape_text("shape"),
+    new_shape=_shape_text("new_shape"),
+    title="A carry that changes its {differing}",
+    what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
+    why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
     fixes=[
         Either(
-            Words(
-                "Carry one key: `key, subkey = {random}.split(key)`.",
-                when=lambda facts: facts["differing"] == "shape",
-            ),
+            Words("Carry one key: `key, subkey = {random}.split(key)`.", when=_changes_shape),
             "Use one kind of keys throughout: `{random}.key(seed)`.",
-        )
-    ],
-    **_CHANGES,
-)
-entry(
-    "carry_type",
-    texts.CARRY_TYPE,
-    when=[probes.knows("start"), lambda facts: facts["differing"] == "dtype"],
-    fixes=[
-        Swap(
-            "Start with the dtype that a turn gives.",
-            when=lambda facts: _is_alone(facts) and not _is_carried(facts),
-            start="{jnp}.asarray({start}, {jnp}.{change[new_dtype]})",
+            when=_is_key,
         ),
-        Swap("Give the result the dtype that went in.", when=_is_alone, out="{out.atom}.astype({jnp}.{change[dtype]})"),
-        Either(_start_parts, when=probes.unless(_is_alone)),
-    ],
-    otherwise=["Start with the dtype that a turn gives."],
-    **_CHANGES,
-)
-entry(
-    "carry_type",
-    texts.CARRY_TYPE,
-    when=probes.knows("start"),
-    added=lambda facts: _added(facts) if _is_scan(facts) and _gives_no_output(facts) else None,
-    size=_shape_text("shape"),
-    new_size=_shape_text("new_shape"),
-    fixes=[
         Either(
             Swap(
                 "Do not grow it: give the new entry as the turn's output, and `lax.scan` stacks the outputs.",
@@ -372,16 +347,30 @@ entry(
             Swap(
                 "Start with the shape that a turn gives.",
                 when=_starts_small,
-                start="{jnp}.broadcast_to({jnp}.asarray({start}, {jnp}.{change[new_dtype]}), {new_size})",
+                start="{jnp}.broadcast_to({jnp}.asarray({start}, {jnp}.{change[new_dtype]}), {new_shape})",
             ),
-            "Return it with shape {size}, as it went in, or start with shape {new_size}.",
+            "Return it with shape {shape}, as it went in, or start with shape {new_shape}.",
+            when=lambda facts: _changes_shape(facts) and not _is_key(facts),
         ),
         Words(
             "Or reduce it to one number in every turn, as `.sum()` does, if one number is meant.",
             when=lambda facts: _starts_small(facts) and facts["change"]["shape"] == "" and not _grows(facts),
         ),
+        Swap(
+            "Start with the dtype that a turn gives.",
+            when=lambda facts: _changes_dtype(facts) and _is_alone(facts) and not _is_carried(facts),
+            start="{jnp}.asarray({start}, {jnp}.{change[new_dtype]})",
+        ),
+        Swap(
+            "Give the result the dtype that went in.",
+            when=lambda facts: _changes_dtype(facts) and _is_alone(facts),
+            out="{out.atom}.astype({jnp}.{change[dtype]})",
+        ),
+        Either(_start_parts, when=lambda facts: _changes_dtype(facts) and not _is_alone(facts)),
     ],
-    **_CHANGES,
+    otherwise=["Start with the dtype that a turn gives."],
+    link=_SCAN,
+    **_LOOP,
 )
 
 
@@ -408,47 +397,36 @@ def _pair_of_the_rest(facts: Facts) -> str | None:
     return _pair(facts, parts, outputs) if len(parts) > facts["container"][1] else None
 
 
-_PARTS: dict[str, Any] = {
-    **_LOOP,
-    "title": "A carry that changes its parts",
-    "why": "What one turn returns as carry is what the next one takes, so both have the same parts.",
-    "variable": "{carry}",
-    "link": _SCAN,
-}
+def _starts_as_none(facts: Facts) -> bool | None:
+    start = facts.node("start")
+    return (isinstance(start, ast.Constant) and start.value is None) or None
+
+
 entry(
     "carry_structure",
     texts.CARRY_STRUCTURE,
-    x=probes.said(texts.CARRY_KEYS),
-    what="`{carry}` goes in and comes out with other keys: {x[1]} is on one side only.",
-    fixes=["Give the start every key that a turn returns, {x[1]} too, or leave it out of both."],
-    **_PARTS,
-)
-entry(
-    "carry_structure",
-    texts.CARRY_STRUCTURE,
-    x=probes.said(texts.CARRY_OTHER_KEYS),
-    what="`{carry}` goes in with the keys {x[1]}, and comes out with the keys {x[2]}.",
-    fixes=["Return the keys that the start has: {x[1]}."],
-    **_PARTS,
-)
-entry(
-    "carry_structure",
-    texts.CARRY_STRUCTURE,
-    x=probes.loop_start,
-    when=lambda facts: isinstance(facts.node("x"), ast.Constant) and facts.value("x") is None,
-    what="`{carry}` goes in as None, and comes out as an array.",
-    fixes=["Start with an array of the shape and dtype that a turn gives, such as zeros."],
-    **_PARTS,
-)
-entry(
-    "carry_structure",
-    texts.CARRY_STRUCTURE,
-    x=probes.result_of("body"),
+    x=probes.loop_carry,
+    when=probes.knows("result", "start"),
+    keys=probes.said(texts.CARRY_KEYS),
+    other_keys=probes.said(texts.CARRY_OTHER_KEYS),
+    none=_starts_as_none,
     other_container=_other_container,
     pair=_pair_of_the_rest,
-    what="`{carry}` goes in as `{start}`, and a turn returns `{out}`.",
+    title="A carry that changes its parts",
+    what=(
+        "`{x}` goes in and comes out with other keys: {keys[1]} is on one side only.",
+        "`{x}` goes in with the keys {other_keys[1]}, and comes out with the keys {other_keys[2]}.",
+        "`{x}` goes in as `{start}`, and a turn returns `{out}`.",
+    ),
+    why="What one turn returns as carry is what the next one takes, so both have the same parts.",
     fixes=[
         Either(
+            "Give the start every key that a turn returns, {keys[1]} too, or leave it out of both.",
+            "Return the keys that the start has: {other_keys[1]}.",
+            Words(
+                "Start with an array of the shape and dtype that a turn gives, such as zeros.",
+                when=probes.knows("none"),
+            ),
             Swap(
                 "If both are the carry: put them into a tuple of their own, and give no output.",
                 when=_are_both_the_carry,
@@ -459,5 +437,6 @@ entry(
             "Return as carry just the parts that the start has, in the same kind of container.",
         )
     ],
-    **_PARTS,
+    link=_SCAN,
+    **_LOOP,
 )

@@ -117,13 +117,21 @@ def _trees(facts: Facts) -> dict[str, Any]:
 
 
 def _key_too(facts: Facts) -> str | None:
-    """Say the key of which another operand has the item, as in `params[k] - grads`."""
+    """Say the key of which another operand has the item, in `params[k] - grads` or `for k, p in params.items()`."""
     tree = facts["x"].value
     for part in _operands(facts.node("whole")):
-        table = facts.scene.spot.value(part.value) if isinstance(part, ast.Subscript) else None
+        key, holder = (part.slice, part.value) if isinstance(part, ast.Subscript) else _item_of(facts, part)
+        table = facts.scene.spot.value(holder)
         if isinstance(tree, dict) and isinstance(table, dict) and set(table) == set(tree):
-            return facts.scene.quote(part.slice)  # type: ignore[attr-defined]
+            return facts.scene.quote(key)
     return None
+
+
+def _item_of(facts: Facts, part: ast.expr) -> tuple[Any, ast.expr | None]:
+    """Find the key, and the dict, if a name is a value of the `items()` that a loop goes through."""
+    loop = probes.loop_of(facts, part)
+    names = getattr(loop.target, "elts", []) if loop is not None and called(loop.iter) == "items" else []
+    return (names[0], loop.iter.func.value) if len(names) == 2 else (None, None)  # type: ignore[union-attr]
 
 
 def _mapped(facts: Facts) -> str | None:
@@ -222,18 +230,13 @@ def _is_for_all_leaves(facts: Facts) -> bool:
     return isinstance(value, int | float | complex) or (is_array(value) and not facts["x"].path)
 
 
-def _are(*kinds: type[Any]) -> Condition:
+def _are(facts: Facts, kinds: Any) -> bool:
     """Ask whether two parts are containers of these kinds, and of different ones."""
-
-    def holds(facts: Facts) -> bool:
-        one, other = facts["one"].value, facts["x"].value
-        return type(one) is not type(other) and isinstance(one, kinds) and isinstance(other, kinds)
-
-    return holds
+    one, other = facts["one"].value, facts["x"].value
+    return type(one) is not type(other) and isinstance(one, kinds) and isinstance(other, kinds)
 
 
 _SAME_KEYS = "Give both trees the same keys and lengths, for instance by making one from the other."
-_ONE_KIND = "Use one kind of container in both trees: for JAX, a `{one.type}` is not a `{x.type}`."
 entry(
     "trees_differ",
     structure_texts.TREES_DIFFER,
@@ -265,8 +268,10 @@ entry(
                 "Use a number that is the same for all leaves from outside.",
                 when=_is_for_all_leaves,
             ),
-            Words("Build both trees in the same way: for JAX, a list is not a tuple.", when=_are(list, tuple)),
-            Words(_ONE_KIND, when=_are(Mapping)),
+            Words(
+                "Use one kind of container in both trees: for JAX, a `{one.type}` is not a `{x.type}`.",
+                when=lambda facts: _are(facts, list | tuple) or _are(facts, Mapping),
+            ),
             _SAME_KEYS,
         )
     ],

@@ -285,12 +285,11 @@ entry(
 )
 # Functions of `numpy.random` -> those of `jax.random`.
 _LIKE = {
-    **dict.fromkeys(("normal", "randn", "standard_normal"), "normal(key, shape)"),
-    **dict.fromkeys(("uniform", "rand", "random"), "uniform(key, shape)"),
-    **dict.fromkeys(("randint", "integers"), "randint(key, shape, minval, maxval)"),
-    **dict.fromkeys(("permutation", "shuffle"), "permutation(key, x)"),
-    **dict.fromkeys(("seed", "default_rng", "RandomState"), "key(seed)"),
-    "choice": "choice(key, a, shape)",
+    **dict.fromkeys(("uniform", "rand", "random"), "{random}.uniform(key, shape)"),
+    **dict.fromkeys(("randint", "integers"), "{random}.randint(key, shape, minval, maxval)"),
+    **dict.fromkeys(("permutation", "shuffle"), "{random}.permutation(key, x)"),
+    **dict.fromkeys(("seed", "default_rng", "RandomState"), "key = {random}.key(seed)"),
+    "choice": "{random}.choice(key, a, shape)",
 }
 entry(
     "random_of_numpy",
@@ -298,7 +297,7 @@ entry(
     x=probes.node,
     when=lambda facts: getattr(facts.node("x"), "attr", "") == "random",
     size=probes.keyword("size"),
-    like=lambda facts: _LIKE.get(facts["f"].name),
+    like=lambda facts: facts.say(_LIKE.get(facts["f"].name, "{random}.normal(key, shape)")),
     title="`{x}` does not exist",
     what="`{x}` would be NumPy's random numbers, which change hidden state.",
     why="JAX keeps no hidden state: `jax.random` takes a key in every call.",
@@ -313,7 +312,7 @@ entry(
                 ),
                 call="{random}.{f.name}({random}.key(0), {size})",
             ),
-            Code("Use `jax.random`, with a key first.", ("{random}.{like}", "{random}.normal(key, shape)")),
+            Code("Use `jax.random`, with a key first.", "{like}"),
         )
     ],
     link=_PAGE,
