@@ -37,7 +37,7 @@ INSIDE = {
     "explain": (
         {"explanation"},
         {"scene"},
-        {"transformed", "without_source", "library_errors"},
+        {"transformed", "without_source", "library_errors", "offered"},
         {"mapped"},
         {"rewrites"},
         {"traced_truths", "known_facts"},

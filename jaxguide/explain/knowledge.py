@@ -10,7 +10,7 @@ from jaxguide.compat import error_texts
 from jaxguide.explain import rules
 from jaxguide.explain.catalogue import RULES
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.rewrites.confirm import confirmed
+from jaxguide.explain.offered import offered
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.without_source import explain_without_source
 
@@ -41,7 +41,7 @@ def explain_one(error: BaseException) -> Explanation | None:
     try:
         leaked = _leaked_before(scene) if of_jax and not error_texts.LEAK.match(error) else None
         if leaked is not None:
-            return confirmed(scene, leaked)
+            return offered(scene, leaked)
     except Exception:
         if rules_may_raise:
             raise
@@ -52,7 +52,7 @@ def explain_one(error: BaseException) -> Explanation | None:
         try:
             explanation = rule(scene, found)
             if explanation is not None:
-                return confirmed(scene, explanation)
+                return offered(scene, explanation)
         except Exception:  # the rule does not understand the code
             if rules_may_raise:
                 raise

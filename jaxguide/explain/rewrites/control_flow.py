@@ -17,7 +17,10 @@ Branch = dict[str, str]
 
 @dataclass
 class Choice:
-    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough."""
+    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough.
+
+    A container can only be chosen with `lax.cond`.
+    """
 
     where: list[Edit] = field(default_factory=list)
     cond: list[Edit] = field(default_factory=list)
@@ -58,10 +61,18 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
         return Choice()
     glue = "\n" + scene.source.indent(top)
     first, end = scene.source.start(top), scene.source.end(last)
+    values = [*names, *tail.values(), *(value for _test, branch in chain for value in branch.values())]
+    trees = any(_is_container(scene, text) for text in values if text != _RETURN)
     return Choice(
-        [Edit(scene.source.file, first, end, glue.join(statements_where))],
+        [] if trees else [Edit(scene.source.file, first, end, glue.join(statements_where))],
         [Edit(scene.source.file, first, end, glue.join(statements_cond))],
     )
+
+
+def _is_container(scene: Scene, text: str) -> bool:
+    """Return whether an expression is a tuple, a list or a dict, which `jnp.where` does not take."""
+    node = ast.parse(text, mode="eval").body
+    return isinstance(node, ast.Tuple | ast.List | ast.Dict) or isinstance(scene.spot.value(node), tuple | list | dict)
 
 
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:

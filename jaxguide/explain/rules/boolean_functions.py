@@ -53,11 +53,17 @@ def _extremum(at: TracedTruth, call: ast.Call) -> Explanation | None:
         f"Python's `{name}` compares now and keeps one, while JAX records the program, and the values come later.",
         scene.fix(
             "Use JAX's own, which goes into the program and works elementwise.",
-            scene.source.replace(call, text) if not call.keywords else None,
+            None if call.keywords or _is_size(scene, call) else scene.source.replace(call, text),
         ),
         at.static_if_plain(),
         link=f"{error_texts.API}/jax.numpy.{function}.html",
     )
+
+
+def _is_size(scene: Scene, call: ast.Call) -> bool:
+    """Return whether a number is the size of a new array, which must be known whatever computes it."""
+    outer = scene.source.around(scene.source.parents.get(call), (ast.Call, ast.stmt))
+    return called(outer) in ("zeros", "ones", "full", "empty", "arange", "eye", "linspace", "reshape", "broadcast_to")
 
 
 def _any_or_all(at: TracedTruth, call: ast.Call) -> Explanation | None:

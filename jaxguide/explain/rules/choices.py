@@ -87,7 +87,7 @@ def _if_statement(at: TracedTruth, node: ast.If) -> Explanation | None:
         )
     elif where is None and (once := _called_once(scene, node)) is not None:
         where = once
-    elif where is None:
+    elif where is None and not edits.cond:
         body = ast.unparse(node.body[0]).split("\n")[0]
         code = f"{scene.jnp}.where({condition(scene, node.test)}, value_if_true, value_if_false)"
         where = scene.fix(f"Compute both sides and choose with `jnp.where`, in place of `{body}`.", code=code)
