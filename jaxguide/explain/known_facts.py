@@ -66,8 +66,11 @@ class Part:
 
     @property
     def value(self) -> Any:
-        """The value."""
-        return known(self.value_or_missing)
+        """The value, which may be None."""
+        value = self.value_or_missing
+        if value is MISSING:
+            raise Unsure
+        return value
 
     @property
     def what(self) -> str:
