@@ -239,6 +239,6 @@ x = jnp.zeros(3)
 x[0] = x[2] = 1.0  # <--
 """,
         result="x",
-        after_fix=[no_edits],
+        after_fix=[[1.0, 0.0, 1.0]],
     ),
 ]
