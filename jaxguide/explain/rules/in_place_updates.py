@@ -98,8 +98,13 @@ def _kept(facts: Facts) -> str | None:
 def _several(facts: Facts) -> Fix | None:
     """Make the fix for `x[i], x[j] = x[j], x[i]`."""
     statement, quote = facts.scene.spot.statement, facts.scene.quote
-    targets = getattr(facts.node("target"), "elts", [])
-    values = [quote(one) for one in getattr(facts.node("assigned"), "elts", [])]
+    targets, values = getattr(statement, "targets", []), [quote(facts.node("assigned"))]
+    if len(targets) == 1:
+        targets = getattr(targets[0], "elts", [])
+        values = [quote(one) for one in getattr(facts.node("assigned"), "elts", [])]
+    elif not isinstance(facts.node("assigned"), ast.Constant | ast.Name):  # it would be computed for each of them
+        return None
+    values = values * (len(targets) if len(values) == 1 else 1)
     names = [f"new_{number}" for number in range(len(targets))]
     lines = [] if values else [f"{', '.join(names)} = {facts['assigned']}"]
     new: dict[str, str] = {}

@@ -248,8 +248,9 @@ entry(
     # Not a call of another function, such as one with a cache.
     when=lambda facts: not isinstance(facts.scene.node, ast.Call) or probes.is_valued("owner", dict, set)(facts),
     entries=_entries,
+    needed=lambda facts: "a known key" if isinstance(facts["table"].value, dict) else "known entries",
     title=(
-        "A {table.type} needs a known key, but `{x}` is traced",
+        "A {table.type} needs {needed}, but `{x}` is traced",
         "A dict or set needs known keys, but `{x}` is traced",
     ),
     why=(
