@@ -215,7 +215,9 @@ VMAP_OUT_NONE = Phrase(
     r"at vmap out_axes, got axis spec None but output was batched|vmap has mapped output.* but out_axes is None",
 )
 VMAP_PREFIX = Phrase(ValueError, r"vmap in_axes specification must be a tree prefix")
-NOT_JAX_TYPE = Phrase(TypeError, r"Argument '(.*)' of type '?<class '([\w.]+)'>'? is not a valid JAX type")
+NOT_JAX_TYPE = Phrase(
+    TypeError, r"Argument '(.*)' of type '?<class '((?:[\w.]+\.)?(?P<type>\w+))'>'? is not a valid JAX type"
+)
 
 CALLBACK_JVP = Phrase(ValueError, r"Pure callbacks do not support JVP")
 CALLBACK_VMAP = Phrase(NotImplementedError, r"vmap is only supported for the pure_callback primitive")
@@ -249,7 +251,11 @@ HOST_FRAMES = re.compile(r'^  File "(.+?)", line (\d+), in (\S+)$', re.MULTILINE
 HOST_ERROR = re.compile(r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (.+)$", re.MULTILINE)
 HOST_KEYWORD = re.compile(r"^TypeError: (?:\S+\.)?(\w+|<lambda>)\(\) got an unexpected keyword argument '(\w+)'")
 
-LAX_DTYPE = Phrase(TypeError, r"lax\.(\w+) requires arguments to have the same dtypes, got (.*?)\. .*?Tip: jnp\.(\w+)")
+LAX_DTYPE = Phrase(
+    TypeError,
+    r"lax\.(?P<function>\w+) requires arguments to have the same dtypes, got (?P<one>\w+), (?P<other>[\w, ]+)\. "
+    r".*?Tip: jnp\.(?P<name>\w+)",
+)
 LAX_RANK = Phrase(TypeError, r"^(\w+): arrays must have the same number of dimensions")
 REVERSE_WHILE = Phrase(ValueError, r"Reverse-mode differentiation does not work for lax\.while_loop or lax\.fori_loop")
 CARRY_TYPE = Phrase(
@@ -342,8 +348,13 @@ INDEX_LIST = Phrase(TypeError, r"Using a non-tuple sequence for multidimensional
 RAGGED = Phrase(ValueError, r"setting an array element with a sequence.*inhomogeneous shape", shared=True)
 AMBIGUOUS = Phrase(ValueError, r"truth value of an array with more than one element is ambiguous", shared=True)
 
-NOT_ARRAY = Phrase(TypeError, r"^(\w+) requires ndarray or scalar arguments, got <class '(\w+)'> at position (\d+)")
-OPERAND = Phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '(?:[\w.]*ArrayImpl|\w*Tracer)' and '(\w+)'")
+NOT_ARRAY = Phrase(
+    TypeError,
+    r"^\w+ requires ndarray or scalar arguments, got <class '(?P<type>\w+)'> at position (\d+)",
+)
+OPERAND = Phrase(
+    TypeError, r"unsupported operand type\(s\) for (?P<sign>\S+): '(?:[\w.]*ArrayImpl|\w*Tracer)' and '\w+'"
+)
 LIST_TIMES = Phrase(TypeError, r"unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'")
 SHAPE_AS_DTYPE = Phrase(TypeError, r"Cannot interpret '(\d+)' as a data type", shared=True)
 UNHASHABLE_ARRAY = Phrase(TypeError, r"unhashable type: '[\w.]*ArrayImpl'")

@@ -232,16 +232,16 @@ REMOVALS: dict[str, Removal] = {
     "jax.util.wraps": Removal("0.8.0", code="functools.wraps"),
 }
 
-# Attributes that arrays once had -> (the first version without it, what to write; `{x}` is the array, `{args}` what
-# was passed).
+# Attributes that arrays once had -> (the first version without it, what to write; `{x}` is the array, `{given}`
+# what was passed).
 ARRAY_REMOVALS: dict[str, tuple[str, str]] = {
-    "device_buffer": ("0.4.27", "{x}.addressable_data(0)"),
-    "device_buffers": ("0.4.27", "[shard.data for shard in {x}.addressable_shards]"),
+    "device_buffer": ("0.4.27", "{x.atom}.addressable_data(0)"),
+    "device_buffers": ("0.4.27", "[shard.data for shard in {x.atom}.addressable_shards]"),
     "to_py": ("", "{np}.asarray({x})"),
-    "split": ("0.4.14", "{jnp}.split({x}, {args})"),
-    "broadcast": ("0.4.14", "{lax}.broadcast({x}, {args})"),
-    "broadcast_in_dim": ("0.4.14", "{lax}.broadcast_in_dim({x}, {args})"),
-    "tile": ("0.3.17", "{jnp}.tile({x}, {args})"),
+    "split": ("0.4.14", "{jnp}.split({x}, {given})"),
+    "broadcast": ("0.4.14", "{lax}.broadcast({x}, {given})"),
+    "broadcast_in_dim": ("0.4.14", "{lax}.broadcast_in_dim({x}, {given})"),
+    "tile": ("0.3.17", "{jnp}.tile({x}, ({given}))"),
 }
 
 # Options of `jax.config` that no longer exist -> the first version without it. What they switched is on, or gone.

@@ -107,7 +107,9 @@ STARTS_COUNT = Phrase(
     ValueError, r"^Length of slice indices must match number of operand dimensions \((\d+) vs (\([\d, ]*\))"
 )
 LAX_DTYPES_OF_PARTS = Phrase(
-    TypeError, r"^lax\.(dynamic_update_slice) requires arguments to have the same dtypes, got (\w+), (\w+)"
+    TypeError,
+    r"^lax\.(?P<function>dynamic_update_slice) requires arguments to have the same dtypes, "
+    r"got (?P<one>\w+), (?P<other>\w+)",
 )
 NO_BACKEND = Phrase(
     RuntimeError,

@@ -109,7 +109,7 @@ class Entry:
     def __call__(self, scene: Scene, found: re.Match[str]) -> Explanation | None:
         facts = Facts(scene, found, self.probes)
         try:
-            if not facts.knows("x") or not all(condition(facts) for condition in self.when):
+            if not all(condition(facts) for condition in self.when) or not facts.knows("x"):
                 return None
             made = [made for fix in self.fixes for made in _made(facts, fix)]
             return scene.explanation(

@@ -55,8 +55,9 @@ class Part:
     @property
     def name(self) -> str:
         """The last name in it: 'zeros' of `jnp.zeros(3)` and of `jnp.zeros`."""
-        name = called(self.node) or dotted(self.node).split(".")[-1] or str(getattr(self.node, "name", ""))
-        return known(name or None)
+        node = self.node
+        name = called(node) or dotted(node).split(".")[-1] or getattr(node, "attr", "") or getattr(node, "name", "")
+        return known(str(name) or None)
 
     @property
     def value_or_missing(self) -> Any:

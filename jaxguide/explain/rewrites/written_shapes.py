@@ -28,6 +28,8 @@ def made_with(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
     if called(node) in ("eye", "identity") and len(node.args) == 1:
         size = scene.spot.value(node.args[0])
         return (size, size) if isinstance(size, int) else None
+    if called(node) in ("array", "asarray"):
+        return () if isinstance(scene.spot.value(node.args[0]), int | float) else None
     if called(node) in ("normal", "uniform") and len(node.args) == 2 and "random" in scene.quote(node.func):
         shape = scene.spot.value(node.args[1])
     elif called(node) in ("ones", "zeros", "empty", "full"):

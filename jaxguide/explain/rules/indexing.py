@@ -1,13 +1,15 @@
 """Explain indices that JAX does not support: masks and slices that change the shape, floats, lists and strings."""
 
 import ast
-import re
+from typing import Any
 
 from jaxguide.base.text import plural
-from jaxguide.code.edits import Edit
-from jaxguide.code.user_frame import MISSING, is_array, is_tracer
-from jaxguide.compat import error_texts
-from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.compat import error_texts as texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.masks import (
     AVERAGES,
     chosen_update,
@@ -23,260 +25,257 @@ from jaxguide.explain.rewrites.masks import (
 )
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rewrites.windows import window_of
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene
 from jaxguide.explain.transformed import parameters
 
-
-@explains(error_texts.BOOLEAN_MASK)
-def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x[mask]`, whose length depends on how many values are True."""
-    node, source = scene.node, scene.source
-    if not isinstance(node, ast.Subscript):
-        return None
-    mask, values = scene.quote(node.slice), scene.quote(node.value)
-    traced = scene.tracer(node.slice) or scene.tracer(node.value)
-    if traced is None:
-        return None
-    variable = scene.quote(node.slice) if isinstance(node.slice, ast.Name) else scene.quote(traced[0])
-    value = scene.spot.value(ast.Name(variable, ast.Load()))
-    what = scene.what(variable, value if value is not MISSING else traced[1])
-    ranks = rank_of(scene, node.value), found[1].count(",") + 1
-    keep = spread(scene.atom(node.slice) if ranks[0] != ranks[1] else mask, ranks[1] - 1, ranks[0])
-    plain = not isinstance(node.slice, ast.Tuple) and keep is not None
-    reduced, update = reduction(scene, node), update_around(scene, node)
-    fixes: list[Fix | None] = []
-    if update is not None:
-        fixes.append(chosen_update(scene, update, node, keep if plain and ranks[0] == ranks[1] else None))
-    elif not plain:
-        fixes.append(
-            scene.fix(
-                (
-                    "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a "
-                    "sum; not before a mean or a softmax."
-                ),
-                code=f"{scene.jnp}.where(mask, {values}, 0)",
-            )
-        )
-    elif reduced is not None:
-        outer, name = reduced
-        if name in AVERAGES:
-            text = f"{scene.jnp}.{name}({values}, where={keep})"
-        else:
-            neutral = neutral_of(scene, name, node.value)
-            text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
-        fixes.append(
-            scene.fix("Keep the shape, and let what is masked out count for nothing.", source.replace(outer, text))
-        )
-    elif keep is not None:
-        kept = filled_with_zeros(scene, node, keep, mask, "Keep the shape, with 0 where the mask is False.")
-        fixes.append(kept)
-        if ranks[0] == 1 and kept is not None and kept.edits:
-            fixes.append(
-                scene.fix(
-                    "Pack them to the front, at full length, filled up with 0, which counts as above.",
-                    source.replace(
-                        node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])"
-                    ),
-                )
-            )
-    return scene.explanation(
-        "boolean_mask",
-        title="A mask picks an unknown number of values",
-        what=what,
-        variable=variable,
-        why=(
-            f"How long `{scene.quote(node)}` is depends on how many are True, and JAX must know every shape while it "
-            "records."
-        ),
-        fixes=fixes,
-        link=error_texts.ERRORS_PAGE,
-    )
+_GOTCHAS = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 
 
-@explains(error_texts.DYNAMIC_SLICE)
-def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x[:n]`, `x[:, i : i + 2]` and `x.at[:n].set(0.0)` with a traced bound."""
-    node, source = scene.node, scene.source
-    update = node if isinstance(node, ast.Call) else None
-    if update is not None:
-        node = update.func.value if isinstance(update.func, ast.Attribute) else node
-    if not isinstance(node, ast.Subscript):
-        return None
-    traced, place = scene.tracer(node.slice), sliced_axis(scene, node)
-    if traced is None:
-        return None
-    variable, tracer = scene.quote(traced[0]), traced[1]
-    fixes: list[Fix | None] = []
-    if update is not None:
-        fixes.append(masked_update(scene, update, node))
-    elif place is not None:
-        axis, cut = place
-        array = scene.spot.value(node.value)
-        entries = array.shape[axis] if is_array(array) and array.ndim > axis else None
-        values, window = scene.quote(node.value), window_of(scene, cut, entries)
-        if window is not None and cut.lower is not None:
-            along = f", axis={axis}" if axis else ""
-            text = f"{scene.lax}.dynamic_slice_in_dim({values}, {scene.quote(cut.lower)}, {window}{along})"
-            fixes.append(
-                scene.fix(
-                    "Move a window of fixed length: `lax.dynamic_slice_in_dim` (at the end it moves back to fit).",
-                    source.replace(node, text),
-                )
-            )
-        else:
-            fixes.append(masked(scene, node))
-    bounds = [value for _part, value in scene.spot.parts(node.slice) if is_tracer(value)]
-    return scene.explanation(
-        "dynamic_slice",
-        title=f"A slice needs known bounds, but `{variable}` is traced",
-        what=scene.traced_what(variable, tracer),
-        variable=variable,
-        why=(
-            f"How long `{scene.quote(node)}` is depends on `{variable}`, and JAX must know every shape while it "
-            "records."
-        ),
-        fixes=[
-            *fixes,
-            static_fix(scene, *bounds),
-        ],
-        link=f"{error_texts.API}/jax.lax.dynamic_slice.html",
-    )
-
-
-@explains(error_texts.INDEX_FLOAT)
-def float_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x[1.0]`."""
-    node = scene.node
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # `x.at[1.0].set(2)`
+def _indexed(facts: Facts) -> ast.Subscript | None:
+    """Look at `x[i]`, and at `x.at[i]` in `x.at[i].set(y)`."""
+    node = facts.scene.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
-    if not isinstance(node, ast.Subscript):
+    return node if isinstance(node, ast.Subscript) else None
+
+
+def _index(facts: Facts) -> ast.expr:
+    """Look at what stands in the brackets."""
+    return facts.node("indexed").slice  # type: ignore[attr-defined,no-any-return]
+
+
+def _array(facts: Facts) -> ast.expr:
+    """Look at what stands before the brackets."""
+    return facts.node("indexed").value  # type: ignore[attr-defined,no-any-return]
+
+
+_INDEX: dict[str, Any] = {"indexed": _indexed, "index": _index, "array": _array}
+
+
+# Masks and slices of an unknown number of values.
+
+
+def _mask(facts: Facts) -> ast.AST | None:
+    """Look at the mask, by its name, or at what is traced in it or in the array."""
+    if isinstance(facts.node("index"), ast.Name):
+        return facts.node("index")
+    return probes.first(is_tracer, of="index")(facts) or probes.first(is_tracer, of="array")(facts)  # type: ignore[no-any-return]
+
+
+def _ranks(facts: Facts) -> tuple[int | None, int]:
+    """Find the numbers of axes of the array and of the mask."""
+    return rank_of(facts.scene, _array(facts)), facts["g1"].count(",") + 1
+
+
+def _keep(facts: Facts) -> str | None:
+    """Say the mask, shaped to broadcast with the array."""
+    rank, own = facts["ranks"]
+    return spread(str(facts["index"]) if rank == own else facts["index"].atom, own - 1, rank)
+
+
+def _of_update(facts: Facts) -> Fix | None:
+    """Make the fix for `x.at[mask].set(f(x[mask]))`."""
+    node: Any = facts.node("indexed")
+    keep = facts["keep"] if facts.knows("keep") and facts["ranks"][0] == facts["ranks"][1] else None
+    update = update_around(facts.scene, node)
+    return chosen_update(facts.scene, update, node, keep) if update is not None else None
+
+
+def _of_reduction(facts: Facts) -> Fix | None:
+    """Make the fix for `x[mask].sum()` and `jnp.mean(x[mask])`."""
+    scene, found, x = facts.scene, reduction(facts.scene, facts.node("indexed")), facts["array"]  # type: ignore[arg-type]
+    if found is None:
         return None
-    index = scene.quote(node.slice)
-    value = scene.spot.value(node.slice)
-    python = isinstance(value, float)
-    swapped = _swapped_parameters(scene, node.slice, value)
-    if swapped is not None:
-        return swapped
-    arrays = scene.spot.first(node.slice, is_array) is not None
-    edit: Edit | None = None
-    if python or (not arrays and _is_python_number(scene, node.slice)):
-        python = True
-        edit = scene.source.replace(node.slice, _as_integer(scene, node.slice))
-    elif arrays:
-        edit = scene.source.replace(node.slice, f"{scene.atom(node.slice)}.astype(int)")
-    return scene.explanation(
-        "index_of_floats",
-        title="An index that is a float",
-        what=scene.what(index, value) if value is not MISSING and not python else f"`{index}` is a float here.",
-        variable=index,
-        why="Positions are counted, so a float names none, even one without a fraction.",
-        fixes=[scene.fix("Make it an integer.", edit) or scene.advice("Make it an integer.")],
-        link=f"{error_texts.API}/jax.numpy.astype.html",
-    )
+    outer, name = found
+    text = f"{x}, where={facts['keep']}"
+    if name not in AVERAGES:
+        text = f"{scene.jnp}.where({facts['keep']}, {x}, {neutral_of(scene, name, x.node)})"
+    sentence = "Keep the shape, and let what is masked out count for nothing."
+    return scene.fix(sentence, scene.source.replace(outer, f"{scene.jnp}.{name}({text})"))
 
 
-def _is_python_number(scene: Scene, node: ast.expr) -> bool:
-    """Return whether an expression computes with Python's numbers and lengths alone."""
-    if isinstance(node, ast.BinOp):
-        return _is_python_number(scene, node.left) and _is_python_number(scene, node.right)
-    if isinstance(node, ast.UnaryOp):
-        return _is_python_number(scene, node.operand)
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in ("len", "float", "int", "round")
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        return True
-    return isinstance(scene.spot.value(node), int | float)
+def _of_values(facts: Facts) -> Fix | None:
+    """Make the fix that keeps zeros in place of what is masked out."""
+    node: Any = facts.node("indexed")
+    sentence = "Keep the shape, with 0 where the mask is False."
+    return filled_with_zeros(facts.scene, node, facts["keep"], str(facts["index"]), sentence)
 
 
-def _as_integer(scene: Scene, node: ast.expr) -> str:
-    """Return the text of a Python number as an integer: a quotient becomes `//`."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and "float" not in scene.quote(node):
-        return f"{scene.atom(node.left)} // {scene.atom(node.right)}"
-    return f"int({scene.quote(node)})"
-
-
-def _swapped_parameters(scene: Scene, index: ast.expr, value: object) -> Explanation | None:
-    """Explain a body of `lax.fori_loop` that indexes by its second parameter, which is the carry."""
-    function = scene.spot.function
-    own = parameters(function) if function is not None else []
-    if len(own) != 2 or not isinstance(index, ast.Name) or own[1].arg != index.id or not is_tracer(value):
-        return None
-    if scene.under(value) != "lax.fori_loop":
-        return None
-    first, second = own[0].arg, own[1].arg
-    return scene.explanation(
-        "swapped_parameters",
-        title="A loop body with its two parameters the other way round",
-        what=scene.what(second, value),
-        variable=second,
-        why="`lax.fori_loop` gives its body the number of the turn first, and the carry second.",
-        fixes=[
-            scene.fix(
-                "Take the number of the turn first.",
-                scene.source.replace(own[0], second),
-                scene.source.replace(own[1], first),
-            )
-        ],
-        link=f"{error_texts.API}/jax.lax.fori_loop.html",
-    )
-
-
-@explains(error_texts.INDEX_LIST)
-def list_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x[[0, 1]]`."""
-    node = scene.node
-    if not isinstance(node, ast.Subscript):
-        return None
-    index = scene.quote(node.slice)
-    return scene.explanation(
-        "index_of_list",
-        title="A list used as an index",
-        what=f"`{index}` is a list here.",
-        variable=index,
-        why="NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis.",
-        fixes=[
-            scene.fix(
-                "Say that it is an array of positions.",
-                scene.source.replace(node.slice, f"{scene.jnp}.array({index})"),
+entry(
+    "boolean_mask",
+    texts.BOOLEAN_MASK,
+    x=_mask,
+    when=probes.is_written("node", ast.Subscript),
+    ranks=_ranks,
+    keep=_keep,
+    title="A mask picks an unknown number of values",
+    why="How long `{node}` is depends on how many are True, and JAX must know every shape while it records.",
+    fixes=[
+        Either(
+            _of_update,
+            Code(
+                "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a sum; "
+                "not before a mean or a softmax.",
+                "{jnp}.where(mask, {array}, 0)",
+                when=lambda facts: isinstance(facts.node("index"), ast.Tuple) or not facts.knows("keep"),
             ),
-        ],
-        link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
-    )
+            _of_reduction,
+            _of_values,
+        )
+    ],
+    link=texts.ERRORS_PAGE,
+    **_INDEX,
+)
 
 
-@explains(error_texts.TOO_MANY_INDICES)
-def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x[0, 1]` of a vector."""
-    node = scene.node
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
-        return None
-    value = scene.spot.value(node.value)
-    rank, name = int(found[1]), scene.quote(node.value)
-    plain = not any(isinstance(one, ast.Constant) and one.value in (None, ...) for one in node.slice.elts)
-    kept = [scene.quote(element) for element in node.slice.elts[:rank]] if plain else []
-    mapped = is_tracer(value) and scene.under(value) == "jax.vmap"
-    return scene.explanation(
-        "too_many_indices",
-        title="More indices than axes",
-        what=scene.what(name, value) if is_array(value) else "",
-        variable=name,
-        why=plural(
-            "It has {count} axis and {given} indices were given: one index takes away one axis.",
-            "It has {count} axes and {given} indices were given: one index takes away one axis.",
-            rank,
-            given=found[2],
+def _window(facts: Facts) -> str | None:
+    """Say the length of a slice such as `i : i + length`."""
+    axis, cut = facts["cut"]
+    value = facts["array"].value_or_missing
+    entries = value.shape[axis] if is_array(value) and value.ndim > axis else None
+    return window_of(facts.scene, cut, entries) if cut.lower is not None else None
+
+
+def _static_bounds(facts: Facts) -> Fix | None:
+    """Make the fix that makes all that is traced in the bounds a static argument."""
+    parts = facts.scene.spot.parts(facts.node("index"))
+    return static_fix(facts.scene, *(value for _part, value in parts if is_tracer(value)))
+
+
+def _of_place(facts: Facts) -> Fix | None:
+    """Make the fix for `x.at[:n].set(y)`, or for `x[:n]` whose length is not fixed."""
+    node: Any = facts.node("indexed")
+    if isinstance(facts.scene.node, ast.Call):
+        return masked_update(facts.scene, facts.scene.node, node)
+    return masked(facts.scene, node) if facts.knows("cut") else None
+
+
+entry(
+    "dynamic_slice",
+    texts.DYNAMIC_SLICE,
+    x=probes.first(is_tracer, of="index"),
+    cut=lambda facts: sliced_axis(facts.scene, facts.node("indexed")),  # type: ignore[arg-type]
+    window=_window,
+    start=lambda facts: facts["cut"][1].lower,
+    along=lambda facts: f", axis={facts['cut'][0]}" if facts["cut"][0] else "",
+    title="A slice needs known bounds, but `{x}` is traced",
+    why="How long `{indexed}` is depends on `{x}`, and JAX must know every shape while it records.",
+    fixes=[
+        Either(
+            Swap(
+                "Move a window of fixed length: `lax.dynamic_slice_in_dim` (at the end it moves back to fit).",
+                when=probes.is_written("node", ast.Subscript),
+                node="{lax}.dynamic_slice_in_dim({array}, {start}, {window}{along})",
+            ),
+            _of_place,
         ),
-        fixes=[
-            scene.fix(
-                "Give one index for each axis, from the first.",
-                scene.source.replace(node.slice, ", ".join(kept)) if kept else None,
-            )
-            if not mapped
-            else scene.advice(
-                "If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry."
+        _static_bounds,
+    ],
+    link=f"{texts.API}/jax.lax.dynamic_slice.html",
+    **_INDEX,
+)
+
+
+# Other indices.
+
+
+def _loop_parameters(facts: Facts) -> list[ast.arg]:
+    """Look at the two parameters of a body of `lax.fori_loop`, of which the index is the second: the carry."""
+    function, value = facts.scene.spot.function, facts.value("index")
+    own = parameters(function) if function is not None else []
+    is_second = len(own) == 2 and str(facts["index"]) == own[1].arg
+    return own if is_second and is_tracer(value) and facts.scene.under(value) == "lax.fori_loop" else []
+
+
+def _is_python_number(facts: Facts) -> bool:
+    """Ask whether the index is computed from Python's numbers, lengths and shapes alone."""
+    own = isinstance(facts.value("x"), float)
+    calls = [one.func for one in ast.walk(facts.node("x")) if isinstance(one, ast.Call)]
+    arrays = facts.scene.spot.first(facts.node("x"), is_array)
+    plain = all(isinstance(one, ast.Name) and one.id in ("len", "float", "int", "round") for one in calls)
+    return own or (arrays is None and plain)
+
+
+entry(
+    "swapped_parameters",
+    texts.INDEX_FLOAT,
+    x=_index,
+    first=lambda facts: next(iter(_loop_parameters(facts)), None),
+    second=lambda facts: _loop_parameters(facts)[1],
+    when=probes.knows("first"),
+    title="A loop body with its two parameters the other way round",
+    why="`lax.fori_loop` gives its body the number of the turn first, and the carry second.",
+    fixes=[Swap("Take the number of the turn first.", first="{second}", second="{first}")],
+    link=f"{texts.API}/jax.lax.fori_loop.html",
+    **_INDEX,
+)
+entry(
+    "index_of_floats",
+    texts.INDEX_FLOAT,
+    x=_index,
+    quotient=lambda facts: facts.node("x") if isinstance(getattr(facts.node("x"), "op", None), ast.Div) else None,
+    one=lambda facts: facts.node("quotient").left,  # type: ignore[attr-defined]
+    other=lambda facts: facts.node("quotient").right,  # type: ignore[attr-defined]
+    title="An index that is a float",
+    what=("{x.is_here}", "`{x}` is a float here."),
+    why="Positions are counted, so a float names none, even one without a fraction.",
+    fixes=[
+        Either(
+            Swap("Make it an integer.", when=_is_python_number, quotient="{one.atom} // {other.atom}"),
+            Swap("Make it an integer.", when=_is_python_number, x="int({x})"),
+            Swap(
+                "Make it an integer.",
+                when=lambda facts: facts.scene.spot.first(facts.node("x"), is_array) is not None,
+                x="{x.atom}.astype(int)",
             ),
-            scene.fix("Look at the shape first.", code=f"{scene.atom(node.value)}.shape"),
-        ],
-        link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
-    )
+            "Make it an integer.",
+        )
+    ],
+    link=f"{texts.API}/jax.numpy.astype.html",
+    **_INDEX,
+)
+entry(
+    "index_of_list",
+    texts.INDEX_LIST,
+    x=_index,
+    title="A list used as an index",
+    what="`{x}` is a list here.",
+    why="NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis.",
+    fixes=[Swap("Say that it is an array of positions.", x="{jnp}.array({x})")],
+    link=_GOTCHAS,
+    **_INDEX,
+)
+
+
+def _is_mapped(facts: Facts) -> bool:
+    return is_tracer(facts.value("x")) and facts.scene.under(facts.value("x")) == "jax.vmap"
+
+
+def _first_indices(facts: Facts) -> str | None:
+    """Say one index for each axis, from the first; not if one makes a new axis or stands for several."""
+    special = [one for one in facts["index"].items if getattr(one.node, "value", 0) in (None, ...)]
+    return ", ".join(str(one) for one in facts["index"].items[: int(facts["g1"])]) if not special else None
+
+
+entry(
+    "too_many_indices",
+    texts.TOO_MANY_INDICES,
+    x=_array,
+    when=probes.is_written("index", ast.Tuple),
+    axes=lambda facts: plural("{count} axis", "{count} axes", int(facts["g1"])),
+    fitting=_first_indices,
+    title="More indices than axes",
+    what=("{x.is_here}", ""),
+    why="It has {axes} and {g2} indices were given: one index takes away one axis.",
+    fixes=[
+        Either(
+            Words(
+                "If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry.",
+                when=_is_mapped,
+            ),
+            Swap("Give one index for each axis, from the first.", index="{fitting}"),
+        ),
+        Code("Look at the shape first.", "{x.atom}.shape"),
+    ],
+    link=_GOTCHAS,
+    **_INDEX,
+)

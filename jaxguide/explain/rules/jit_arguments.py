@@ -24,7 +24,6 @@ from jaxguide.explain.rewrites.objects import object_fixes
 from jaxguide.explain.rewrites.pytrees import as_pytree, class_named
 from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, static_edits, static_fix, static_keyword
 from jaxguide.explain.rules import explains
-from jaxguide.explain.rules.wrong_types import no_array
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.transformed import part_of, returned
 from jaxguide.jaxpr.value_words import describe, object_of_type
@@ -340,11 +339,8 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     path = found[2]
     top = re.split(r"[.\[]", path)[0]
     jitted = _jitted_function(scene, call) or _jitted_method(scene)
-    if jitted is None:  # one of JAX's own functions
-        given = next(
-            (a for a in call.args if isinstance(scene.spot.value(a), str | bytes) or scene.spot.value(a) is None), None
-        )
-        return None if given is None else no_array(scene, call, given)
+    if jitted is None:  # one of JAX's own functions, which `wrong_types` explains
+        return None
     source, function = jitted
     names = arguments_of(function)
     if top not in names:

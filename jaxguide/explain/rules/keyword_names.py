@@ -2,218 +2,33 @@
 
 import ast
 import inspect
-import re
 from types import ModuleType
 from typing import Any
 
 import jax
 
-from jaxguide.code.edits import Edit
-from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts, in_jax
+from jaxguide.code.user_frame import MISSING
+from jaxguide.compat import error_texts as texts
+from jaxguide.compat import in_jax
+from jaxguide.compat.other_libraries import ARGUMENTS
 from jaxguide.compat.removals import KEYWORD_REMOVALS
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, Swap, entry
+from jaxguide.explain.known_facts import Facts, Part
 
-# What PyTorch and NumPy call an argument -> JAX's names, of which the first that the function has is meant.
-_HABITS = {
-    "dim": ("axis",),
-    "dims": ("axis", "axes", "shape"),
-    "keepdim": ("keepdims",),
-    "size": ("shape",),
-    "steps": ("num",),
-    "input": ("a", "x"),
-    "descending": (),
-    "requires_grad": (),
-    "out": (),
-}
 # Functions that return values and indices in PyTorch if they are given `dim`, and what finds the indices in JAX.
 _WITH_INDICES = {"max": "argmax", "min": "argmin", "sort": "argsort"}
-_RENAMED = {"keepdim": "keepdims"}
 _LEFT_OUT = ("out", "requires_grad")
 
 
-@explains(error_texts.NO_ARGUMENT)
-def unknown_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x.sum(dim=0)`, `jnp.reshape(x, newshape=(2, 3))` and `jnp.exp(x, out=y)`."""
-    call = scene.call()
-    if call is None or any(keyword.arg is None for keyword in call.keywords):
-        return None
-    function = _jax_function(scene, call.func)
-    keyword = next((k for k in call.keywords if k.arg == found[2]), None)
-    if function is None or keyword is None:
-        return None
-    if found[2] == "out":
-        return _out(scene, call, keyword)
-    try:
-        declared = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return None
-    known = set(declared)
-    if found[2] in known or any(p.kind is p.VAR_KEYWORD for p in declared.values()):  # it hands on the others
-        return None
-    name = _name_of(scene, call.func)
-    picked = _picked(scene, call, name) if found[2] == "dim" else None
-    if picked is not None:
-        return picked
-    if name.rpartition(".")[2] in _WITH_INDICES and found[2] == "dim" and _is_unpacked(scene, call):
-        return _values_and_indices(scene, call, name.rpartition(".")[2])
-    if (name, found[2], len(call.args)) == ("jax.Array.reshape", "shape", 0):
-        text = scene.quote(keyword.value)
-        return _explained(
-            scene, call, keyword, scene.fix("Give it without a name.", scene.source.replace(keyword, text))
-        )
-    edits: list[Edit] = []
-    sentence = ""
-    for one in call.keywords:
-        if one.arg in known or one.arg is None:
-            continue
-        new = _new_name(name, one.arg, known - {k.arg for k in call.keywords})
-        if new is None:
-            return None
-        edits.append(_without(scene, call, one) if not new else _as(scene, one, new))
-        if one is keyword:
-            sentence = f"The argument is called `{new}`." if new else "Leave it out."
-    return _explained(scene, call, keyword, scene.fix(sentence, *edits))
-
-
-def _is_unpacked(scene: Scene, call: ast.Call) -> bool:
-    """Return whether the result of a call is assigned to two names."""
-    statement = scene.source.parents.get(call)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return isinstance(target, ast.Tuple) and len(target.elts) == 2
-
-
-def _values_and_indices(scene: Scene, call: ast.Call, name: str) -> Explanation | None:
-    """Explain `values, indices = x.max(dim=1)`: JAX's function returns the values alone."""
-    values, indices = _both(scene, call, _WITH_INDICES[name])
-    edit = scene.source.replace(call, f"{values}, {indices}") if values else None
-    return _no_indices(scene, call, name, scene.fix("Call both, with `axis`.", edit))
-
-
-def _picked(scene: Scene, call: ast.Call, name: str) -> Explanation | None:
-    """Explain `x.max(dim=1)[0]` and `x.max(dim=1).indices`, which take one of PyTorch's two results."""
-    last, whole = name.rpartition(".")[2], scene.source.parents.get(call)
-    taken = {0: 0, 1: 1, "values": 0, "indices": 1}
-    key: Any = None
-    if isinstance(whole, ast.Subscript) and whole.value is call:
-        key = scene.spot.value(whole.slice)
-    elif isinstance(whole, ast.Attribute):
-        key = whole.attr
-    if last not in _WITH_INDICES or not isinstance(key, int | str) or key not in taken or whole is None:
-        return None
-    texts = _both(scene, call, _WITH_INDICES[last])
-    text = texts[taken[key]]
-    function = text.partition("(axis=")[0].partition("(")[0]
-    sentence = f"Write `{function}`, which returns one array."
-    return _no_indices(scene, call, last, scene.fix(sentence, scene.source.replace(whole, text) if text else None))
-
-
-def _both(scene: Scene, call: ast.Call, other: str) -> tuple[str, str]:
-    """Return the calls that give the values and the indices of PyTorch's `x.max(dim=1)`; '' if that is not clear."""
-    if not isinstance(call.func, ast.Attribute):
-        return "", ""
-    axis = next(f"axis={scene.quote(k.value)}" for k in call.keywords if k.arg == "dim")
-    given = [scene.quote(a) for a in call.args]
-    rest = [f"{_RENAMED.get(k.arg or '', k.arg)}={scene.quote(k.value)}" for k in call.keywords if k.arg != "dim"]
-    arguments = ", ".join([*given, axis, *rest])
-    return f"{scene.quote(call.func)}({arguments})", f"{scene.atom(call.func.value)}.{other}({arguments})"
-
-
-def _no_indices(scene: Scene, call: ast.Call, name: str, fix: Fix | None) -> Explanation | None:
-    other = _WITH_INDICES[name]
-    return scene.explanation(
-        "values_and_indices",
-        title="`{function}` has no argument `{name}`, and returns no indices".format(
-            function=scene.quote(call.func), name="dim"
-        ),
-        variable="dim",
-        why=f"As in NumPy, it returns the values alone, and `{other}` finds where they are.",
-        fixes=[fix],
-        link=f"{error_texts.API}/jax.numpy.{other}.html",
-    )
-
-
-@explains(error_texts.NO_OUT)
-def unsupported_out(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.sum(x, out=y)`, which JAX declares and refuses."""
-    call = scene.call()
-    keyword = next((k for k in call.keywords if k.arg == "out"), None) if call is not None else None
-    return _out(scene, call, keyword) if call is not None and keyword is not None else None
-
-
-@explains(error_texts.NO_KIND)
-def sort_kind(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.sort(x, kind="stable")`."""
-    call = scene.call()
-    keyword = next((k for k in call.keywords if k.arg == "kind"), None) if call is not None else None
-    if call is None or keyword is None:
-        return None
-    stable = scene.spot.value(keyword.value) in ("stable", "mergesort")
-    fix = scene.fix("Say that equal entries keep their order.", scene.source.replace(keyword, "stable=True"))
-    return _explained(
-        scene, call, keyword, fix if stable else scene.fix("Leave it out.", _without(scene, call, keyword))
-    )
-
-
-def _explained(scene: Scene, call: ast.Call, keyword: ast.keyword, fix: Fix | None) -> Explanation | None:
-    return scene.explanation(
-        "unknown_argument",
-        title=f"`{scene.quote(call.func)}` has no argument `{keyword.arg}`",
-        variable=keyword.arg,
-        why=f"JAX's function does not take `{keyword.arg}`, whatever other libraries or older versions do.",
-        fixes=[fix],
-        link=_link(_name_of(scene, call.func)),
-    )
-
-
-def _out(scene: Scene, call: ast.Call, keyword: ast.keyword) -> Explanation | None:
-    """Explain `out=y`: JAX's functions write into nothing."""
-    target, statement = scene.quote(keyword.value), scene.spot.statement
-    alone = isinstance(statement, ast.Expr) and statement.value is call
-    edits = [_without(scene, call, keyword)]
-    if alone and isinstance(keyword.value, ast.Name | ast.Attribute):
-        edits.append(scene.source.insert_before(call, f"{target} = "))
-        fix = scene.fix("Keep what it returns.", *edits)
-    elif isinstance(statement, ast.Assign) and [scene.quote(t) for t in statement.targets] == [target]:
-        fix = scene.fix("Leave it out: the result is returned.", *edits)
-    else:
-        fix = scene.advice("Leave it out, and use what the function returns.")
-    value = scene.spot.value(keyword.value)
-    return scene.explanation(
-        "out_argument",
-        title=f"`{scene.quote(call.func)}` cannot write into an array",
-        what=scene.what(target, value) if is_array(value) else "",
-        variable=target,
-        why="JAX arrays never change: every function returns a new array, so there is no `out`.",
-        fixes=[fix],
-        link=_link(_name_of(scene, call.func)),
-    )
-
-
-def _new_name(function: str, old: str, free: set[str]) -> str | None:
-    """Return what an argument is called, '' if it can be left out, None if unknown."""
-    renamed = KEYWORD_REMOVALS.get((function, old))
-    if renamed is not None:
-        return renamed if not renamed or renamed in free else None
-    for new in _HABITS.get(old, ()):
-        if new in free:
-            return new
-    return "" if old in _LEFT_OUT else None
-
-
-def _jax_function(scene: Scene, node: ast.expr) -> Any:
-    """Return the function of JAX that a call calls, also a method of an array; None for others."""
-    value = scene.spot.value(node)
-    if value is MISSING and isinstance(node, ast.Attribute):
-        base = scene.spot.value(node.value)
-        if isinstance(base, jax.Array):
-            return getattr(base, node.attr, None)
-        # The array is computed in the same line: its class has the method, and the message came from JAX's.
-        last = scene.error.__traceback__
-        plain = base is MISSING and isinstance(node.value, ast.Call | ast.BinOp | ast.Subscript)
-        return getattr(jax.Array, node.attr, None) if plain and last is not None and _is_method(scene, node) else None
+def _of_jax(facts: Facts) -> Any:
+    """Find the function of JAX that is called, also a method of an array."""
+    value, owner = facts.value("f"), facts.value("owner")
+    if value is MISSING and isinstance(owner, jax.Array):
+        return getattr(owner, facts["f"].name, None)
+    if value is MISSING:  # the array may be computed in the same line: the message has the name of the method
+        is_method = facts.knows("owner") and facts.scene.message.startswith(f"_{facts['f'].name}()")
+        return getattr(jax.Array, facts["f"].name, None) if is_method else None
     inner = inspect.unwrap(value) if callable(value) else None
     code = getattr(inner, "__code__", None)
     if code is not None:  # of a function with a derivative rule, for one: the user's own
@@ -221,38 +36,181 @@ def _jax_function(scene: Scene, node: ast.expr) -> Any:
     return value if type(value).__module__.startswith("jax.") and callable(value) else None
 
 
-def _is_method(scene: Scene, node: ast.Attribute) -> bool:
-    return scene.message.startswith(f"_{node.attr}()") and hasattr(jax.Array, node.attr)
+def _public_name(facts: Facts) -> str:
+    """Say the dotted name of the called function, such as `jax.numpy.reshape`."""
+    function, name = facts.node("f"), facts["f"].name
+    if isinstance(function, ast.Attribute):
+        base = facts.scene.spot.value(function.value)
+        return f"{base.__name__}.{name}" if isinstance(base, ModuleType) else f"jax.Array.{name}"
+    modules = (jax, jax.numpy, jax.nn, jax.lax, jax.random)
+    found = [one.__name__ for one in modules if getattr(one, name, None) is facts.value("f")]
+    return f"{found[0]}.{name}" if found else name
 
 
-def _name_of(scene: Scene, node: ast.expr) -> str:
-    """Return the dotted public name of a called function, such as `jax.numpy.reshape`."""
-    if isinstance(node, ast.Attribute):
-        base = scene.spot.value(node.value)
-        return f"{base.__name__}.{node.attr}" if isinstance(base, ModuleType) else f"jax.Array.{node.attr}"
-    value = scene.spot.value(node)
-    name = getattr(value, "__name__", "")
-    for module in (jax, jax.numpy, jax.nn, jax.lax, jax.random):
-        if getattr(module, name, None) is value:
-            return f"{module.__name__}.{name}"
-    return name
+def _page(facts: Facts) -> str:
+    page = facts["public"].replace("jax.Array.", "jax.numpy.")
+    return f"{texts.API}/{page if page.startswith('jax.') else 'jax.Array'}.html"
 
 
-def _link(name: str) -> str:
-    page = name.replace("jax.Array.", "jax.numpy.")
-    return f"{error_texts.API}/{page}.html" if page.startswith("jax.") else f"{error_texts.API}/jax.Array.html"
+def _new_name(facts: Facts, old: str, free: set[str]) -> str | None:
+    """Find what an argument is called, '' if it can be left out."""
+    known = KEYWORD_REMOVALS.get((facts["public"], old))
+    if known is not None:
+        return known if not known or known in free else None
+    habits = {"input": ("a", "x"), "dims": ("axis", "axes", "shape")}.get(old, (ARGUMENTS.get(old, ""),))
+    return next((one for one in habits if one in free), "" if old in _LEFT_OUT else None)
 
 
-def _as(scene: Scene, keyword: ast.keyword, name: str) -> Edit:
-    return scene.source.replace(keyword, f"{name}={scene.quote(keyword.value)}")
+def _renamed(facts: Facts) -> str | None:
+    """Say all arguments with the names that the function has; None if one is not known."""
+    declared = inspect.signature(facts["function"]).parameters
+    given = {one.arg for one in facts.call().keywords}
+    if facts["g2"] in declared or any(one.kind is one.VAR_KEYWORD for one in declared.values()) or None in given:
+        return None  # it hands on the others
+    said = [facts.scene.quote(one) for one in facts.call().args]
+    for one in facts.call().keywords:
+        old, value = one.arg or "", facts.scene.quote(one.value)
+        new = old if old in declared else _new_name(facts, old, set(declared) - given)
+        if new is None:
+            return None
+        said += [f"{new}={value}"] if new else []
+    return ", ".join(said)
 
 
-def _without(scene: Scene, call: ast.Call, keyword: ast.keyword) -> Edit:
-    """Return the edit that removes an argument, with the comma before or after it."""
-    source = scene.source
-    parts = sorted([*call.args, *call.keywords], key=source.start)
-    place = parts.index(keyword)
-    if place:
-        return Edit(source.file, source.end(parts[place - 1]), source.end(keyword), "")
-    last = source.start(parts[1]) if len(parts) > 1 else source.end(keyword)
-    return Edit(source.file, source.start(keyword), last, "")
+def _new_said(facts: Facts) -> str | None:
+    """Say the new name of the argument that the message names."""
+    return _new_name(facts, facts["g2"], set(inspect.signature(facts["function"]).parameters)) or None
+
+
+def _indices_of(facts: Facts) -> str | None:
+    """Say the method that finds the indices."""
+    return _WITH_INDICES.get(facts["f"].name) if facts["g2"] == "dim" else None
+
+
+def _taken(facts: Facts) -> Part | None:
+    """Look at `x.max(dim=1)[0]` and `x.max(dim=1).indices`, which take one of PyTorch's two results."""
+    outer = facts.scene.source.parents.get(facts.call())
+    return facts.at(outer) if isinstance(outer, ast.Subscript | ast.Attribute) else None
+
+
+def _which(facts: Facts) -> Any:
+    """Find which result is taken."""
+    node = facts.node("taken")
+    key = facts.scene.spot.value(node.slice) if isinstance(node, ast.Subscript) else getattr(node, "attr", None)
+    return {0: "values", 1: "indices"}.get(key, key)  # type: ignore[arg-type]
+
+
+def _is_unpacked(facts: Facts) -> bool:
+    """Ask whether the result is assigned to two names."""
+    return facts.node("assigned") is facts.node("call") and len(getattr(facts.node("target"), "elts", ())) == 2
+
+
+_KNOWN: dict[str, Any] = {"function": _of_jax, "public": _public_name, "page": _page}
+_JAX = probes.knows("function")
+entry(
+    "values_and_indices",
+    texts.NO_ARGUMENT,
+    x=lambda facts: getattr(facts.node("f"), "value", None),
+    when=[_JAX, probes.knows("other"), lambda facts: facts.knows("taken") or _is_unpacked(facts)],
+    other=_indices_of,
+    taken=_taken,
+    which=_which,
+    renamed=_renamed,
+    variable="{g2}",
+    link=f"{texts.API}/jax.numpy.{{other}}.html",
+    title="`{f}` has no argument `dim`, and returns no indices",
+    what="",
+    why="As in NumPy, it returns the values alone, and `{other}` finds where they are.",
+    fixes=[
+        Either(
+            Swap(
+                "Write `{f}`, which returns one array.",
+                when=lambda facts: facts["which"] == "values",
+                taken="{f}({renamed})",
+            ),
+            Swap(
+                "Write `{x.atom}.{other}`, which returns one array.",
+                when=lambda facts: facts["which"] == "indices",
+                taken="{x.atom}.{other}({renamed})",
+            ),
+            Swap("Call both, with `axis`.", when=_is_unpacked, call="{f}({renamed}), {x.atom}.{other}({renamed})"),
+        )
+    ],
+    **_KNOWN,
+)
+entry(
+    "out_argument",
+    texts.NO_ARGUMENT,
+    texts.NO_OUT,
+    x=probes.keyword("out"),
+    when=_JAX,
+    kept=lambda facts: facts["rest"].removeprefix(", "),
+    link="{page}",
+    title="`{f}` cannot write into an array",
+    what=("{x.is_here}", ""),
+    why="JAX arrays never change: every function returns a new array, so there is no `out`.",
+    fixes=[
+        Either(
+            Swap(
+                "Leave it out: the result is returned.",
+                when=lambda facts: str(facts["target"]) == str(facts["x"]),
+                call="{f}({kept})",
+            ),
+            Swap(
+                "Keep what it returns.",
+                when=lambda facts: getattr(facts.node("statement"), "value", None) is facts.node("call"),
+                call="{x} = {f}({kept})",
+            ),
+            "Leave it out, and use what the function returns.",
+        )
+    ],
+    **_KNOWN,
+)
+_UNKNOWN: dict[str, Any] = {
+    "what": "",
+    "title": "`{f}` has no argument `{argument}`",
+    "why": "JAX's function does not take `{argument}`, whatever other libraries or older versions do.",
+    "variable": "{argument}",
+    "link": "{page}",
+    **_KNOWN,
+}
+entry(
+    "unknown_argument",
+    texts.NO_ARGUMENT,
+    x=probes.call,
+    argument=lambda facts: facts["g2"],
+    when=_JAX,
+    shape=probes.keyword("shape"),
+    renamed=_renamed,
+    new=_new_said,
+    fixes=[
+        Either(
+            Swap(
+                "Give it without a name.",
+                when=lambda facts: facts["public"] == "jax.Array.reshape",
+                call="{f}({shape})",
+            ),
+            Swap("The argument is called `{new}`.", call="{f}({renamed})"),
+            Swap("Leave it out.", call="{f}({renamed})"),
+        )
+    ],
+    **_UNKNOWN,
+)
+entry(
+    "unknown_argument",
+    texts.NO_KIND,
+    x=probes.keyword("kind"),
+    argument=lambda facts: "kind",
+    kept=lambda facts: facts["rest"].removeprefix(", "),
+    fixes=[
+        Either(
+            Swap(
+                "Say that equal entries keep their order.",
+                when=lambda facts: facts.value("x") in ("stable", "mergesort"),
+                call="{f}({kept}, stable=True)",
+            ),
+            Swap("Leave it out.", call="{f}({kept})"),
+        )
+    ],
+    **_UNKNOWN,
+)

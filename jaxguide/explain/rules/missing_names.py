@@ -2,77 +2,25 @@
 
 import ast
 import importlib
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxguide.base.did_you_mean import suggestion
-from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts
+from jaxguide.compat import error_texts as texts
+from jaxguide.compat.other_libraries import ARGUMENTS, INSTEAD, NAMES
 from jaxguide.compat.removals import REMOVALS
-from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.renaming import renamed_attribute, resolved, spelled
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene
 
-# Names of other libraries -> what does the same when it is called in the same way.
-_SAME = {
-    "cat": "jax.numpy.concatenate",
-    "tensor": "jax.numpy.array",
-    "as_tensor": "jax.numpy.asarray",
-    "from_numpy": "jax.numpy.asarray",
-    "convert_to_tensor": "jax.numpy.asarray",
-    "ascontiguousarray": "jax.numpy.asarray",
-    "asfortranarray": "jax.numpy.asarray",
-    "asanyarray": "jax.numpy.asarray",
-    "Tensor": "jax.Array",
-    "unsqueeze": "jax.numpy.expand_dims",
-    "clamp": "jax.numpy.clip",
-    "mm": "jax.numpy.matmul",
-    "bmm": "jax.numpy.matmul",
-    "mul": "jax.numpy.multiply",
-    "sub": "jax.numpy.subtract",
-    "div": "jax.numpy.divide",
-    "neg": "jax.numpy.negative",
-    "rsqrt": "jax.lax.rsqrt",
-    "reduce_sum": "jax.numpy.sum",
-    "reduce_mean": "jax.numpy.mean",
-    "reduce_max": "jax.numpy.max",
-    "reduce_min": "jax.numpy.min",
-    "reduce_prod": "jax.numpy.prod",
-    "cast": "jax.numpy.astype",
-    "numel": "jax.numpy.size",
-    "PRNGKey": "jax.random.PRNGKey",
-    "fold_in": "jax.random.fold_in",
-}
-# Aliases that NumPy had until 1.24.
-_BUILTINS = ("int", "float", "complex")
-_NO_DTYPES = ("str", "object")
-# Names of other libraries and of NumPy -> what to write instead, which is not called in the same way.
-_INSTEAD = {
-    "copyto": "x = jnp.where(mask, new, x)",
-    "putmask": "x = jnp.where(mask, new, x)",
-    "randn": "jax.random.normal(key, shape)",
-    "rand": "jax.random.uniform(key, shape)",
-    "normal": "jax.random.normal(key, shape)",
-    "uniform": "jax.random.uniform(key, shape)",
-    "permutation": "jax.random.permutation(key, x)",
-    "shuffle": "jax.random.permutation(key, x)",
-    "randint": "jax.random.randint(key, shape, minval, maxval)",
-    "randperm": "jax.random.permutation(key, n)",
-    "manual_seed": "key = jax.random.key(seed)",
-    "no_grad": "jax.lax.stop_gradient(x)",
-    "GradientTape": "jax.grad(loss)(parameters)",
-    "Variable": "jnp.array(x)",
-    "index_select": "jnp.take(x, indices, axis=axis)",
-    "gather": "jnp.take_along_axis(x, indices, axis=axis)",
-}
 # Modules in which a name is looked up that another module lacks; those in one group have the same functions.
 _GROUPS = (
     ("jax",),
@@ -83,209 +31,49 @@ _GROUPS = (
     ("jax.numpy.fft",),
     ("jax.tree",),
 )
-_KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
-_INDEX = "https://docs.jax.dev/en/latest/jax.html"
 
 
-@explains(error_texts.NO_MODULE_NAME)
-def missing_name(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.sun(x)`, `jnp.copyto(x, y)`, `jnp.cat(xs)` and `jnp.softmax(x)`."""
-    node = scene.node
-    if not isinstance(node, ast.Attribute) or node.attr != match["name"]:
-        return None
-    module = scene.spot.value(node.value)
-    if not isinstance(module, ModuleType) or module.__name__ != match["module"] or node.attr.startswith("_"):
-        return None
-    name, home = node.attr, module.__name__
-    if (home, name) == ("jax.numpy", "random"):  # explained with the keys that it needs
-        return None
-    if resolved(f"{home}.{name}") is not MISSING:  # a module that nobody imported: Python says so
-        return _not_imported(scene, node, f"{home}.{name}")
-    if home == "jax.numpy" and name in _BUILTINS:
-        uses = [n for n in ast.walk(scene.source.tree) if isinstance(n, ast.Attribute) and dotted(n) == dotted(node)]
-        fix = scene.fix("Write Python's type.", *(scene.source.replace(use, name) for use in uses))
-        return _explained(scene, node, home, "NumPy had it as another name for Python's type, up to 1.23.", fix)
-    if home == "jax.numpy" and name in _NO_DTYPES:
-        why = "JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else."
-        return _explained(scene, node, home, why, scene.advice("Keep what is not a number in Python or NumPy."))
-    same = _SAME.get(name) if home in ("jax.numpy", "jax", "jax.nn") else None
-    if f"{home}.{name}" in REMOVALS:
-        return None
-    outer = scene.source.parents.get(node)
-    if name == "Tensor" and isinstance(outer, ast.Call) and outer.func is node:
-        same = "jax.numpy.array"  # the class cannot be called
-    if same is not None:
-        return _explained(scene, node, home, _why_of(name, same), _renamed(scene, node, same))
-    numpys = getattr(_counterpart(home), name, None)
-    if name in _INSTEAD and home in ("jax.numpy", "jax"):
-        why = _numpy_why(home) if numpys is not None else _why_of(name, _INSTEAD[name].partition("(")[0])
-        advice = scene.advice(f"JAX has `{_INSTEAD[name]}` for this.")
-        return _explained(scene, node, home, why, _chosen(scene, node) or advice)
-    places = list(_places(home, name))
-    if len(places) == 1:
-        return _explained(scene, node, home, _why_of(name, places[0]), _renamed(scene, node, places[0]))
-    if places:
-        names = " and ".join(f"`{place}`" for place in places)
-        why = f"Other modules have that name: {names}."
-        return _explained(scene, node, home, why, scene.advice("Write the one that you mean."))
-    if numpys is not None:
-        return _of_numpy(scene, node, home, numpys)
-    close = _close(name, dir(module))
-    if not close or len(close) > 3:
-        return None
-    fix = _renamed(scene, node, f"{home}.{close[0]}") if len(close) == 1 else None
-    asked = scene.advice(suggestion(close).strip())
-    return _explained(scene, node, home, "No name of that spelling is in this module.", fix or asked)
-
-
-def _explained(scene: Scene, node: ast.Attribute, home: str, why: str, fix: Fix | None) -> Explanation | None:
-    return scene.explanation(
-        "missing_name",
-        title=f"`{home}` has no `{node.attr}`",
-        variable=dotted(node),
-        why=why,
-        fixes=[fix],
-        link=_INDEX,
-    )
-
-
-def _chosen(scene: Scene, node: ast.Attribute) -> Fix | None:
-    """Return the fix for `jnp.copyto(x, new, where=mask)` and `jnp.putmask(x, mask, new)`, which changed `x`."""
-    call, statement = scene.source.parents.get(node), scene.spot.statement
-    if not isinstance(call, ast.Call) or not isinstance(statement, ast.Expr) or statement.value is not call:
-        return None
-    masks = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
-    if node.attr == "putmask" and len(call.args) == 3 and not call.keywords:
-        array, mask, new = call.args
-    elif node.attr == "copyto" and len(call.args) == 2 and len(masks) == 1 == len(call.keywords):
-        (array, new), mask = call.args, masks[0]
-    else:
-        return None
-    if not isinstance(array, ast.Name):
-        return None
-    text = f"{array.id} = {scene.jnp}.where({scene.quote(mask)}, {scene.quote(new)}, {array.id})"
-    return scene.fix("Choose between the new value and the old ones.", scene.source.replace(call, text))
-
-
-def _why_of(name: str, new: str) -> str:
-    """Return why a name is missing that JAX has in another module, or under another name."""
-    if new.rpartition(".")[2] == name:
-        return f"`{new}` has that name: it is in another module."
-    return "Another library has it; JAX has it under another name."
-
-
-def _numpy_why(home: str) -> str:
-    return f"NumPy has it, and `{home}` does not."
-
-
-def _renamed(scene: Scene, node: ast.Attribute, new: str) -> Fix | None:
-    """Return the fix that writes another name, also in other lines, with PyTorch's `dim` as `axis`."""
-    edits = renamed_attribute(scene, node, new)
-    sentence = f"Write `{spelled(scene, new).text}`."
-    for call in scene.source.calls():
-        if dotted(call.func) == dotted(node):
-            edits += [
-                _keyword(scene, keyword, _KEYWORDS[keyword.arg])
-                for keyword in call.keywords
-                if keyword.arg in _KEYWORDS
-            ]
-    return scene.fix(sentence, *edits) if edits else scene.advice(sentence)
-
-
-def _keyword(scene: Scene, keyword: ast.keyword, name: str) -> Edit:
-    return scene.source.replace(keyword, f"{name}={scene.quote(keyword.value)}")
-
-
-def _not_imported(scene: Scene, node: ast.Attribute, name: str) -> Explanation | None:
-    """Explain `jax.experimental.pallas` without an import of it."""
-    if not isinstance(resolved(name), ModuleType):
-        return None
-    return scene.explanation(
-        "module_not_imported",
-        title=f"`{name}` is not imported",
-        variable=dotted(node),
-        why="It is a module of its own, which `import jax` alone does not load.",
-        fixes=[scene.advice(f"Add `import {name}` at the top.")],
-        link=_INDEX,
-    )
-
-
-def _of_numpy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Explanation | None:
-    """Explain a name that only NumPy has."""
-    if home.startswith("jax.scipy"):
-        return _of_scipy(scene, node, home, value)
-    inner = home.removeprefix("jax.numpy")
-    if isinstance(value, ModuleType):
-        text = f"{scene.np}{inner}.{node.attr}"
-        fix = scene.fix(
-            "Take NumPy's: it works on results, outside of transformed functions.", scene.source.replace(node, text)
-        )
-    elif callable(value) and not isinstance(value, type):
-        words = "Call NumPy's, outside of transformed functions."
-        call = scene.source.parents.get(node)
-        part = scene.spot.first(ast.Tuple(call.args, ast.Load()), is_array) if isinstance(call, ast.Call) else None
-        if part is not None and _computes(node.attr):
-            words = (
-                "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions "
-                "of `{module}`."
-            )
-        fix = scene.advice(words.format(np=scene.np, module=home))
-    else:
-        return None
-    return _explained(scene, node, home, _numpy_why(home), fix)
-
-
-def _computes(name: str) -> bool:
-    """Return whether a function of NumPy computes with arrays, rather than write files or change settings."""
-    return not name.startswith(("save", "load", "set", "print", "from", "get", "gen"))
-
-
-def _of_scipy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Explanation | None:
-    """Explain a function that only SciPy has."""
-    if not callable(value):
-        return None
-    words = (
-        "Call SciPy's outside of transformed functions; inside, the program can call it on the host: "
-        "`jaxguide.callbacks.host_function`."
-    )
-    return _explained(scene, node, home, "SciPy has it, and JAX does not.", scene.advice(words))
-
-
-def _counterpart(home: str) -> ModuleType | None:
-    """Return the module of NumPy or SciPy that a module of JAX stands for."""
-    if home.startswith("jax.scipy."):
-        try:
-            return importlib.import_module(home.removeprefix("jax."))
-        except ImportError:
-            return None
-    return {"jax.numpy": np, "jax.numpy.linalg": np.linalg, "jax.numpy.fft": np.fft}.get(home)
-
-
-def _places(home: str, name: str) -> Iterable[str]:
+def _places(facts: Facts) -> Iterator[str]:
     """Yield the dotted names of functions with this name in other modules, one of each group."""
     for group in _GROUPS:
-        for module in group:
-            if module == home:
-                continue
-            value = resolved(f"{module}.{name}")
-            if value is not MISSING and callable(value) and not (module == "jax.lax" and _elsewhere(name)):
-                yield f"{module}.{name}"
+        for home in group:
+            value = resolved(f"{home}.{facts['name']}") if home != facts["module"] else MISSING
+            # What `jax.lax` shares with these modules accepts more there.
+            shared = any(hasattr(module, facts["name"]) for module in (jnp, jax.nn, jax.scipy.special))
+            if value is not MISSING and callable(value) and not (home == "jax.lax" and shared):
+                yield f"{home}.{facts['name']}"
                 break
 
 
-def _elsewhere(name: str) -> bool:
-    """Return whether a function of `jax.lax` is also one of `jax.numpy` or for activations, which accept more."""
-    return any(hasattr(module, name) for module in (jnp, jax.nn, jax.scipy.special))
+def _same(facts: Facts) -> str | None:
+    """Say which name of JAX does the same when it is called in the same way."""
+    outer = facts.scene.source.parents.get(facts.scene.node)
+    if facts["name"] == "Tensor" and isinstance(outer, ast.Call) and outer.func is facts.scene.node:
+        return "jax.numpy.array"  # the class cannot be called
+    if facts["name"] in NAMES and facts["module"] in ("jax.numpy", "jax", "jax.nn"):
+        return NAMES[facts["name"]]
+    places = list(_places(facts))
+    return places[0] if len(places) == 1 else None
 
 
-def _close(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that differ by one letter, or by two swapped ones; none for very short names."""
-    if len(name) < 3:
-        return []
-    return [one for one in names if not one.startswith("_") and _one_slip(name, one)]
+def _of_other(facts: Facts) -> Any:
+    """Find what NumPy or SciPy has under the name, in the module that JAX's stands for."""
+    home = facts["module"].removeprefix("jax.")
+    try:
+        module = importlib.import_module(home)
+    except ImportError:
+        return None
+    return getattr(module, facts["name"], None) if facts["module"].startswith(("jax.numpy", "jax.scipy.")) else None
+
+
+def _close(facts: Facts) -> list[str] | None:
+    """Find the names of the module that differ by one slip; none for very short names."""
+    names = [one for one in dir(facts["home"].value) if not one.startswith("_") and _one_slip(facts["name"], one)]
+    return names if 0 < len(names) <= 3 and len(facts["name"]) > 2 else None
 
 
 def _one_slip(name: str, other: str) -> bool:
+    """Return whether two names differ by one letter, or by two swapped ones."""
     if abs(len(name) - len(other)) > 1:
         return False
     start = 0
@@ -294,3 +82,166 @@ def _one_slip(name: str, other: str) -> bool:
     rest, more = name[start:], other[start:]
     swapped = len(rest) >= 2 and len(more) >= 2 and rest[:2] == more[1::-1] and rest[2:] == more[2:]
     return rest[1:] == more[1:] or rest[1:] == more or rest == more[1:] or swapped
+
+
+def _computes(facts: Facts) -> bool:
+    """Ask whether the function of NumPy is given an array to compute with, and does not write files or settings."""
+    writes = facts["name"].startswith(("save", "load", "set", "print", "from", "get", "gen"))
+    return not writes and any(is_array(facts.scene.spot.value(one)) for one in facts.call().args)
+
+
+def _is_missing(facts: Facts) -> bool:
+    """Ask whether JAX lacks the name of the module that the message names, and never had it."""
+    home, name, module = facts["module"], facts["name"], facts.value("home")
+    said = isinstance(module, ModuleType) and module.__name__ == home and not name.startswith("_")
+    # `jnp.random` is explained with the keys that it needs.
+    is_known = f"{home}.{name}" in REMOVALS or (home, name) == ("jax.numpy", "random")
+    return said and not is_known and resolved(f"{home}.{name}") is MISSING
+
+
+def _everywhere(new: str) -> Any:
+    """Make the fix that writes another name, a fact, wherever the file has this one, with JAX's names of arguments."""
+
+    def made(facts: Facts) -> Fix:
+        scene, node = facts.scene, facts.scene.node
+        edits = renamed_attribute(scene, node, facts[new])  # type: ignore[arg-type]
+        for call in scene.source.calls():
+            if dotted(call.func) == dotted(node):
+                old = [one for one in call.keywords if one.arg in ARGUMENTS]
+                edits += [
+                    scene.source.replace(one, f"{ARGUMENTS[one.arg or '']}={scene.quote(one.value)}") for one in old
+                ]
+        sentence = f"Write `{spelled(scene, facts[new]).text}`."
+        return (scene.fix(sentence, *edits) if edits else None) or scene.advice(sentence)
+
+    return made
+
+
+def _mask(facts: Facts) -> ast.expr | None:
+    """Look at the mask of `putmask(x, mask, new)`."""
+    return facts.call().args[1] if facts["name"] == "putmask" else None
+
+
+_NAME: dict[str, Any] = {
+    "x": probes.node,
+    "home": lambda facts: getattr(facts.scene.node, "value", None),
+    "same": _same,
+    "other": _of_other,
+    "link": "https://docs.jax.dev/en/latest/jax.html",
+}
+_MISSING: dict[str, Any] = {"title": "`{module}` has no `{name}`", "what": "", **_NAME}
+_ELSEWHERE = "Another library has it; JAX has it under another name."
+entry(
+    "module_not_imported",
+    texts.NO_MODULE_NAME,
+    when=lambda facts: isinstance(resolved(f"{facts['module']}.{facts['name']}"), ModuleType),
+    title="`{module}.{name}` is not imported",
+    what="",
+    why="It is a module of its own, which `import jax` alone does not load.",
+    fixes=["Add `import {module}.{name}` at the top."],
+    **_NAME,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=[_is_missing, lambda facts: facts["name"] in ("int", "float", "complex")],
+    why="NumPy had it as another name for Python's type, up to 1.23.",
+    fixes=[Swap("Write Python's type.", x="{name}")],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=[_is_missing, lambda facts: facts["name"] in ("str", "object")],
+    why="JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
+    fixes=["Keep what is not a number in Python or NumPy."],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=[
+        _is_missing,
+        probes.unless(probes.knows("same")),
+        lambda facts: facts["name"] in INSTEAD and facts["module"] in ("jax.numpy", "jax"),
+    ],
+    why=("NumPy has it, and `{lacking}` does not.", "`{there}` has that name: it is in another module.", _ELSEWHERE),
+    instead=lambda facts: INSTEAD[facts["name"]],
+    lacking=lambda facts: facts["module"] if facts["other"] is not None else None,
+    there=lambda facts: facts["instead"].partition("(")[0] if f".{facts['name']}(" in facts["instead"] else None,
+    where=probes.one_of(probes.keyword("where"), _mask),
+    array=probes.argument(0),
+    new=lambda facts: facts.call().args[-1],
+    fixes=[
+        Either(
+            Swap(
+                "Choose between the new value and the old ones.", call="{array} = {jnp}.where({where}, {new}, {array})"
+            ),
+            "JAX has `{instead}` for this.",
+        )
+    ],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=[_is_missing, probes.knows("same")],
+    why=("`{there}` has that name: it is in another module.", _ELSEWHERE),
+    there=lambda facts: facts["same"] if facts["same"].endswith(f".{facts['name']}") else None,
+    fixes=[_everywhere("same")],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=_is_missing,
+    places=lambda facts: " and ".join(f"`{place}`" for place in _places(facts)) or None,
+    why="Other modules have that name: {places}.",
+    fixes=["Write the one that you mean."],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=[_is_missing, lambda facts: facts["module"].startswith("jax.scipy") and callable(facts["other"])],
+    why="SciPy has it, and JAX does not.",
+    fixes=[
+        "Call SciPy's outside of transformed functions; inside, the program can call it on the host: "
+        "`jaxguide.callbacks.host_function`."
+    ],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=[_is_missing, lambda facts: not isinstance(facts["other"], type)],
+    inner=lambda facts: facts["module"].removeprefix("jax.numpy"),
+    why="NumPy has it, and `{module}` does not.",
+    fixes=[
+        Either(
+            Swap(
+                "Take NumPy's: it works on results, outside of transformed functions.",
+                when=lambda facts: isinstance(facts["other"], ModuleType),
+                x="{np}{inner}.{name}",
+            ),
+            Words(
+                "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions "
+                "of `{module}`.",
+                when=_computes,
+            ),
+            "Call NumPy's, outside of transformed functions.",
+        )
+    ],
+    **_MISSING,
+)
+entry(
+    "missing_name",
+    texts.NO_MODULE_NAME,
+    when=_is_missing,
+    close=_close,
+    closest=lambda facts: f"{facts['module']}.{facts['close'][0]}" if len(facts["close"]) == 1 else None,
+    asked=lambda facts: suggestion(facts["close"]).strip(),
+    why="No name of that spelling is in this module.",
+    fixes=[Either(_everywhere("closest"), "{asked}")],
+    **_MISSING,
+)

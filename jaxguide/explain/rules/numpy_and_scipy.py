@@ -2,211 +2,183 @@
 
 import ast
 import importlib
-import re
 import sys
 from types import ModuleType
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.code.source import dotted
-from jaxguide.compat import error_texts
-from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.code.user_frame import is_tracer
+from jaxguide.compat import error_texts as texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.renaming import needed_imports, spelled
 from jaxguide.explain.rewrites.static_arguments import static_fix
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called, is_traced_integer
+from jaxguide.explain.scene import is_traced_integer
 
-_DRAWS = ("normal", "uniform", "exponential")
-
-
-def _tables(scene: Scene, node: ast.Subscript) -> list[ast.expr]:
-    """Return the NumPy arrays that a statement indexes by traced values, so that all are converted together."""
-    statement = scene.spot.statement
-    found = [
-        part.value
-        for part in (ast.walk(statement) if isinstance(statement, ast.Assign | ast.Return | ast.Expr) else ())
-        if isinstance(part, ast.Subscript)
-        and isinstance(scene.spot.value(part.value), np.ndarray)
-        and scene.tracer(part.slice) is not None
-    ]
-    return found if node.value in found else [node.value]
+_SIZE_DRAWS = probes.calls("normal", "uniform", "exponential")
 
 
-@explains(error_texts.TO_NUMPY)
-def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain NumPy functions and arrays that get a traced value."""
-    node, source = scene.node, scene.source
-    if isinstance(node, ast.Subscript):
-        traced = scene.tracer(node.slice)
-        if traced is None:
-            return None
-        variable = scene.quote(traced[0])
-        return scene.explanation(
-            "numpy_index_of_tracer",
-            title=f"A NumPy array needs a known index, but `{variable}` is traced",
-            what=scene.traced_what(variable, traced[1]),
-            variable=variable,
-            why="NumPy looks up now, while JAX records the program, and the index comes later.",
-            fixes=[
-                scene.fix(
-                    "Make it JAX's array first: that can be indexed by a traced number.",
-                    *(
-                        source.replace(table, f"{scene.jnp}.asarray({scene.quote(table)})")
-                        for table in _tables(scene, node)
-                    ),
-                ),
-                static_fix(scene, traced[1]),
-            ],
-            link=error_texts.ERRORS_PAGE,
-        )
-    call = source.around(node, ast.Call)
-    traced = scene.tracer(node)
-    if traced is None:
-        return None
-    variable, tracer = scene.quote(traced[0]), traced[1]
-    fixes: list[Fix | None] = []
-    if call is not None and (home := scipy_home(scene, call.func)) is not None:
-        return scipy_on_tracer(scene, call, home, variable, tracer)
-    if call is not None and dotted(call.func).split(".")[-2:-1] == ["random"] and _is_numpy(scene, call.func):
-        return _random_on_tracer(scene, call, variable, tracer)
-    if call is not None:
-        module, _dot, function = dotted(call.func).rpartition(".")
-        root = module.split(".")[0]
-        if scene.spot.value(ast.Name(root, ast.Load())) is np:
-            inner = module.removeprefix(root)
-            target = jnp if not inner else getattr(jnp, inner[1:], None)
-            new = f"{scene.jnp}{inner}.{function}"
-            fixes.append(
-                scene.fix(
-                    "Use JAX's function of the same name.",
-                    source.replace(call.func, new) if hasattr(target, function) else None,
-                )
-            )
-    fixes.append(
-        scene.fix(
-            f"Leave NumPy outside: return `{variable}` and convert the result.",
-            code=f"{scene.np}.asarray(result)  # {'outside the transformed function'}",
-        )
-    )
-    return scene.explanation(
-        "numpy_on_tracer",
-        title=f"NumPy needs a known value, but `{variable}` is traced",
-        what=scene.traced_what(variable, tracer),
-        variable=variable,
-        why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
-        fixes=fixes,
-        link=error_texts.ERRORS_PAGE,
-    )
+def _static(facts: Facts) -> Fix | None:
+    return static_fix(facts.scene, facts["x"].value)
 
 
-def _is_numpy(scene: Scene, function: ast.expr) -> bool:
-    return scene.spot.value(ast.Name(dotted(function).split(".")[0], ast.Load())) is np
+def _root(facts: Facts) -> Any:
+    """Find the module that the called name begins with."""
+    return facts.scene.spot.value(ast.Name(dotted(facts.node("f")).split(".")[0], ast.Load()))
 
 
-@explains(error_texts.NUMPY_SIZE)
-def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `np.random.normal(size=n)` with a traced `n`."""
-    call = scene.call()
-    traced = scene.spot.first(call, is_traced_integer)
-    if call is None or traced is None:
-        return None
-    variable, tracer = scene.quote(traced[0]), traced[1]
-    function = scene.quote(call.func)
-    draws = called(call) in _DRAWS  # of `np.random`, or of a generator from `np.random.default_rng`
-    static = static_fix(scene, tracer)
-    return scene.explanation(
-        "numpy_size_of_tracer",
-        title=f"`{function}` needs a known size, but `{variable}` is traced",
-        what=scene.traced_what(variable, tracer),
-        variable=variable,
-        why="NumPy draws now, once, while JAX records the program, and the size comes later."
-        if draws
-        else "NumPy makes its array now, while JAX records the program, and the size comes later.",
-        fixes=[
-            static or scene.advice("Give NumPy a size that is known, such as a shape, or a static argument."),
-            scene.fix(
-                "Draw with JAX, from a key that the function takes as an argument; the size is static there too.",
-                code=f"{scene.random}.{called(call)}(key, ({variable},))",
-            )
-            if draws
-            else None,
-        ],
-        link=error_texts.STATIC_LINK,
-    )
+# NumPy arrays and functions.
 
 
-def scipy_home(scene: Scene, function: ast.expr) -> str | None:
-    """Return the SciPy module of a called function, such as 'scipy.special', or None."""
+def _like_named(facts: Facts) -> str | None:
+    """Say JAX's function of the same name: `jnp.linalg.inv` for `np.linalg.inv`."""
+    inner, _dot, name = dotted(facts.node("f")).partition(".")[2].rpartition(".")
+    home = getattr(jnp, inner, None) if inner else jnp
+    path = f"{inner}.{name}" if inner else name
+    return f"{facts.scene.jnp}.{path}" if _root(facts) is np and hasattr(home, name) else None
+
+
+def _is_random(facts: Facts) -> bool:
+    return _root(facts) is np and dotted(facts.node("f")).split(".")[-2:-1] == ["random"]
+
+
+def _other_table(facts: Facts) -> ast.expr | None:
+    """Look at another NumPy array in the statement that is indexed, so that both are converted together."""
+    tables = [one.value for one in ast.walk(facts.node("statement")) if isinstance(one, ast.Subscript)]
+    others = [one for one in tables if isinstance(facts.scene.spot.value(one), np.ndarray)]
+    return next((one for one in others if one is not facts.node("table")), None)
+
+
+_TO_JAX = "Make it JAX's array first: that can be indexed by a traced number."
+entry(
+    "numpy_index_of_tracer",
+    texts.TO_NUMPY,
+    x=probes.first(is_tracer, of="index"),
+    when=probes.is_written("node", ast.Subscript),
+    index=lambda facts: facts.node("node").slice,  # type: ignore[attr-defined]
+    table=lambda facts: facts.node("node").value,  # type: ignore[attr-defined]
+    other=_other_table,
+    title="A NumPy array needs a known index, but `{x}` is traced",
+    why="NumPy looks up now, while JAX records the program, and the index comes later.",
+    fixes=[
+        Either(
+            Swap(_TO_JAX, table="{jnp}.asarray({table})", other="{jnp}.asarray({other})"),
+            Swap(_TO_JAX, table="{jnp}.asarray({table})"),
+        ),
+        _static,
+    ],
+    link=texts.ERRORS_PAGE,
+)
+
+
+# SciPy. Its functions of one number fail in another way.
+
+
+def _scipy_home(facts: Facts) -> str | None:
+    """Say the SciPy module of the called function, such as `scipy.special`."""
+    function, value = facts.node("f"), facts.value("f")
     if isinstance(function, ast.Attribute):
-        module = scene.spot.value(function.value)
+        module = facts.scene.spot.value(function.value)
         name = module.__name__ if isinstance(module, ModuleType) else ""
         return name if name.startswith("scipy.") else None
-    if isinstance(function, ast.Name):
-        value = scene.spot.value(function)
-        for name, module in list(sys.modules.items()):
-            public = name.startswith("scipy.") and name.count(".") == 1 and "._" not in name
-            if public and callable(value) and vars(module).get(function.id) is value:
-                return name
-    return None
+    homes = [(name, module) for name, module in list(sys.modules.items()) if name.startswith("scipy.")]
+    public = [(name, module) for name, module in homes if name.count(".") == 1 and "._" not in name]
+    is_there = [name for name, module in public if vars(module).get(facts["f"].name) is value]
+    return is_there[0] if is_there and callable(value) else None
 
 
-def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, tracer: Any) -> Explanation | None:
-    """Explain `scipy.special.gammaln(x)`."""
-    function, text = called(call), scene.quote(call.func)
-    fixes: list[Fix | None] = []
+def _in_jax(facts: Facts) -> str | None:
+    """Say the name of JAX's function of the same name."""
     try:
-        there = hasattr(importlib.import_module(f"jax.{home}"), function)
+        home = importlib.import_module(f"jax.{facts['home']}")
     except ImportError:
-        there = False
-    if there:
-        spell = spelled(scene, f"jax.{home}.{function}")
-        fixes.append(
-            scene.fix(
-                "Use JAX's function of the same name.",
-                scene.source.replace(call.func, spell.text),
-                *needed_imports(scene.source, spell),
-            )
-        )
-    elif isinstance(scene.spot.value(call.func), np.ufunc):
-        fixes.append(
-            scene.fix(
+        return None
+    return f"{home.__name__}.{facts['f'].name}" if hasattr(home, facts["f"].name) else None
+
+
+def _of_jax(facts: Facts) -> Fix | None:
+    """Make the fix that calls JAX's function, with the import that it needs."""
+    spell, source = spelled(facts.scene, facts["in_jax"]), facts.scene.source
+    edits = [source.replace(facts.node("f"), spell.text), *needed_imports(source, spell)]
+    return facts.scene.fix("Use JAX's function of the same name.", *edits)
+
+
+entry(
+    "scipy_on_tracer",
+    texts.TO_NUMPY,
+    texts.CONCRETE,
+    x=probes.traced,
+    home=_scipy_home,
+    when=probes.knows("home"),
+    in_jax=_in_jax,
+    title="SciPy needs a known value, but `{x}` is traced",
+    why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
+    fixes=[
+        Either(
+            _of_jax,
+            Swap(
                 "JAX has no such function: let the program call this one on the host.",
-                scene.source.replace(call.func, f"host_function({text}, elementwise=True)"),
-            )
+                when=probes.is_valued("f", np.ufunc),
+                f="host_function({f}, elementwise=True)",
+            ),
+            "Call it outside the transformed function, or let the program call it on the host: "
+            "`jaxguide.callbacks.host_function`.",
         )
-    else:
-        fixes.append(
-            scene.advice(
-                "Call it outside the transformed function, or let the program call it on the host: "
-                "`jaxguide.callbacks.host_function`."
-            )
+    ],
+    link=(f"{texts.API}/{{in_jax}}.html", texts.ERRORS_PAGE),
+)
+_DRAW = "Draw with JAX, from a key that the function takes as an argument."
+entry(
+    "numpy_random_of_tracer",
+    texts.TO_NUMPY,
+    x=probes.traced,
+    when=_is_random,
+    title="NumPy's random numbers need a known value, but `{x}` is traced",
+    why="NumPy draws now, once, while JAX records the program, and the values come later.",
+    fixes=[
+        Either(
+            Code(_DRAW, "{random}.permutation(key, {x})", when=probes.calls("permutation")),
+            Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS),
+            _DRAW,
         )
-    return scene.explanation(
-        "scipy_on_tracer",
-        title=f"SciPy needs a known value, but `{variable}` is traced",
-        what=scene.traced_what(variable, tracer),
-        variable=variable,
-        why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
-        fixes=fixes,
-        link=f"{error_texts.API}/jax.{home}.{function}.html" if there else error_texts.ERRORS_PAGE,
-    )
-
-
-def _random_on_tracer(scene: Scene, call: ast.Call, variable: str, tracer: Any) -> Explanation | None:
-    """Explain `np.random.normal(x)`."""
-    function = called(call)
-    sentence = "Draw with JAX, from a key that the function takes as an argument."
-    known = function in ("normal", "uniform", "exponential", "permutation") and hasattr(jax.random, function)
-    given = f", {variable}" if function == "permutation" else f", {variable}.shape"
-    return scene.explanation(
-        "numpy_random_of_tracer",
-        title=f"NumPy's random numbers need a known value, but `{variable}` is traced",
-        what=scene.traced_what(variable, tracer),
-        variable=variable,
-        why="NumPy draws now, once, while JAX records the program, and the values come later.",
-        fixes=[scene.fix(sentence, code=f"{scene.random}.{function}(key{given})") if known else scene.advice(sentence)],
-        link="https://docs.jax.dev/en/latest/random-numbers.html",
-    )
+    ],
+    link="https://docs.jax.dev/en/latest/random-numbers.html",
+)
+entry(
+    "numpy_on_tracer",
+    texts.TO_NUMPY,
+    x=probes.traced,
+    like=_like_named,
+    title="NumPy needs a known value, but `{x}` is traced",
+    why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
+    fixes=[
+        Swap("Use JAX's function of the same name.", f="{like}"),
+        Code(
+            "Leave NumPy outside: return `{x}` and convert the result.",
+            "{np}.asarray(result)  # outside the transformed function",
+        ),
+    ],
+    link=texts.ERRORS_PAGE,
+)
+entry(
+    "numpy_size_of_tracer",
+    texts.NUMPY_SIZE,
+    x=probes.first(is_traced_integer, of="call"),
+    made=lambda facts: "draws now, once," if _SIZE_DRAWS(facts) else "makes its array now,",
+    title="`{f}` needs a known size, but `{x}` is traced",
+    why="NumPy {made} while JAX records the program, and the size comes later.",
+    fixes=[
+        Either(_static, "Give NumPy a size that is known, such as a shape, or a static argument."),
+        Code(
+            "Draw with JAX, from a key that the function takes as an argument; the size is static there too.",
+            "{random}.{f.name}(key, ({x},))",
+            when=_SIZE_DRAWS,
+        ),
+    ],
+    link=texts.STATIC_LINK,
+)

@@ -26,8 +26,6 @@ from jaxguide.explain.rewrites.control_flow import (
 )
 from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer
-from jaxguide.explain.rules.texts import formatted, printed_in
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 
 
@@ -40,11 +38,8 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         inside = [c for c in ast.walk(node) if isinstance(c, ast.Call) and called(c) in ("float", "int", "complex")]
         return _number_of_element(scene, inside[0]) if len(inside) == 1 else None
     if call is None:
-        text = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and scene.spot.value(node.left)
-        return formatted(scene, found) if isinstance(text, str) else None
+        return None
     name = called(call)
-    if (name == "item" or name in ("float", "int")) and printed_in(scene, call):
-        return formatted(scene, found)
     if name in ("item", "tolist") and isinstance(call.func, ast.Attribute) and not call.args:
         traced = scene.tracer(call.func.value)
         if traced is None:
@@ -125,8 +120,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             fixes=[scene.fix("Use JAX's own function of that name.", edit)],
             link=f"{error_texts.API}/jax.numpy.{function}.html",
         )
-    home = scipy_home(scene, call.func)
-    return scipy_on_tracer(scene, call, home, variable, tracer) if home is not None else None
+    return None
 
 
 @explains(error_texts.INTEGER)

@@ -2,374 +2,33 @@
 
 import ast
 import importlib.metadata
-import re
 from types import ModuleType, TracebackType
+from typing import Any
 
 import jax
 
-from jaxguide.base.text import plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts, in_jax
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts as texts
+from jaxguide.compat import in_jax
 from jaxguide.compat.removals import ARRAY_REMOVALS, OPTION_REMOVALS, REMOVALS, Removal
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.confirm import holds
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, Swap, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.renaming import removal_of, renamed_attribute, renamed_import, spelled
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene
 
-_CHANGES = "https://docs.jax.dev/en/latest/changelog.html"
-# Functions of `jax.ops` that changed an array -> the method of `.at`.
-_INDEX_METHODS = {
-    "index_update": "set",
-    "index_add": "add",
-    "index_mul": "multiply",
-    "index_min": "min",
-    "index_max": "max",
-}
-_HOST_CALLBACK = "jax.experimental.host_callback"
+_MISSING = (texts.NO_MODULE_NAME, texts.DEPRECATED_NAME, texts.NO_IMPORT, texts.NO_MODULE)
 
 
-@explains(error_texts.NO_MODULE_NAME, error_texts.DEPRECATED_NAME)
-def removed_attribute(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Explain `jax.tree_map(f, x)` and other names of modules."""
-    if not _is_of_spot(scene):
-        return _library(scene, _said_name(match))
-    node = scene.node
-    if not isinstance(node, ast.Attribute):
-        return None
-    module = scene.spot.value(node.value)
-    if not isinstance(module, ModuleType):
-        return None
-    whole, name = node, f"{module.__name__}.{node.attr}"
-    removal = removal_of(name)
-    outer = scene.source.parents.get(node)
-    while isinstance(outer, ast.Attribute):  # `jax.experimental.maps.xmap` fails at `maps`
-        name = f"{name}.{outer.attr}"
-        more = removal_of(name)
-        if more is not None and name in REMOVALS:
-            whole, removal = outer, more
-        outer = scene.source.parents.get(outer)
-    if removal is None:
-        return None
-    said = dotted(whole)
-    fix = _index_fix(scene, [whole], whole.attr)
-    if fix is None and removal.new:
-        edits = renamed_attribute(scene, whole, removal.new, removal.extra)
-        fix = _renamed(scene, removal, edits)
-    full = _full_name(module, node, whole)
-    return _explained(scene, said, full, removal, fix, _uses(scene, {said: full}))
+# Where the name is written.
 
 
-@explains(error_texts.NO_IMPORT, error_texts.NO_MODULE)
-def removed_import(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Explain `from jax.config import config` and other imports."""
-    if not _is_of_spot(scene):
-        return _library(scene, _said_name(match))
-    statement = scene.node
-    if not isinstance(statement, ast.Import | ast.ImportFrom):
-        return None
-    if isinstance(statement, ast.ImportFrom):
-        names = [f"{statement.module}.{alias.name}" for alias in statement.names if not statement.level]
-    else:
-        names = [alias.name for alias in statement.names]
-    missing = [(name, removal) for name in names if (removal := removal_of(name)) is not None]
-    if not missing and isinstance(statement, ast.ImportFrom):  # a name that was not listed, of a module that is gone
-        gone = removal_of(statement.module or "")
-        missing = [(statement.module or "", gone)] if gone is not None else []
-    if not missing:
-        return None
-    name, removal = missing[0]
-    fix = _index_import(scene, statement)
-    if fix is None:
-        fix = _renamed(scene, removal, renamed_import(scene, statement)) if removal.new else None
-    if fix is None and removal.needless and len(names) == 1 and not _is_used(scene, statement):
-        fix = scene.fix("Delete the import: JAX does this by itself.", scene.source.remove_statement(statement))
-    bound = {alias.asname or alias.name: full for alias, full in zip(statement.names, names, strict=False)}
-    return _explained(scene, name, name, removal, fix, _uses(scene, bound))
-
-
-@explains(error_texts.NO_METHOD, error_texts.DEPRECATED_ATTRIBUTE)
-def removed_array_attribute(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Explain `x.device_buffer` and other attributes that arrays once had."""
-    node = scene.node
-    if not isinstance(node, ast.Attribute) or node.attr not in ARRAY_REMOVALS:
-        return None
-    since, new = ARRAY_REMOVALS[node.attr]
-    call = scene.source.parents.get(node)
-    called = isinstance(call, ast.Call) and call.func is node
-    if called != ("{args}" in new or node.attr == "to_py") or hasattr(jax.Array, node.attr):
-        return None
-    whole: ast.expr = call if isinstance(call, ast.Call) and called else node
-    given = scene.source
-    args = ", ".join(given.quote(one) for one in [*call.args, *call.keywords]) if isinstance(call, ast.Call) else ""
-    text = new.format(x=scene.atom(node.value), args=args, np=scene.np, jnp=scene.jnp, lax=scene.lax)
-    value = scene.spot.value(node.value)
-    words = "Write `{name}` in its place.".format(name=text.partition("(")[0]) if called else "Write this instead."
-    fixes = [scene.fix(words, scene.source.replace(whole, text))]
-    if node.attr in ("split", "tile") and isinstance(call, ast.Call):
-        fixes = _as_elsewhere(scene, node, call, text)
-    return scene.explanation(
-        "removed_array_attribute",
-        title="JAX's arrays no longer have `{name}`".format(name=f".{node.attr}"),
-        what=scene.what(scene.quote(node.value), value) if is_array(value) else "",
-        variable=scene.quote(node.value),
-        why=_why(Removal(since)),
-        fixes=fixes,
-        link=_CHANGES,
-    )
-
-
-def _as_elsewhere(scene: Scene, node: ast.Attribute, call: ast.Call, text: str) -> list[Fix | None]:
-    """Return the fixes for `x.split(3, dim=1)` and `x.tile(2, 2)`, which PyTorch's arrays have with other meanings."""
-    array, quoted = scene.quote(node.value), [scene.quote(one) for one in call.args]
-    axis = next((scene.quote(k.value) for k in call.keywords if k.arg in ("axis", "dim")), "0")
-    axis = quoted[1] if len(quoted) == 2 else axis
-    if node.attr == "tile":
-        new = text if len(quoted) < 2 else f"{scene.jnp}.tile({array}, ({', '.join(quoted)}))"
-        return [
-            scene.fix("Write `{name}` in its place.".format(name=f"{scene.jnp}.tile"), scene.source.replace(call, new))
-        ]
-    new = f"{scene.jnp}.split({array}, {quoted[0] if quoted else ''}, axis={axis})"
-    number = scene.spot.value(call.args[0]) if call.args else MISSING
-    if type(number) is not int or len(quoted) > 2:
-        sentence = "Write `{name}` in its place.".format(name=f"{scene.jnp}.split")
-        return [scene.fix(sentence, scene.source.replace(call, text))]
-    atom = scene.atom(node.value)
-    bounds = f"list(range({quoted[0]}, {atom}.shape[{axis}], {quoted[0]}))"
-    torch = scene.fix(
-        plural("For parts of {count} entry, as in PyTorch.", "For parts of {count} entries, as in PyTorch.", number),
-        scene.source.replace(call, f"{scene.jnp}.split({array}, {bounds}, axis={axis})"),
-    )
-    words = plural("For {count} part, as in NumPy.", "For {count} parts, as in NumPy.", number)
-    parts = scene.fix(words, scene.source.replace(call, new))
-    fixes = [torch] if any(k.arg == "dim" for k in call.keywords) else [parts, torch]
-    # A number of parts that does not fit the array, or the names on the left, is not what is meant.
-    return [fix for fix in fixes if fix is not None and holds(scene, fix)]
-
-
-@explains(error_texts.DEVICE_CALLED)
-def device_called(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Explain `x.device()`, which was a method."""
-    call = scene.call()
-    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "device" or call.args:
-        return None
-    value = scene.spot.value(call.func.value)
-    if not is_array(value) and (value is not MISSING or scene.spot.first(call.func.value, is_array) is None):
-        return None
-    text = scene.quote(call.func.value)
-    return scene.explanation(
-        "device_called",
-        title="`.device` of an array is not a method any more",
-        what=scene.what(text, value) if value is not MISSING else "",
-        variable=text,
-        why="JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called.",
-        fixes=[scene.fix("Leave out the parentheses.", scene.source.replace(call, scene.quote(call.func)))],
-        link=_CHANGES,
-    )
-
-
-@explains(error_texts.NO_OPTION)
-def removed_option(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Explain `jax.config.update("jax_array", True)`."""
-    name, statement = match[1], scene.spot.statement
-    since = OPTION_REMOVALS.get(name)
-    if since is None or not isinstance(statement, ast.Expr) or statement.value is not scene.call():
-        return None
-    return scene.explanation(
-        "removed_option",
-        title=f"JAX no longer has the option `{name}`",
-        variable=name,
-        why=_why(Removal(since)),
-        fixes=[scene.fix("Delete the line.", scene.source.remove_statement(statement))],
-        link=_CHANGES,
-    )
-
-
-def _uses(scene: Scene, bound: dict[str, str]) -> dict[str, list[ast.Call]]:
-    """Return the removed names that a file reads of what it imports, in order, with their calls.
-
-    Args:
-        scene: the error.
-        bound: the names in the file of what was imported, with their full names.
-    """
-    found: dict[str, list[ast.Call]] = {name: [] for name in bound.values() if name.rpartition(".")[0] in REMOVALS}
-    nodes = (node for node in ast.walk(scene.source.tree) if isinstance(node, ast.Name | ast.Attribute))
-    for node in sorted(nodes, key=scene.source.start):
-        first, _dot, rest = dotted(node).rpartition(".")
-        whole = bound.get(dotted(node)) or (f"{bound[first]}.{rest}" if first in bound else "")
-        if whole in REMOVALS and whole.rpartition(".")[0] in REMOVALS:
-            call = scene.source.parents.get(node)
-            found.setdefault(whole, [])
-            found[whole] += [call] if isinstance(call, ast.Call) and call.func is node else []
-    return found
-
-
-def _instead(scene: Scene, uses: dict[str, list[ast.Call]]) -> list[Fix]:
-    """Return what to write for what a file uses of a module that is gone."""
-    said: list[str] = []
-    for name, calls in uses.items():
-        last, removal = name.rpartition(".")[2], REMOVALS.get(name, Removal())
-        if name == f"{_HOST_CALLBACK}.id_tap":
-            words = (
-                "In place of `id_tap(f, x)`: `jax.debug.callback(f, x)`. It calls `f(x)`, without `transforms`, and "
-                "returns None where `id_tap` returned `x` or its `result`."
-            )
-        elif name == f"{_HOST_CALLBACK}.id_print":
-            words = (
-                'In place of `id_print(x)`: `jax.debug.print("{}", x)`. It returns None where `id_print` returned `x` '
-                "or its `result`."
-            )
-        elif name == f"{_HOST_CALLBACK}.call":
-            words = _call_words(calls)
-        elif removal.code or removal.new:
-            words = f"In place of `{last}`: `{removal.code or removal.new}`."
-        else:
-            continue
-        said.append(words)
-    return [scene.advice(words) for words in said]
-
-
-def _call_words(calls: list[ast.Call]) -> str:
-    """Return what to write for `host_callback.call`, by whether its calls ask for a result."""
-    shapes = {any(keyword.arg in ("result_shape", None) for keyword in call.keywords) for call in calls}
-    result = (
-        "For `call(f, x, result_shape=s)`: `jax.pure_callback(f, s, x)` if `f` only computes its result (JAX may skip "
-        "or repeat it), and `jax.experimental.io_callback(f, s, x)` if it does anything else."
-    )
-    acts = (
-        "For `call(f, x)`: `jax.debug.callback(f, x)` if `f` only reports, and `jax.experimental.io_callback(f, None, "
-        "x)` if the program relies on what it does."
-    )
-    return result if shapes == {True} else acts if shapes == {False} else f"{result} {acts}"
-
-
-def _host_callbacks() -> str:
-    return (
-        "`jax.debug.callback` reports and returns nothing; `jax.pure_callback` returns the result of a function that "
-        "only computes; `jax.experimental.io_callback` calls one that does anything else, and may return a result."
-    )
-
-
-def _explained(
-    scene: Scene, said: str, name: str, removal: Removal, fix: Fix | None, uses: dict[str, list[ast.Call]]
-) -> Explanation | None:
-    fixes: list[Fix | None] = [fix]
-    known = _instead(scene, uses) if fix is None else []
-    if known:
-        fixes = list(known)
-    elif fix is None and name == _HOST_CALLBACK:
-        fixes = [scene.advice(_host_callbacks())]
-    elif fix is None and removal.code:
-        fixes = [scene.advice(f"JAX has `{removal.code}` for this now.")]
-    elif fix is None and removal.new:
-        fixes = [scene.advice(f"JAX has `{removal.new}` for this now.")]
-    elif fix is None and removal.needless:
-        fixes = [scene.advice("Leave it out: JAX does not need it any more.")]
-    elif fix is None and removal.since:
-        words = "JAX has nothing in its place. Do without it, or install an older JAX: `pip install 'jax<{since}'`."
-        fixes = [scene.advice(words.format(since=removal.since))]
-    elif fix is None:
-        fixes = [scene.advice("JAX's change log says when it went, and why.")]
-    return scene.explanation(
-        "removed_name",
-        title=f"JAX no longer has `{name}`",
-        variable=said,
-        why=_why(removal),
-        fixes=fixes,
-        link=_CHANGES,
-    )
-
-
-def _why(removal: Removal) -> str:
-    if removal.since:
-        return f"JAX removed it in version {removal.since}; version {jax.__version__} is installed."
-    return f"Older versions had it; version {jax.__version__}, which is installed, does not."
-
-
-def _renamed(scene: Scene, removal: Removal, edits: list[Edit]) -> Fix | None:
-    if not edits:
-        return None
-    words = "Write `{name}` in its place."
-    if removal.extra:
-        words = "Write `{name}`, with `{extra}`, in its place."
-    name = removal.new if isinstance(scene.node, ast.Import | ast.ImportFrom) else spelled(scene, removal.new).text
-    return scene.fix(words.format(name=name, extra=removal.extra), *edits)
-
-
-def _full_name(module: ModuleType, node: ast.Attribute, whole: ast.Attribute) -> str:
-    return f"{module.__name__}.{node.attr}{dotted(whole).removeprefix(dotted(node))}"
-
-
-def _index_fix(scene: Scene, functions: list[ast.Attribute], name: str) -> Fix | None:
-    """Return the fix for `jax.ops.index_update(x, i, y)`, wherever it is called in the file."""
-    if name not in _INDEX_METHODS:
-        return None
-    text = dotted(functions[0])
-    calls = [call for call in scene.source.calls() if dotted(call.func) == text]
-    edits = _index_edits(scene, [(call, _INDEX_METHODS[name]) for call in calls], f"{text.rpartition('.')[0]}.index")
-    return scene.fix(_at_words(), *edits) if edits else None
-
-
-def _index_import(scene: Scene, statement: ast.Import | ast.ImportFrom) -> Fix | None:
-    """Return the fix for `from jax.ops import index, index_update`, with all calls."""
-    if not isinstance(statement, ast.ImportFrom) or statement.module != "jax.ops":
-        return None
-    bound = {alias.asname or alias.name: alias.name for alias in statement.names}
-    kept = [name for name, old in bound.items() if old not in _INDEX_METHODS and old != "index"]
-    index = next((name for name, old in bound.items() if old == "index"), "")
-    calls = [
-        (call, _INDEX_METHODS[bound[call.func.id]])
-        for call in scene.source.calls()
-        if isinstance(call.func, ast.Name) and bound.get(call.func.id) in _INDEX_METHODS
-    ]
-    edits = _index_edits(scene, calls, index)
-    if not edits or kept:
-        return None
-    return scene.fix(_at_words(), scene.source.remove_statement(statement), *edits)
-
-
-def _at_words() -> str:
-    return "Write `.at[...]`, which returns the changed array as the function did."
-
-
-def _index_edits(scene: Scene, calls: list[tuple[ast.Call, str]], index: str) -> list[Edit]:
-    edits, nodes = [], [call for call, _method in calls]
-    for call, method in calls:
-        inner = [one for argument in call.args for one in ast.walk(argument)]
-        if len(call.args) != 3 or call.keywords or any(one in nodes for one in inner):
-            return []
-        array, place, value = call.args
-        if isinstance(place, ast.Subscript) and dotted(place.value) == index:
-            where = scene.quote(place.slice)
-        else:
-            where = scene.quote(place)
-        edits.append(scene.source.replace(call, f"{scene.atom(array)}.at[{where}].{method}({scene.quote(value)})"))
-    return edits
-
-
-def _is_used(scene: Scene, statement: ast.Import | ast.ImportFrom) -> bool:
-    bound = {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
-    return any(isinstance(node, ast.Name) and node.id in bound for node in ast.walk(scene.source.tree))
-
-
-def _said_name(match: re.Match[str]) -> str:
-    """Return the dotted name in JAX's or Python's message."""
-    groups = match.groupdict()
-    module, name = groups.get("module") or "", groups.get("name") or ""
-    return f"{module}.{name}".strip(".")
-
-
-def _is_of_spot(scene: Scene) -> bool:
-    """Return whether the student's own line failed, not a library that it called or imported."""
-    last = _last_outside_jax(scene.error.__traceback__)
-    return last is not None and last.tb_frame is scene.spot.frame
-
-
-def _last_outside_jax(traceback: TracebackType | None) -> TracebackType | None:
-    last = None
+def _last_outside_jax(facts: Facts) -> TracebackType | None:
+    """Find the last frame that is not JAX's own."""
+    last, traceback = None, facts.scene.error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not code.co_filename.startswith("<frozen ") and not in_jax(code):
@@ -378,25 +37,283 @@ def _last_outside_jax(traceback: TracebackType | None) -> TracebackType | None:
     return last
 
 
-def _library(scene: Scene, name: str) -> Explanation | None:
-    """Explain a library that uses what JAX no longer has."""
-    last = _last_outside_jax(scene.error.__traceback__)
-    removal = removal_of(name)
-    if last is None or removal is None or not is_library(last.tb_frame.f_code.co_filename):
+def _is_own(facts: Facts) -> bool:
+    """Ask whether the student's own line failed, not a library that it called or imported."""
+    last = _last_outside_jax(facts)
+    return last is not None and last.tb_frame is facts.scene.spot.frame
+
+
+def _said(facts: Facts) -> str:
+    """Say the dotted name in JAX's or Python's message."""
+    groups = facts.found.groupdict()
+    return f"{groups.get('module') or ''}.{groups.get('name') or ''}".strip(".")
+
+
+def _whole(facts: Facts) -> tuple[ast.Attribute, str] | None:
+    """Find the longest removed name around the attribute: `jax.experimental.maps.xmap` fails at `maps`."""
+    node, found = facts.scene.node, None
+    home = facts.scene.spot.value(node.value) if isinstance(node, ast.Attribute) else None
+    name = home.__name__ if isinstance(home, ModuleType) else ""
+    while isinstance(node, ast.Attribute) and name:
+        name = f"{name}.{node.attr}"
+        if removal_of(name) is not None and (found is None or name in REMOVALS):
+            found = node, name
+        node = facts.scene.source.parents[node]
+    return found
+
+
+def _imported(facts: Facts) -> list[str]:
+    """Say the full names that the failing statement imports."""
+    statement = facts.scene.node
+    if isinstance(statement, ast.ImportFrom):
+        return [f"{statement.module}.{alias.name}" for alias in statement.names if not statement.level]
+    return [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+
+
+def _removed_name(facts: Facts) -> str | None:
+    """Say the full name that JAX removed, of an attribute or an import, or else the module that is gone."""
+    if facts.knows("whole"):
+        return str(facts["whole"][1])
+    names = [*_imported(facts), *(name.rpartition(".")[0] for name in _imported(facts))]
+    return next((name for name in names if removal_of(name) is not None), None)
+
+
+# What became of it.
+
+
+def _when_gone(facts: Facts) -> str:
+    """Say since when it is gone."""
+    if facts["removal"].since:
+        return f"JAX removed it in version {facts['removal'].since}; version {jax.__version__} is installed."
+    return f"Older versions had it; version {jax.__version__}, which is installed, does not."
+
+
+def _new_name(facts: Facts) -> Fix | None:
+    """Make the fix that writes the new name, wherever the file has the old one."""
+    scene, removal = facts.scene, facts["removal"]
+    if not removal.new:
+        return None
+    if facts.knows("whole"):
+        edits: list[Edit] = renamed_attribute(scene, facts["whole"][0], removal.new, removal.extra)
+        name = spelled(scene, removal.new).text
+    else:
+        edits, name = renamed_import(scene, scene.node), removal.new  # type: ignore[arg-type]
+    more = f", with `{removal.extra}`," if removal.extra else ""
+    return scene.fix(f"Write `{name}`{more} in its place.", *edits) if edits else None
+
+
+def _without_import(facts: Facts) -> Fix | None:
+    """Make the fix that deletes an import that JAX does not need any more, and that nothing uses."""
+    statement: Any = facts.scene.node
+    bound = {(alias.asname or alias.name).split(".")[0] for alias in getattr(statement, "names", [])}
+    used = {node.id for node in ast.walk(facts.scene.source.tree) if isinstance(node, ast.Name)}
+    if not facts["removal"].needless or len(bound) != 1 or bound & used:
+        return None
+    words = "Delete the import: JAX does this by itself."
+    return facts.scene.fix(words, facts.scene.source.remove_statement(statement))
+
+
+_HOST_CALLBACK = "jax.experimental.host_callback"
+_HOST_CALLS = {
+    True: "For `call(f, x, result_shape=s)`: `jax.pure_callback(f, s, x)` if `f` only computes its result (JAX may "
+    "skip or repeat it), and `jax.experimental.io_callback(f, s, x)` if it does anything else.",
+    False: "For `call(f, x)`: `jax.debug.callback(f, x)` if `f` only reports, and "
+    "`jax.experimental.io_callback(f, None, x)` if the program relies on what it does.",
+}
+_RETURNS = {
+    "id_tap": " It calls `f(x)`, without `transforms`, and returns None where `id_tap` returned `x` or its `result`.",
+    "id_print": " It returns None where `id_print` returned `x` or its `result`.",
+}
+
+
+def _of_module(facts: Facts) -> list[str]:
+    """Say what to write for each name of a module that is gone and that the file calls."""
+    calls = {dotted(call.func).split(".")[-1]: call for call in facts.scene.source.calls()}
+    home = facts["full"] if facts["full"] in REMOVALS else facts["full"].rpartition(".")[0]
+    said = []
+    for last, call in calls.items():
+        removal = REMOVALS.get(f"{home}.{last}", Removal())
+        if (home, last) == (_HOST_CALLBACK, "call"):
+            said.append(_HOST_CALLS[any(one.arg == "result_shape" for one in call.keywords)])
+        elif (removal.code or removal.new) and home in REMOVALS:
+            said.append(f"In place of `{last}`: `{removal.code or removal.new}`.{_RETURNS.get(last, '')}")
+    return said
+
+
+def _in_place(facts: Facts) -> list[Fix]:
+    """Say what JAX has in place of a name."""
+    removal = facts["removal"]
+    said = _of_module(facts)
+    if said:
+        pass
+    elif facts["full"] == _HOST_CALLBACK:
+        said = [
+            "`jax.debug.callback` reports and returns nothing; `jax.pure_callback` returns the result of a function "
+            "that only computes; `jax.experimental.io_callback` calls one that does anything else, and may return a "
+            "result."
+        ]
+    elif removal.code or removal.new:
+        said = [f"JAX has `{removal.code or removal.new}` for this now."]
+    elif removal.needless:
+        said = ["Leave it out: JAX does not need it any more."]
+    elif removal.since:
+        since = f"`pip install 'jax<{removal.since}'`"
+        said = [f"JAX has nothing in its place. Do without it, or install an older JAX: {since}."]
+    return [facts.scene.advice(one) for one in said or ["JAX's change log says when it went, and why."]]
+
+
+_GONE: dict[str, Any] = {
+    "reason": _when_gone,
+    "why": "{reason}",
+    "link": "https://docs.jax.dev/en/latest/changelog.html",
+}
+entry(
+    "removed_name",
+    *_MISSING,
+    x=probes.node,
+    whole=_whole,
+    full=_removed_name,
+    removal=lambda facts: removal_of(facts["full"]),
+    said=lambda facts: dotted(facts["whole"][0]) if facts.knows("whole") else facts["full"],
+    when=_is_own,
+    variable="{said}",
+    title="JAX no longer has `{full}`",
+    what="",
+    fixes=[Either(_new_name, _without_import)],
+    otherwise=[_in_place],
+    **_GONE,
+)
+
+
+def _library(facts: Facts) -> str | None:
+    """Say the installed library whose line failed."""
+    last = _last_outside_jax(facts)
+    if last is None or not is_library(last.tb_frame.f_code.co_filename):
         return None
     package = str(last.tb_frame.f_globals.get("__name__", "")).split(".")[0]
-    if not package or package in ("jax", "jaxlib", "jaxguide"):
-        return None
+    return package if package not in ("", "jax", "jaxlib", "jaxguide") else None
+
+
+def _version(facts: Facts) -> str | None:
     try:
-        version = importlib.metadata.version(package)
+        return importlib.metadata.version(facts["package"])
     except importlib.metadata.PackageNotFoundError:
         return None
-    return scene.explanation(
-        "library_for_older_jax",
-        title=f"`{package}` {version} was written for an older JAX",
-        what=f"It uses `{name}`.",
-        variable=package,
-        why=_why(removal),
-        fixes=[scene.advice(f"Install a newer `{package}`, or a JAX that still has the name.")],
-        link=_CHANGES,
-    )
+
+
+entry(
+    "library_for_older_jax",
+    *_MISSING,
+    x=probes.node,
+    package=_library,
+    version=_version,
+    full=_said,
+    removal=lambda facts: removal_of(facts["full"]),
+    when=probes.unless(_is_own),
+    variable="{package}",
+    title="`{package}` {version} was written for an older JAX",
+    what="It uses `{full}`.",
+    fixes=["Install a newer `{package}`, or a JAX that still has the name."],
+    **_GONE,
+)
+
+
+# Attributes of arrays, and options.
+
+
+def _is_called(facts: Facts) -> bool:
+    return facts.node("f") is facts.scene.node
+
+
+def _written(facts: Facts) -> str | None:
+    """Say what to write for an attribute that arrays once had, if it is used as it was."""
+    name = facts["node"].name
+    template = ARRAY_REMOVALS[name][1]
+    was_called = "{given}" in template or name == "to_py"
+    return facts.say(template) if was_called == (facts.knows("f") and _is_called(facts)) else None
+
+
+_ATTRIBUTE: dict[str, Any] = {
+    "x": lambda facts: getattr(facts.scene.node, "value", None),
+    "removal": lambda facts: Removal(ARRAY_REMOVALS[facts["node"].name][0]),
+    "title": "JAX's arrays no longer have `.{node.name}`",
+    "what": ("{x.is_here}", ""),
+    **_GONE,
+}
+
+
+def _splits_evenly(facts: Facts) -> bool:
+    """Ask whether the axis is as long as so many equal parts; not if PyTorch's `dim` says which axis it is."""
+    named = any(one.arg == "dim" for one in facts.call().keywords)
+    return not named and facts["x"].shape[int(facts["axis_said"])] % facts["number"].value == 0
+
+
+entry(
+    "removed_array_attribute",
+    texts.NO_METHOD,
+    number=probes.argument(0),
+    axis=probes.one_of(probes.argument(1), probes.keyword("axis", "dim")),
+    axis_said=lambda facts: str(facts["axis"]) if facts.knows("axis") else "0",
+    when=[probes.calls("split"), _is_called, probes.is_valued("number", int)],
+    fixes=[
+        Swap(
+            "For {number} parts, as in NumPy.",
+            when=_splits_evenly,
+            call="{jnp}.split({x}, {number}, axis={axis_said})",
+        ),
+        Swap(
+            "For parts of {number} entries, as in PyTorch.",
+            call="{jnp}.split({x}, list(range({number}, {x.atom}.shape[{axis_said}], {number})), axis={axis_said})",
+        ),
+    ],
+    **_ATTRIBUTE,
+)
+entry(
+    "removed_array_attribute",
+    texts.NO_METHOD,
+    texts.DEPRECATED_ATTRIBUTE,
+    when=lambda facts: facts["node"].name in ARRAY_REMOVALS and not hasattr(jax.Array, facts["node"].name),
+    written=_written,
+    function=lambda facts: facts["written"].partition("(")[0],
+    fixes=[
+        Either(
+            Swap("Write `{function}` in its place.", when=_is_called, call="{written}"),
+            Swap("Write this instead.", node="{written}"),
+        )
+    ],
+    **_ATTRIBUTE,
+)
+entry(
+    "device_called",
+    texts.DEVICE_CALLED,
+    x=probes.owner,
+    when=[probes.calls("device"), lambda facts: not facts.call().args],
+    array=probes.first(is_array, of="x"),
+    removal=lambda facts: Removal("0.4.27"),
+    title="`.device` of an array is not a method any more",
+    what=("{x.is_here}", ""),
+    why="JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called.",
+    fixes=[Swap("Leave out the parentheses.", when=probes.knows("array"), call="{f}")],
+    link=_GONE["link"],
+)
+
+
+def _without_option(facts: Facts) -> Fix | None:
+    """Make the fix that deletes the line of an option."""
+    statement = facts.scene.spot.statement
+    if not isinstance(statement, ast.Expr) or statement.value is not facts.call():
+        return None
+    return facts.scene.fix("Delete the line.", facts.scene.source.remove_statement(statement))
+
+
+entry(
+    "removed_option",
+    texts.NO_OPTION,
+    x=probes.call,
+    removal=lambda facts: Removal(OPTION_REMOVALS[facts["g1"]]) if facts["g1"] in OPTION_REMOVALS else None,
+    variable="{g1}",
+    title="JAX no longer has the option `{g1}`",
+    what="",
+    fixes=[_without_option],
+    **_GONE,
+)

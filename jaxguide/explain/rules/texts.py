@@ -1,116 +1,137 @@
-"""Explain strings made from arrays and traced values: `+` with a string, `%`, f-strings."""
+"""Explain strings made from arrays and traced values: `+` with a string, `%`, f-strings, JSON."""
 
 import ast
-import re
+from typing import Any
 
 from jaxguide.code.user_frame import is_array, is_tracer
-from jaxguide.compat import error_texts, structure_texts
-from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.compat import error_texts as texts
+from jaxguide.compat import structure_texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.printing import debug_print
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.scene import called
+
+_PAGE = f"{texts.API}/jax.debug.print.html"
 
 
-@explains(error_texts.STRING_PLUS)
-def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `"x is " + x`."""
-    node = scene.node
-    if not isinstance(node, ast.BinOp):
-        return None
-    text, value = scene.quote(node.right), scene.spot.value(node.right)
-    if is_tracer(value):
-        fix = scene.fix(
-            "Print the value when the program runs.",
-            code=f'{scene.jax}.debug.print("{{}}", {text})',
+def _is_traced(facts: Facts) -> bool:
+    return is_tracer(facts.value("x"))
+
+
+entry(
+    "text_and_array",
+    texts.STRING_PLUS,
+    x=probes.fact("right"),
+    when=probes.is_written("node", ast.BinOp),
+    title="A text and an array cannot be added",
+    why="`+` joins two texts or adds two arrays.",
+    fixes=[
+        Either(
+            Code("Print the value when the program runs.", '{jax}.debug.print("{{}}", {x})', when=_is_traced),
+            Swap("Put the value into the text.", x="str({x})"),
         )
-    else:
-        fix = scene.fix("Put the value into the text.", scene.source.replace(node.right, f"str({text})"))
-    return scene.explanation(
-        "text_and_array",
-        title="A text and an array cannot be added",
-        what=scene.what(text, value) if is_array(value) else "",
-        variable=text,
-        why="`+` joins two texts or adds two arrays.",
-        fixes=[fix],
-        link=f"{error_texts.API}/jax.debug.print.html",
+    ],
+    link=_PAGE,
+)
+_JSON: dict[str, Any] = {
+    "title": "JSON has no arrays of JAX",
+    "why": "`json` writes Python's numbers, texts, lists and dicts.",
+    "link": "https://docs.python.org/3/library/json.html",
+}
+_WRITES = probes.calls("dump", "dumps")
+entry(
+    "json_of_array",
+    structure_texts.NOT_JSON,
+    x=probes.traced,
+    when=_WRITES,
+    fixes=["Return the value, and write it outside, when the program has run."],
+    **{**_JSON, "why": "The value of a traced array comes later, when the program runs."},
+)
+entry(
+    "json_of_array",
+    structure_texts.NOT_JSON,
+    x=probes.first(is_array),
+    when=_WRITES,
+    fixes=[Swap("Convert it to Python's numbers.", x="{x.atom}.tolist()")],
+    **_JSON,
+)
+entry(
+    "json_of_array",
+    structure_texts.NOT_JSON,
+    x=probes.call,
+    variable=None,
+    what="",
+    when=_WRITES,
+    fixes=["Convert every array first: `jax.tree.map(lambda x: {np}.asarray(x).tolist(), tree)`."],
+    **_JSON,
+)
+
+
+# Formats.
+
+
+def _is_in_text(facts: Facts) -> bool:
+    """Ask whether a number is made for a text: in an f-string, for `%`, or as an argument of `print`."""
+    node = facts.scene.node
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Mod) and isinstance(facts.value("left"), str)
+    is_printed = facts.knows("printed") and node in facts.node("printed").args  # type: ignore[attr-defined]
+    is_inside = facts.scene.source.around(node, ast.FormattedValue) is not None
+    return probes.calls("item", "float", "int")(facts) and (is_inside or is_printed)
+
+
+def _printed(facts: Facts) -> ast.AST | None:
+    """Look at the call of `print` that is the failing statement."""
+    found = getattr(facts.node("statement"), "value", None)
+    return found if called(found) == "print" else None
+
+
+def _spec(facts: Facts) -> str:
+    """Say the format of a part of an f-string: `.2f` of `{x:.2f}`."""
+    joined: ast.FormattedValue | None = facts.scene.source.around(facts.node("x"), ast.FormattedValue)
+    written = facts.scene.quote(joined) if joined is not None else ""
+    return written.rpartition(":")[2].rstrip("}") if ":" in written else ".2f"
+
+
+_FORMATTED: dict[str, Any] = {
+    "x": probes.one_of(probes.first(is_array), probes.first(is_array, of="statement")),
+    "printed": _printed,
+    "link": _PAGE,
+}
+for _phrase, _condition in ((texts.FORMAT, _is_traced), (texts.CONCRETE, _is_in_text)):
+    entry(
+        "format_of_tracer",
+        _phrase,
+        when=_condition,
+        line_of_print=lambda facts: debug_print(facts.scene, facts.node("printed")),
+        title="A text needs a known value, but `{x}` is traced",
+        why="A text is made now, while JAX records the program, and the value comes later.",
+        fixes=[
+            Either(
+                Swap(
+                    "Print it when the program runs.",
+                    when=lambda facts: len(facts.node("printed").args) == 1,  # type: ignore[attr-defined]
+                    printed="{line_of_print}",
+                ),
+                Code("Print it when the program runs.", '{jax}.debug.print("{{}}", {x})'),
+            ),
+            Code("Format the result, outside.", 'f"{{result:.2f}}"'),
+        ],
+        **_FORMATTED,
     )
-
-
-@explains(structure_texts.NOT_JSON)
-def not_json(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `json.dumps({"loss": loss})` with an array."""
-    call = scene.call()
-    if call is None or called(call) not in ("dump", "dumps") or not call.args:
-        return None
-    part = scene.spot.first(call.args[0], is_array)
-    text, value = (scene.quote(part[0]), part[1]) if part is not None else (None, None)
-    fix: Fix | None = scene.advice(
-        f"Convert every array first: `jax.tree.map(lambda x: {scene.np}.asarray(x).tolist(), tree)`."
-    )
-    if found[1] != "ArrayImpl":
-        fix = scene.advice("Return the value, and write it outside, when the program has run.")
-    elif part is not None:
-        fix = scene.fix(
-            "Convert it to Python's numbers.", scene.source.replace(part[0], f"{scene.atom(part[0])}.tolist()")
-        )
-    return scene.explanation(
-        "json_of_array",
-        title="JSON has no arrays of JAX",
-        what=scene.what(text, value) if text is not None else "",
-        variable=text,
-        why="The value of a traced array comes later, when the program runs."
-        if found[1] != "ArrayImpl"
-        else "`json` writes Python's numbers, texts, lists and dicts.",
-        fixes=[fix],
-        link="https://docs.python.org/3/library/json.html",
-    )
-
-
-def printed_in(scene: Scene, node: ast.AST) -> bool:
-    """Return whether a number is made for a text that is printed: in an f-string, or as an argument of `print`."""
-    statement = scene.spot.statement
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    inside = scene.source.around(node, ast.FormattedValue) is not None
-    return inside or (isinstance(call, ast.Call) and called(call) == "print" and node in call.args)
-
-
-@explains(error_texts.FORMAT)
-def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `f"{x:.2f}"` with a tracer or an array of several numbers."""
-    part = scene.spot.first(scene.node, is_array) or scene.spot.first(scene.spot.statement, is_array)
-    if part is None:
-        return None
-    text, value = scene.quote(part[0]), part[1]
-    statement = scene.spot.statement
-    fixes: list[Fix | None] = []
-    if is_tracer(value):
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(call, ast.Call) and called(call) == "print" and len(call.args) == 1:
-            line = debug_print(scene, call)
-            if line is not None:
-                fixes.append(scene.fix("Print it when the program runs.", scene.source.replace(call, line)))
-        if not fixes:
-            code = f'{scene.jax}.debug.print("{{}}", {text})'
-            fixes.append(scene.fix("Print it when the program runs.", code=code))
-        fixes.append(scene.fix("Format the result, outside.", code='f"{result:.2f}"'))
-        why = "A text is made now, while JAX records the program, and the value comes later."
-        kind = "format_of_tracer"
-    else:
-        joined = scene.source.around(part[0], ast.FormattedValue)
-        if joined is not None:
-            inside = scene.quote(joined)
-            spec = inside.rpartition(":")[2].rstrip("}") if ":" in inside else ".2f"
-            new = f"{{{scene.np}.array2string({scene.np}.asarray({text}), precision=2)}}"
-            fixes.append(scene.fix("Let NumPy write the whole array (`precision=` says how fine).", code=f'f"{new}"'))
-            fixes.append(scene.fix("One number of it.", code=f'f"{{{scene.atom(part[0])}[0]:{spec}}}"'))
-        why = "A format such as `.2f` is for one number."
-        kind = "format_of_array"
-    return scene.explanation(
-        kind,
-        title=f"A text needs a known value, but `{text}` is traced" if is_tracer(value) else "A format for one number",
-        what=scene.what(text, value),
-        variable=text,
-        why=why,
-        fixes=fixes,
-        link=f"{error_texts.API}/jax.debug.print.html",
-    )
+entry(
+    "format_of_array",
+    texts.FORMAT,
+    spec=_spec,
+    title="A format for one number",
+    why="A format such as `.2f` is for one number.",
+    fixes=[
+        Code(
+            "Let NumPy write the whole array (`precision=` says how fine).",
+            'f"{{{np}.array2string({np}.asarray({x}), precision=2)}}"',
+        ),
+        Code("One number of it.", 'f"{{{x.atom}[0]:{spec}}}"'),
+    ],
+    **_FORMATTED,
+)

@@ -63,7 +63,7 @@ x = jax.ops.index_update(x, jax.ops.index[0, :], 5.0)  # <--
 x = jax.ops.index_update(x, (1, 1), 3.0)
 """,
         result="x",
-        after_fix=[[[5.0, 5.0], [0.0, 3.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="removed_index_import",
@@ -75,7 +75,7 @@ x = index_update(jnp.zeros(3), index[1:], 5.0)
 x = index_add(x, 0, 1.0)
 """,
         result="x",
-        after_fix=[[1.0, 5.0, 5.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="removed_tree_multimap_import",

@@ -125,7 +125,7 @@ x = scale(jnp.ones(2))
 result = jnp.sum(x)  # <--
 """,
         result="result",
-        after_fix=[4.0],
+        after_fix=[no_code],
     ),
     Case(
         name="grad_str",
