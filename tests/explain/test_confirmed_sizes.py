@@ -394,7 +394,7 @@ def step(c, x):
     return out
 result = lax.scan(step, 0.0, jnp.ones(4))
 """,
-        ["a tuple of other parts"],
+        ["a tuple, but not of a carry and an output"],
         ["returns `out` alone", "return out, None"],
     ),
     "turns_along_another_axis": (

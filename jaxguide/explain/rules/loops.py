@@ -150,7 +150,10 @@ entry(
     x=_body_name,
     pair=lambda facts: _pair(facts, [str(one) for one in facts["result"].items], []),
     title="A scan body that does not return a pair",
-    what=("`{x}` returns {result.count} values, `{result}`.", "`{x}` returns `{result}`, a tuple of other parts."),
+    what=(
+        "`{x}` returns {result.count} values, `{result}`.",
+        "`{x}` returns `{result}`, a tuple, but not of a carry and an output.",
+    ),
     why="`lax.scan` takes from each turn the carry for the next, and an output to stack: two values.",
     fixes=[
         Either(
