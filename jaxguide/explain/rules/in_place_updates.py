@@ -182,7 +182,7 @@ entry(
 entry(
     "item_deletion",
     texts.DELETE_ITEM,
-    deleted=lambda facts: facts.node("statement").targets[0],  # type: ignore[attr-defined]
+    deleted=lambda facts: facts.node("statement").targets[0],
     x=_owner_of("deleted"),
     index=_index_of("deleted"),
     when=[probes.is_written("statement", ast.Delete), lambda facts: is_array(facts.value("x"))],
@@ -266,7 +266,7 @@ entry(
     texts.AT_ARITHMETIC,
     x=_owner_of("left"),
     change=probes.fact("right"),
-    method=lambda facts: facts.say(_METHODS[type(facts.node("node").op)]),  # type: ignore[attr-defined]
+    method=lambda facts: facts.say(_METHODS[type(facts.node("node").op)]),
     when=probes.is_written("node", ast.BinOp),
     title="`.at[...]` is a place, not a value",
     why="`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array.",

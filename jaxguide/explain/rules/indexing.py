@@ -38,14 +38,14 @@ def _indexed(facts: Facts) -> ast.Subscript | None:
     return node if isinstance(node, ast.Subscript) else None
 
 
-def _index(facts: Facts) -> ast.expr:
+def _index(facts: Facts) -> Any:
     """Look at what stands in the brackets."""
-    return facts.node("indexed").slice  # type: ignore[attr-defined,no-any-return]
+    return facts.node("indexed").slice
 
 
-def _array(facts: Facts) -> ast.expr:
+def _array(facts: Facts) -> Any:
     """Look at what stands before the brackets."""
-    return facts.node("indexed").value  # type: ignore[attr-defined,no-any-return]
+    return facts.node("indexed").value
 
 
 _INDEX: dict[str, Any] = {"indexed": _indexed, "index": _index, "array": _array}
@@ -54,11 +54,11 @@ _INDEX: dict[str, Any] = {"indexed": _indexed, "index": _index, "array": _array}
 # Masks and slices of an unknown number of values.
 
 
-def _mask(facts: Facts) -> ast.AST | None:
+def _mask(facts: Facts) -> Any:
     """Look at the mask, by its name, or at what is traced in it or in the array."""
     if isinstance(facts.node("index"), ast.Name):
         return facts.node("index")
-    return probes.first(is_tracer, of="index")(facts) or probes.first(is_tracer, of="array")(facts)  # type: ignore[no-any-return]
+    return probes.first(is_tracer, of="index")(facts) or probes.first(is_tracer, of="array")(facts)
 
 
 def _ranks(facts: Facts) -> tuple[int | None, int]:
@@ -82,7 +82,7 @@ def _of_update(facts: Facts) -> Fix | None:
 
 def _of_reduction(facts: Facts) -> Fix | None:
     """Make the fix for `x[mask].sum()` and `jnp.mean(x[mask])`."""
-    scene, found, x = facts.scene, reduction(facts.scene, facts.node("indexed")), facts["array"]  # type: ignore[arg-type]
+    scene, found, x = facts.scene, reduction(facts.scene, facts.node("indexed")), facts["array"]
     if found is None:
         return None
     outer, name = found
@@ -153,7 +153,7 @@ entry(
     "dynamic_slice",
     texts.DYNAMIC_SLICE,
     x=probes.first(is_tracer, of="index"),
-    cut=lambda facts: sliced_axis(facts.scene, facts.node("indexed")),  # type: ignore[arg-type]
+    cut=lambda facts: sliced_axis(facts.scene, facts.node("indexed")),
     window=_window,
     start=lambda facts: facts["cut"][1].lower,
     along=lambda facts: f", axis={facts['cut'][0]}" if facts["cut"][0] else "",
@@ -213,8 +213,8 @@ entry(
     texts.INDEX_FLOAT,
     x=_index,
     quotient=lambda facts: facts.node("x") if isinstance(getattr(facts.node("x"), "op", None), ast.Div) else None,
-    one=lambda facts: facts.node("quotient").left,  # type: ignore[attr-defined]
-    other=lambda facts: facts.node("quotient").right,  # type: ignore[attr-defined]
+    one=lambda facts: facts.node("quotient").left,
+    other=lambda facts: facts.node("quotient").right,
     title="An index that is a float",
     what=("{x.is_here}", "`{x}` is a float here."),
     why="Positions are counted, so a float names none, even one without a fraction.",

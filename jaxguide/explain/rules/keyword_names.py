@@ -97,7 +97,8 @@ def _which(facts: Facts) -> Any:
     """Find which result is taken."""
     node = facts.node("taken")
     key = facts.scene.spot.value(node.slice) if isinstance(node, ast.Subscript) else getattr(node, "attr", None)
-    return {0: "values", 1: "indices"}.get(key, key)  # type: ignore[arg-type]
+    named: dict[Any, Any] = {0: "values", 1: "indices"}
+    return named.get(key, key)
 
 
 def _is_unpacked(facts: Facts) -> bool:

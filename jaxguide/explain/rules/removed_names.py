@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import is_array
@@ -94,12 +93,10 @@ def _new_name(facts: Facts) -> Fix | None:
     if not removal.new:
         return None
     if facts.knows("whole"):
-        edits: list[Edit] = renamed_attribute(scene, facts["whole"][0], removal.new, removal.extra)
-        name = spelled(scene, removal.new).text
+        edits, name = renamed_attribute(scene, facts["whole"][0], removal.new), spelled(scene, removal.new)
     else:
-        edits, name = renamed_import(scene, scene.node), removal.new  # type: ignore[arg-type]
-    more = f", with `{removal.extra}`," if removal.extra else ""
-    return scene.fix(f"Write `{name}`{more} in its place.", *edits) if edits else None
+        edits, name = renamed_import(scene, facts.node("node")), removal.new
+    return scene.fix(f"Write `{name}` in its place.", *edits) if edits else None
 
 
 def _without_import(facts: Facts) -> Fix | None:

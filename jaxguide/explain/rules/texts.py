@@ -76,7 +76,7 @@ def _is_in_text(facts: Facts) -> bool:
     node = facts.scene.node
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Mod) and isinstance(facts.value("left"), str)
-    is_printed = facts.knows("printed") and node in facts.node("printed").args  # type: ignore[attr-defined]
+    is_printed = facts.knows("printed") and node in facts.node("printed").args
     is_inside = facts.scene.source.around(node, ast.FormattedValue) is not None
     return probes.calls("item", "float", "int")(facts) and (is_inside or is_printed)
 
@@ -111,7 +111,7 @@ for _phrase, _condition in ((texts.FORMAT, _is_traced), (texts.CONCRETE, _is_in_
             Either(
                 Swap(
                     "Print it when the program runs.",
-                    when=lambda facts: len(facts.node("printed").args) == 1,  # type: ignore[attr-defined]
+                    when=lambda facts: len(facts.node("printed").args) == 1,
                     printed="{line_of_print}",
                 ),
                 Code("Print it when the program runs.", '{jax}.debug.print("{{}}", {x})'),
