@@ -225,6 +225,12 @@ def _are_numbers(facts: Facts) -> bool:
     return listed or isinstance(value, range) or str(facts["x"]).startswith(("range(", "list(range(", "tuple(range("))
 
 
+def _counted(facts: Facts) -> str | None:
+    """Say what `range` is given."""
+    ranges = [one for one in ast.walk(facts.node("x")) if called(one) == "range" and isinstance(one, ast.Call)]
+    return ", ".join(facts.scene.quote(one) for one in ranges[0].args) if ranges else None
+
+
 _NUMBERS: dict[str, Any] = {
     "x": lambda facts: argument_of(facts.call(), *_GIVEN[facts["f"].name][2]),
     "title": "`lax.{f.name}` has no axis to go along",
@@ -238,7 +244,13 @@ entry(
     texts.NOT_JAX_TYPE,
     when=[_OVER_XS, _are_numbers],
     what=("{x.is_here}", "`{x}` holds numbers, which have no axis."),
-    fixes=[Swap("Make one array of the numbers.", x="{jnp}.array({x})")],
+    counted=_counted,
+    fixes=[
+        Either(
+            Swap("Count with an array.", x="{jnp}.arange({counted})"),
+            Swap("Make one array of the numbers.", x="{jnp}.array({x})"),
+        )
+    ],
     **_NUMBERS,
 )
 entry(
