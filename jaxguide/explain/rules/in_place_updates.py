@@ -1,4 +1,4 @@
-"""Explain attempts to change an array in place: items, its shape, methods of lists, functions of NumPy, misuse of `.at`."""
+"""Explain attempts to change an array in place: items, its shape, methods of lists, misuse of `.at`, NumPy."""
 
 import ast
 from typing import Any
@@ -216,11 +216,6 @@ _OF_LISTS = {
 }
 
 
-def _is_alone(facts: Facts) -> bool:
-    """Ask whether the call is a statement of its own, whose result is not used."""
-    return getattr(facts.node("statement"), "value", None) is facts.node("call") and not facts.knows("target")
-
-
 def _as_function(facts: Facts) -> str:
     """Say the call of `jax.numpy` that does what the method of a list does."""
     method = facts["f"].name
@@ -238,7 +233,7 @@ entry(
     title="An array has no method `{f.name}`",
     fixes=[
         Either(
-            Swap(_KEEP_IT, when=_is_alone, call="{x} = {new}"),
+            Swap(_KEEP_IT, when=probes.is_statement, call="{x} = {new}"),
             Swap(_KEEP_IT, call="{new}"),
         )
     ],

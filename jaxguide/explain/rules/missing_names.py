@@ -124,7 +124,7 @@ def _mask(facts: Facts) -> ast.expr | None:
 
 _NAME: dict[str, Any] = {
     "x": probes.node,
-    "home": lambda facts: getattr(facts.scene.node, "value", None),
+    "home": probes.holder,
     "same": _same,
     "other": _of_other,
     "link": "https://docs.jax.dev/en/latest/jax.html",

@@ -218,20 +218,16 @@ entry(
 # Attributes of arrays, and options.
 
 
-def _is_called(facts: Facts) -> bool:
-    return facts.node("f") is facts.scene.node
-
-
 def _written(facts: Facts) -> str | None:
     """Say what to write for an attribute that arrays once had, if it is used as it was."""
     name = facts["node"].name
     template = ARRAY_REMOVALS[name][1]
     was_called = "{given}" in template or name == "to_py"
-    return facts.say(template) if was_called == (facts.knows("f") and _is_called(facts)) else None
+    return facts.say(template) if was_called == (facts.knows("f") and probes.is_called(facts)) else None
 
 
 _ATTRIBUTE: dict[str, Any] = {
-    "x": lambda facts: getattr(facts.scene.node, "value", None),
+    "x": probes.holder,
     "removal": lambda facts: Removal(ARRAY_REMOVALS[facts["node"].name][0]),
     "title": "JAX's arrays no longer have `.{node.name}`",
     "what": ("{x.is_here}", ""),
@@ -251,7 +247,7 @@ entry(
     number=probes.argument(0),
     axis=probes.one_of(probes.argument(1), probes.keyword("axis", "dim")),
     axis_said=lambda facts: str(facts["axis"]) if facts.knows("axis") else "0",
-    when=[probes.calls("split"), _is_called, probes.is_valued("number", int)],
+    when=[probes.calls("split"), probes.is_called, probes.is_valued("number", int)],
     fixes=[
         Swap(
             "For {number} parts, as in NumPy.",
@@ -274,7 +270,7 @@ entry(
     function=lambda facts: facts["written"].partition("(")[0],
     fixes=[
         Either(
-            Swap("Write `{function}` in its place.", when=_is_called, call="{written}"),
+            Swap("Write `{function}` in its place.", when=probes.is_called, call="{written}"),
             Swap("Write this instead.", node="{written}"),
         )
     ],
@@ -297,10 +293,8 @@ entry(
 
 def _without_option(facts: Facts) -> Fix | None:
     """Make the fix that deletes the line of an option."""
-    statement = facts.scene.spot.statement
-    if not isinstance(statement, ast.Expr) or statement.value is not facts.call():
-        return None
-    return facts.scene.fix("Delete the line.", facts.scene.source.remove_statement(statement))
+    edit = facts.scene.source.remove_statement(facts.node("statement"))
+    return facts.scene.fix("Delete the line.", edit) if probes.is_statement(facts) else None
 
 
 entry(

@@ -404,7 +404,6 @@ entry(
 _NO_ARRAY_GIVEN: dict[str, Any] = {
     "x": probes.as_said,
     "function": probes.argument(0, of="made"),
-    "others": lambda facts: facts["rest"].removeprefix(", "),
     "title": "`{maker}` was given something that is not an array",
     "what": "`{x}` is {x.what} here.",
     **_MADE,
