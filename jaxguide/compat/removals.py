@@ -10,14 +10,12 @@ class Removal(NamedTuple):
         since: the first version without it, as JAX's change log says; '' if the change log does not say.
         new: the name that does the same, called in the same way; '' if there is none.
         code: what to write instead, if another name alone does not do.
-        extra: an argument that calls of `new` need besides the old ones.
         needless: whether JAX says that uses can be deleted.
     """
 
     since: str = ""
     new: str = ""
     code: str = ""
-    extra: str = ""
     needless: bool = False
 
 
@@ -90,7 +88,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.numpy.sometrue": Removal("0.4.16", "jax.numpy.any"),
     "jax.numpy.product": Removal("0.4.16", "jax.numpy.prod"),
     "jax.numpy.cumproduct": Removal("0.4.16", "jax.numpy.cumprod"),
-    "jax.numpy.msort": Removal("0.4.9", "jax.numpy.sort", extra="axis=0"),
+    "jax.numpy.msort": Removal("0.4.9", code="jax.numpy.sort(x, axis=0)"),
     "jax.numpy.round_": Removal("0.4.38", "jax.numpy.round"),
     "jax.numpy.fix": Removal("0.10.0", "jax.numpy.trunc"),
     **_moved("0.4.24", "jax.scipy.linalg", "jax.numpy", "tril triu"),
@@ -113,12 +111,12 @@ REMOVALS: dict[str, Removal] = {
     **_gone("0.3.2", "jax.ops", "index_min", "x.at[index].min(y)"),
     **_gone("0.3.2", "jax.ops", "index_max", "x.at[index].max(y)"),
     # jax.random
-    "jax.random.shuffle": Removal("0.4.31", "jax.random.permutation", extra="independent=True"),
+    "jax.random.shuffle": Removal("0.4.31", code="jax.random.permutation(key, x, independent=True)"),
     "jax.random.KeyArray": Removal("0.4.24", "jax.Array"),
     "jax.random.PRNGKeyArray": Removal("0.4.24", "jax.Array"),
-    "jax.random.threefry2x32_key": Removal("0.4.24", "jax.random.PRNGKey", extra="impl='threefry2x32'"),
-    "jax.random.rbg_key": Removal("0.4.24", "jax.random.PRNGKey", extra="impl='rbg'"),
-    "jax.random.unsafe_rbg_key": Removal("0.4.24", "jax.random.PRNGKey", extra="impl='unsafe_rbg'"),
+    "jax.random.threefry2x32_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='threefry2x32')"),
+    "jax.random.rbg_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='rbg')"),
+    "jax.random.unsafe_rbg_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='unsafe_rbg')"),
     **_moved("0.4.24", "jax.random", "jax.extend.random", "threefry_2x32 threefry2x32_p"),
     "jax.random.default_prng_impl": Removal("0.4.24", code="jax.config.jax_default_prng_impl"),
     # jax.core

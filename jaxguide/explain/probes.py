@@ -41,6 +41,11 @@ def owner(facts: Facts) -> ast.expr | None:
     return func.value if is_method and isinstance(func, ast.Attribute) else None
 
 
+def holder(facts: Facts) -> ast.expr | None:
+    """Look at the object that lacks the attribute that failed: `x` in `x.unsqueeze`."""
+    return getattr(facts.scene.node, "value", None)
+
+
 def statement(facts: Facts) -> ast.stmt | None:
     """Look at the statement that failed."""
     return facts.scene.spot.statement
@@ -416,6 +421,17 @@ def is_method(facts: Facts) -> bool:
     return owner(facts) is not None
 
 
+def is_called(facts: Facts) -> bool:
+    """Ask whether the attribute that failed is called."""
+    return facts.node("f") is facts.scene.node
+
+
+def is_statement(facts: Facts) -> bool:
+    """Ask whether the running call is a statement, whose result is not used."""
+    found = facts.scene.spot.statement
+    return isinstance(found, ast.Expr) and found.value is facts.call()
+
+
 def is_written(name: str, *kinds: type[ast.AST]) -> Condition:
     """Ask whether a fact is such syntax: `is_written("x", ast.Name)`."""
     return lambda facts: isinstance(facts.node(name), kinds)
@@ -454,6 +470,7 @@ STANDARD: dict[str, Probe] = {
     "assigned": assigned,
     "given": given_text,
     "rest": others("x"),
+    "others": lambda facts: facts["rest"].removeprefix(", "),
     "library": lambda facts: facts.scene.library,
     "jnp": lambda facts: facts.scene.jnp,
     "np": lambda facts: facts.scene.np,

@@ -117,7 +117,9 @@ class Scene:
                 if value is found and not name.startswith("_"):
                     return name
         # Without an import of it, write `jax.random` in full, but `jnp` as usual.
-        return short if module in ("jax", "jax.numpy", "numpy") else f"{self.name_of('jax')}.{short}"
+        if module in ("jax", "jax.numpy", "numpy") or not module.startswith("jax."):
+            return short if module in ("jax.numpy", "numpy") else module
+        return f"{self.name_of('jax')}.{module.removeprefix('jax.')}"
 
     @property
     def jnp(self) -> str:

@@ -326,7 +326,7 @@ def f(x):
     return x.at[far].set(x[far] * 2)
 f(jnp.ones((4, 2)))
 """,
-        ["without the mask, and choose"],
+        ["jnp.where(far[..., None], x * 2, x)"],
         ["jnp.where(far, x * 2, x)"],
     ),
     "a_masked_part_that_is_written_back_later": (

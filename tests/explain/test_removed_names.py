@@ -23,10 +23,7 @@ def check(source: str, name: str, file: Path) -> None:
     assert (explanation.kind, explanation.title) == ("removed_name", f"JAX no longer has `{name}`")
     (fix,) = explanation.fixes
     removal = REMOVALS[name]
-    if source.startswith("from "):
-        assert bool(fix.edits) is bool(removal.new or removal.needless)
-    else:  # not called, so no argument can be added
-        assert bool(fix.edits) is bool(removal.new and not removal.extra)
+    assert bool(fix.edits) is bool(removal.new or (removal.needless and source.startswith("from ")))
     if removal.new and fix.edits:
         names = run(fix.apply(source), file.with_name("mended.py"))
         expected = resolved(removal.new)

@@ -73,25 +73,36 @@ def spread(text: str, axis: int, rank: int | None) -> str | None:
     return text + ("" if rank == axis + 1 else f"[...{', None' * (rank - axis - 1)}]")
 
 
-def masked(scene: Scene, node: ast.Subscript) -> Fix | None:
-    """Return the fix that keeps a sliced array's length and masks the rest."""
-    values, keep = scene.quote(node.value), kept_places(scene, node, node.value)
-    if keep is None:
-        return None
+def masked(scene: Scene, node: ast.Subscript, keep: str | None, mask: str, said: tuple[str, str]) -> Fix | None:
+    """Return the fix that keeps the shape of an indexed array and masks the rest, also in a sum or an update.
+
+    Args:
+        scene: the error.
+        node: the array with its index.
+        keep: the mask, shaped to broadcast with the array; None if its shape is not known.
+        mask: the mask alone.
+        said: what the fix does to a reduction such as a sum, and what it does otherwise.
+    """
     update = update_around(scene, node)
     if update is not None:
         return chosen_update(scene, update, node, keep)
-    reduced = reduction(scene, node)
-    if reduced is not None and reduced[1] in _NEUTRAL:
-        outer, name = reduced
-        neutral = neutral_of(scene, name, node.value)
-        text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
-        return scene.fix("Keep the length and mask the rest.", scene.source.replace(outer, text))
-    if reduced is not None:
-        text = f"{scene.jnp}.{reduced[1]}({values}, where={keep})"
-        return scene.fix("Keep the length and mask the rest.", scene.source.replace(reduced[0], text))
-    mask = _mask_of(scene, node, node.value) or keep
-    return filled_with_zeros(scene, node, keep, mask, "Keep the length, with 0 for the rest.")
+    if keep is None:
+        return None
+    values, reduced = scene.quote(node.value), reduction(scene, node)
+    if reduced is None:
+        return filled_with_zeros(scene, node, keep, mask, said[1])
+    outer, name = reduced
+    given = f"{values}, where={keep}"
+    if name in _NEUTRAL:
+        given = f"{scene.jnp}.where({keep}, {values}, {neutral_of(scene, name, node.value)})"
+    return scene.fix(said[0], scene.source.replace(outer, f"{scene.jnp}.{name}({given})"))
+
+
+def masked_slice(scene: Scene, node: ast.Subscript) -> Fix | None:
+    """Return the fix that keeps a sliced array's length and masks the rest."""
+    keep = kept_places(scene, node, node.value)
+    said = ("Keep the length and mask the rest.", "Keep the length, with 0 for the rest.")
+    return masked(scene, node, keep, _mask_of(scene, node, node.value) or "", said) if keep is not None else None
 
 
 def filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, sentence: str) -> Fix | None:

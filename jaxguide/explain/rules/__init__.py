@@ -10,7 +10,6 @@ __all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 FAMILIES = (
     "ambiguous_truths",
     "array_methods",
-    "arrays_of_text",
     "axis_names",
     "boolean_functions",
     "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
@@ -43,7 +42,6 @@ FAMILIES = (
     "loops",
     "missing_names",
     "numpy_and_scipy",
-    "numpy_in_place",
     "numpyro_models",
     "texts",
     "python_numbers",

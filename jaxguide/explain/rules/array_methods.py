@@ -22,16 +22,6 @@ _ARRAY = f"{texts.API}/jax.Array.html"
 # Methods of other libraries.
 
 
-def _holder(facts: Facts) -> ast.expr | None:
-    """Look at the array in `x.unsqueeze` that lacks the attribute."""
-    return getattr(facts.scene.node, "value", None)
-
-
-def _is_called(facts: Facts) -> bool:
-    """Ask whether the attribute is called."""
-    return facts.node("f") is facts.scene.node
-
-
 def _renamed(facts: Facts) -> str:
     """Say the arguments, with the names that JAX has."""
     keywords = [(ARGUMENTS.get(one.arg or "", one.arg), one.value) for one in facts.call().keywords]
@@ -78,24 +68,13 @@ def _is_for_numpy(facts: Facts) -> bool:
     return wanted is not None and facts.scene.tracer(facts.node("x")) is not None
 
 
-def _is_dtype(facts: Facts) -> bool:
-    """Ask whether the only argument is a dtype."""
-    value = facts.value("first")
-    if len(facts.call().args) != 1 or value is MISSING or value is None or isinstance(value, str):
-        return False
-    try:
-        return jnp.dtype(value) is not None
-    except TypeError:
-        return False
-
-
 def _is_device(facts: Facts) -> bool:
     value = facts.value("first")
     return isinstance(value, str) and re.fullmatch(r"(cpu|cuda|gpu|tpu|mps|metal)(:\d+)?", value) is not None
 
 
 _METHOD: dict[str, Any] = {
-    "x": _holder,
+    "x": probes.holder,
     "first": probes.argument(0),
     "second": probes.argument(1),
     "renamed": _renamed,
@@ -125,16 +104,14 @@ entry(
 entry(
     "in_place_method",
     texts.NO_METHOD,
-    when=[_is_called, lambda facts: facts["f"].name.endswith("_")],
+    when=[probes.is_called, lambda facts: facts["f"].name.endswith("_")],
     title="An array cannot be changed in place",
     why="JAX arrays never change, so they have no method `{f.name}`.",
     fixes=[
         Either(
             Swap(
                 "Make a new array, and keep it.",
-                when=lambda facts: (
-                    isinstance(facts.node("statement"), ast.Expr) and isinstance(facts.node("x"), ast.Name)
-                ),
+                when=lambda facts: probes.is_statement(facts) and isinstance(facts.node("x"), ast.Name),
                 call="{x} = {written}",
             ),
             "Make a new array, and use it from here on: `{written}`.",
@@ -146,13 +123,17 @@ entry(
 entry(
     "method_of_another_library",
     texts.NO_METHOD,
-    when=[_is_called, probes.calls("to", "type", "cpu", "cuda", "contiguous")],
+    when=[probes.is_called, probes.calls("to", "type", "cpu", "cuda", "contiguous")],
     fixes=[
         Either(
             Swap("Leave it out: JAX lays out memory by itself.", when=probes.calls("contiguous"), call="{x}"),
             Swap(_NO_NEED, when=probes.calls("cpu", "cuda"), call="{x}"),
             Swap(_NO_NEED, when=_is_device, call="{x}"),
-            Swap("Write `{x.atom}.astype`.", when=_is_dtype, call="{x.atom}.astype({first})"),
+            Swap(
+                "Write `{x.atom}.astype`.",
+                when=probes.is_valued("first", type, np.dtype),
+                call="{x.atom}.astype({first})",
+            ),
             "For a dtype write `.astype(dtype)`, and for a device `{jax}.device_put(x, device)`.",
         )
     ],
@@ -161,7 +142,7 @@ entry(
 entry(
     "method_of_another_library",
     texts.NO_METHOD,
-    when=_is_called,
+    when=probes.is_called,
     function=lambda facts: (re.match(r"([\w.]+)\(", facts["written"]) or [None, None])[1],
     fixes=[
         Either(
@@ -194,11 +175,10 @@ def _axes(facts: Facts) -> list[ast.expr]:
 
 
 def _are_sizes(facts: Facts) -> bool:
-    """Ask whether all arguments are integers, of which one may be unknown beside others."""
-    sizes = facts["first"].items if isinstance(facts.node("first"), ast.Tuple | ast.List) else []
-    values = [one.value_or_missing for one in sizes] or [facts.scene.spot.value(one) for one in facts.call().args]
-    known = [one for one in values if one is not MISSING]
-    return all(isinstance(one, int) for one in known) and (bool(known) or len(values) > 1)
+    """Ask whether all arguments are sizes; one that is not known alone may be a dtype."""
+    values = [facts.scene.spot.value(one) for one in facts.call().args]
+    sizes = all(isinstance(one, int | tuple | list) for one in values if one is not MISSING)
+    return sizes and (len(values) > 1 or MISSING not in values)
 
 
 _HERE: dict[str, Any] = {"x": _array, "first": probes.argument(0), "what": ("{x.is_here}", "")}
@@ -230,12 +210,11 @@ entry(
     x=_array,
     when=[*_NO_KEYWORDS, probes.calls("transpose", "permute_dims")],
     two=lambda facts: _axes(facts) if len(_axes(facts)) == 2 else None,
-    axes=lambda facts: facts["rest"].removeprefix(", "),
     rank=lambda facts: len(re.findall(r"\d+", facts["g2"])),
     title="`transpose` needs every axis",
     what=("{x.is_here}", "The array has shape ({g2}): {rank} axes."),
     why="As in NumPy, it takes the order of all axes; ({g1}) is not one of {rank} axes.",
-    fixes=[Swap("Swap the two axes with `swapaxes`.", when=probes.knows("two"), call="{x.atom}.swapaxes({axes})")],
+    fixes=[Swap("Swap the two axes with `swapaxes`.", when=probes.knows("two"), call="{x.atom}.swapaxes({others})")],
     otherwise=["Give each of the {rank} axes once, in the order of the result."],
     link=f"{texts.API}/jax.numpy.swapaxes.html",
 )
@@ -282,8 +261,8 @@ entry(
 entry(
     "waiting_while_tracing",
     texts.NOT_AVAILABLE_WHILE_TRACING,
-    x=_holder,
-    when=_is_called,
+    x=probes.holder,
+    when=probes.is_called,
     title="`.{g1}` has nothing to wait for while JAX traces",
     why="The function is only recorded now, and computes later.",
     fixes=[Swap("Leave it out here, and wait for the result of the whole function.", call="{x}")],
@@ -364,11 +343,11 @@ def _is_waited_for(facts: Facts) -> bool:
     value = facts.value("x")
     kinds = ("tuple", "list", "dict", "ndarray", "float", "int", "float32", "float64", "int32", "int64")
     known = value is not MISSING and any(is_array(one) for one in jax.tree.leaves(value))
-    return _is_called(facts) and facts["g2"] == "block_until_ready" and (known or facts["holder"] in kinds)
+    return probes.is_called(facts) and facts["g2"] == "block_until_ready" and (known or facts["holder"] in kinds)
 
 
 _NO_ARRAY: dict[str, Any] = {
-    "x": _holder,
+    "x": probes.holder,
     "holder": lambda facts: facts["g1"].split(".")[-1],
     "what": ("`{x}` is {x.what} here.", "`{x}` is of type `{g1}` here."),
 }

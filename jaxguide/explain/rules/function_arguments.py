@@ -31,19 +31,19 @@ _WHY = {
 }
 
 
-def _takes(facts: Facts, node: ast.AST) -> tuple[float, float] | None:
+def _takes(facts: Facts, node: Any) -> tuple[float, float] | None:
     """Find the least and the largest number of positional arguments that a function takes."""
     bound = 0
     if isinstance(node, ast.Call) and called(node) == "partial" and not node.keywords:
-        node, bound = node.args[0], len(node.args) - 1  # type: ignore[attr-defined]
-    place = function_behind(facts.scene.spot, node)  # type: ignore[arg-type]
+        node, bound = node.args[0], len(node.args) - 1
+    place = function_behind(facts.scene.spot, node)
     if place is None:
         return None
     count, said = len(parameters(place[1])) - bound, place[1].args
     return count - len(said.defaults), math.inf if said.vararg is not None else count
 
 
-def _can_take(facts: Facts, node: ast.AST, count: int) -> bool:
+def _can_take(facts: Facts, node: Any, count: int) -> bool:
     """Ask whether a function can be called with so many arguments, also if that is not known."""
     takes = _takes(facts, node)
     return takes is None or takes[0] <= count <= takes[1]
@@ -90,7 +90,7 @@ def _fits_parts(facts: Facts) -> bool:
 
 def _parameter(facts: Facts) -> Part | None:
     """Look at the last parameter of the function, where it is defined."""
-    place = function_behind(facts.scene.spot, facts.node("x"))  # type: ignore[arg-type]
+    place = function_behind(facts.scene.spot, facts.node("x"))
     own = parameters(place[1]) if place is not None else []
     return Part(own[-1], place[0], facts.scene) if place is not None and own else None
 
@@ -225,6 +225,12 @@ def _are_numbers(facts: Facts) -> bool:
     return listed or isinstance(value, range) or str(facts["x"]).startswith(("range(", "list(range(", "tuple(range("))
 
 
+def _counted(facts: Facts) -> str | None:
+    """Say what `range` is given."""
+    ranges = [one for one in ast.walk(facts.node("x")) if called(one) == "range" and isinstance(one, ast.Call)]
+    return ", ".join(facts.scene.quote(one) for one in ranges[0].args) if ranges else None
+
+
 _NUMBERS: dict[str, Any] = {
     "x": lambda facts: argument_of(facts.call(), *_GIVEN[facts["f"].name][2]),
     "title": "`lax.{f.name}` has no axis to go along",
@@ -238,7 +244,13 @@ entry(
     texts.NOT_JAX_TYPE,
     when=[_OVER_XS, _are_numbers],
     what=("{x.is_here}", "`{x}` holds numbers, which have no axis."),
-    fixes=[Swap("Make one array of the numbers.", x="{jnp}.array({x})")],
+    counted=_counted,
+    fixes=[
+        Either(
+            Swap("Count with an array.", x="{jnp}.arange({counted})"),
+            Swap("Make one array of the numbers.", x="{jnp}.array({x})"),
+        )
+    ],
     **_NUMBERS,
 )
 entry(

@@ -1,18 +1,22 @@
-"""Explain attempts to change an array in place: items, deletion, its shape, list methods, misuse of `.at`."""
+"""Explain attempts to change an array in place: items, its shape, methods of lists, misuse of `.at`, NumPy."""
 
 import ast
 from typing import Any
 
-from jaxguide.code.source import names_in
+import jax
+import numpy as np
+
+from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import AnyFix, Code, Either, Swap, entry
+from jaxguide.explain.catalogue import AnyFix, Code, Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Probe
 from jaxguide.explain.rewrites.control_flow import operator_sign
 from jaxguide.explain.rewrites.masks import kept_places, sliced_axis, spread
 from jaxguide.explain.rewrites.written_shapes import computed_shape
+from jaxguide.explain.transformed import set_to
 
 _METHODS: dict[type[ast.AST], str] = {
     ast.Add: "add({change})",
@@ -182,7 +186,7 @@ entry(
 entry(
     "item_deletion",
     texts.DELETE_ITEM,
-    deleted=lambda facts: facts.node("statement").targets[0],  # type: ignore[attr-defined]
+    deleted=lambda facts: facts.node("statement").targets[0],
     x=_owner_of("deleted"),
     index=_index_of("deleted"),
     when=[probes.is_written("statement", ast.Delete), lambda facts: is_array(facts.value("x"))],
@@ -212,11 +216,6 @@ _OF_LISTS = {
 }
 
 
-def _is_alone(facts: Facts) -> bool:
-    """Ask whether the call is a statement of its own, whose result is not used."""
-    return getattr(facts.node("statement"), "value", None) is facts.node("call") and not facts.knows("target")
-
-
 def _as_function(facts: Facts) -> str:
     """Say the call of `jax.numpy` that does what the method of a list does."""
     method = facts["f"].name
@@ -234,7 +233,7 @@ entry(
     title="An array has no method `{f.name}`",
     fixes=[
         Either(
-            Swap(_KEEP_IT, when=_is_alone, call="{x} = {new}"),
+            Swap(_KEEP_IT, when=probes.is_statement, call="{x} = {new}"),
             Swap(_KEEP_IT, call="{new}"),
         )
     ],
@@ -266,10 +265,77 @@ entry(
     texts.AT_ARITHMETIC,
     x=_owner_of("left"),
     change=probes.fact("right"),
-    method=lambda facts: facts.say(_METHODS[type(facts.node("node").op)]),  # type: ignore[attr-defined]
+    method=lambda facts: facts.say(_METHODS[type(facts.node("node").op)]),
     when=probes.is_written("node", ast.BinOp),
     title="`.at[...]` is a place, not a value",
     why="`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array.",
     fixes=[Swap("Call the method.", node="{left}.{method}")],
     **_AT,
+)
+
+
+# NumPy's functions that change an array, and its views of JAX's memory.
+
+
+def _maker(facts: Facts) -> ast.expr | None:
+    """Look at the call of `np.asarray` or `jax.device_get` that made the view."""
+    made = set_to(facts.scene.spot, str(facts["x"]))
+    function = facts.scene.spot.value(getattr(made, "func", None))
+    return made if function in (np.asarray, jax.device_get) else None
+
+
+entry(
+    "read_only_view",
+    texts.READ_ONLY,
+    x=probes.first(lambda value: isinstance(value, np.ndarray) and not value.flags.writeable),
+    made=_maker,
+    view=probes.argument(0, of="made"),
+    when=[probes.is_written("x", ast.Name), lambda facts: facts["made"] is not None],
+    title="NumPy cannot change the memory of a JAX array",
+    what="`{x}` was made by `{made}`.",
+    why="It shares its memory with a JAX array, which never changes, so it is read-only.",
+    fixes=[Swap("Make a copy, which can be changed.", made="{np}.array({view})")],
+    link="https://docs.jax.dev/en/latest/faq.html",
+)
+
+# Functions that write into an array, as expressions of what they would have written.
+_WRITTEN = {
+    "fill_diagonal": "{jnp}.fill_diagonal({x}{rest}, inplace=False)",
+    "copyto": ("{jnp}.where({where}, {second}, {x})", "{jnp}.broadcast_to({second}, {x}.shape)"),
+    "putmask": "{jnp}.where({second}, {third}, {x})",
+}
+
+
+def _is_of_numpy(facts: Facts) -> bool:
+    root = ast.Name(dotted(facts.node("f")).split(".")[0], ast.Load())
+    return facts.scene.spot.value(root) is np and isinstance(facts.value("x"), jax.Array)
+
+
+def _written(facts: Facts) -> str | None:
+    """Say the expression for it, if the call is a statement and has no other options."""
+    alone = isinstance(facts.node("statement"), ast.Expr) and isinstance(facts.node("x"), ast.Name)
+    options = {one.arg for one in facts.call().keywords}
+    template = _WRITTEN.get(facts["f"].name)
+    return facts.say(template) if template and alone and options <= {"where"} else None
+
+
+entry(
+    "changed_by_numpy",
+    texts.NUMPY_CHANGES,
+    x=probes.one_of(probes.keyword("out"), probes.argument(0)),
+    when=[probes.is_written("node", ast.Call), _is_of_numpy],
+    second=probes.argument(1),
+    third=probes.argument(2),
+    where=probes.keyword("where"),
+    new=_written,
+    title="`{f}` cannot change a JAX array",
+    why="NumPy's function writes into its argument, and JAX arrays never change.",
+    fixes=[
+        Either(
+            Swap("Make a new array, and keep it.", call="{x} = {new}"),
+            Words("Make a new array, from a key: `{random}.permutation(key, {x})`.", when=probes.calls("shuffle")),
+            "Make a new array with a function of JAX, and keep what it returns.",
+        )
+    ],
+    link=texts.AT_LINK,
 )

@@ -10,19 +10,7 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-from jaxguide.explain.rewrites.masks import (
-    AVERAGES,
-    chosen_update,
-    filled_with_zeros,
-    masked,
-    masked_update,
-    neutral_of,
-    rank_of,
-    reduction,
-    sliced_axis,
-    spread,
-    update_around,
-)
+from jaxguide.explain.rewrites.masks import masked, masked_slice, masked_update, rank_of, sliced_axis, spread
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rewrites.windows import window_of
 from jaxguide.explain.transformed import parameters
@@ -38,66 +26,39 @@ def _indexed(facts: Facts) -> ast.Subscript | None:
     return node if isinstance(node, ast.Subscript) else None
 
 
-def _index(facts: Facts) -> ast.expr:
-    """Look at what stands in the brackets."""
-    return facts.node("indexed").slice  # type: ignore[attr-defined,no-any-return]
-
-
-def _array(facts: Facts) -> ast.expr:
-    """Look at what stands before the brackets."""
-    return facts.node("indexed").value  # type: ignore[attr-defined,no-any-return]
-
-
-_INDEX: dict[str, Any] = {"indexed": _indexed, "index": _index, "array": _array}
+_INDEX: dict[str, Any] = {
+    "indexed": _indexed,
+    "index": lambda facts: facts.node("indexed").slice,
+    "array": lambda facts: facts.node("indexed").value,
+}
 
 
 # Masks and slices of an unknown number of values.
 
 
-def _mask(facts: Facts) -> ast.AST | None:
+def _mask(facts: Facts) -> Any:
     """Look at the mask, by its name, or at what is traced in it or in the array."""
     if isinstance(facts.node("index"), ast.Name):
         return facts.node("index")
-    return probes.first(is_tracer, of="index")(facts) or probes.first(is_tracer, of="array")(facts)  # type: ignore[no-any-return]
-
-
-def _ranks(facts: Facts) -> tuple[int | None, int]:
-    """Find the numbers of axes of the array and of the mask."""
-    return rank_of(facts.scene, _array(facts)), facts["g1"].count(",") + 1
+    return probes.first(is_tracer, of="index")(facts) or probes.first(is_tracer, of="array")(facts)
 
 
 def _keep(facts: Facts) -> str | None:
     """Say the mask, shaped to broadcast with the array."""
-    rank, own = facts["ranks"]
+    rank, own = rank_of(facts.scene, facts.node("array")), facts["g1"].count(",") + 1
+    if isinstance(facts.node("index"), ast.Tuple):
+        return None
     return spread(str(facts["index"]) if rank == own else facts["index"].atom, own - 1, rank)
 
 
-def _of_update(facts: Facts) -> Fix | None:
-    """Make the fix for `x.at[mask].set(f(x[mask]))`."""
-    node: Any = facts.node("indexed")
-    keep = facts["keep"] if facts.knows("keep") and facts["ranks"][0] == facts["ranks"][1] else None
-    update = update_around(facts.scene, node)
-    return chosen_update(facts.scene, update, node, keep) if update is not None else None
-
-
-def _of_reduction(facts: Facts) -> Fix | None:
-    """Make the fix for `x[mask].sum()` and `jnp.mean(x[mask])`."""
-    scene, found, x = facts.scene, reduction(facts.scene, facts.node("indexed")), facts["array"]  # type: ignore[arg-type]
-    if found is None:
-        return None
-    outer, name = found
-    text = f"{x}, where={facts['keep']}"
-    if name not in AVERAGES:
-        text = f"{scene.jnp}.where({facts['keep']}, {x}, {neutral_of(scene, name, x.node)})"
-    sentence = "Keep the shape, and let what is masked out count for nothing."
-    return scene.fix(sentence, scene.source.replace(outer, f"{scene.jnp}.{name}({text})"))
-
-
-def _of_values(facts: Facts) -> Fix | None:
-    """Make the fix that keeps zeros in place of what is masked out."""
-    node: Any = facts.node("indexed")
-    sentence = "Keep the shape, with 0 where the mask is False."
-    return filled_with_zeros(facts.scene, node, facts["keep"], str(facts["index"]), sentence)
+def _masked(facts: Facts) -> Fix | None:
+    """Make the fix that keeps the shape, also for `x.at[mask].set(f(x[mask]))` and `x[mask].sum()`."""
+    keep = facts["keep"] if facts.knows("keep") else None
+    said = (
+        "Keep the shape, and let what is masked out count for nothing.",
+        "Keep the shape, with 0 where the mask is False.",
+    )
+    return masked(facts.scene, facts.node("indexed"), keep, str(facts["index"]), said)
 
 
 entry(
@@ -105,21 +66,17 @@ entry(
     texts.BOOLEAN_MASK,
     x=_mask,
     when=probes.is_written("node", ast.Subscript),
-    ranks=_ranks,
     keep=_keep,
     title="A mask picks an unknown number of values",
     why="How long `{node}` is depends on how many are True, and JAX must know every shape while it records.",
     fixes=[
         Either(
-            _of_update,
+            _masked,
             Code(
                 "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a sum; "
                 "not before a mean or a softmax.",
                 "{jnp}.where(mask, {array}, 0)",
-                when=lambda facts: isinstance(facts.node("index"), ast.Tuple) or not facts.knows("keep"),
             ),
-            _of_reduction,
-            _of_values,
         )
     ],
     link=texts.ERRORS_PAGE,
@@ -146,14 +103,14 @@ def _of_place(facts: Facts) -> Fix | None:
     node: Any = facts.node("indexed")
     if isinstance(facts.scene.node, ast.Call):
         return masked_update(facts.scene, facts.scene.node, node)
-    return masked(facts.scene, node) if facts.knows("cut") else None
+    return masked_slice(facts.scene, node)
 
 
 entry(
     "dynamic_slice",
     texts.DYNAMIC_SLICE,
     x=probes.first(is_tracer, of="index"),
-    cut=lambda facts: sliced_axis(facts.scene, facts.node("indexed")),  # type: ignore[arg-type]
+    cut=lambda facts: sliced_axis(facts.scene, facts.node("indexed")),
     window=_window,
     start=lambda facts: facts["cut"][1].lower,
     along=lambda facts: f", axis={facts['cut'][0]}" if facts["cut"][0] else "",
@@ -198,7 +155,7 @@ def _is_python_number(facts: Facts) -> bool:
 entry(
     "swapped_parameters",
     texts.INDEX_FLOAT,
-    x=_index,
+    x=probes.fact("index"),
     first=lambda facts: next(iter(_loop_parameters(facts)), None),
     second=lambda facts: _loop_parameters(facts)[1],
     when=probes.knows("first"),
@@ -211,10 +168,10 @@ entry(
 entry(
     "index_of_floats",
     texts.INDEX_FLOAT,
-    x=_index,
+    x=probes.fact("index"),
     quotient=lambda facts: facts.node("x") if isinstance(getattr(facts.node("x"), "op", None), ast.Div) else None,
-    one=lambda facts: facts.node("quotient").left,  # type: ignore[attr-defined]
-    other=lambda facts: facts.node("quotient").right,  # type: ignore[attr-defined]
+    one=lambda facts: facts.node("quotient").left,
+    other=lambda facts: facts.node("quotient").right,
     title="An index that is a float",
     what=("{x.is_here}", "`{x}` is a float here."),
     why="Positions are counted, so a float names none, even one without a fraction.",
@@ -236,7 +193,7 @@ entry(
 entry(
     "index_of_list",
     texts.INDEX_LIST,
-    x=_index,
+    x=probes.fact("index"),
     title="A list used as an index",
     what="`{x}` is a list here.",
     why="NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis.",
@@ -259,7 +216,7 @@ def _first_indices(facts: Facts) -> str | None:
 entry(
     "too_many_indices",
     texts.TOO_MANY_INDICES,
-    x=_array,
+    x=probes.fact("array"),
     when=probes.is_written("index", ast.Tuple),
     axes=lambda facts: plural("{count} axis", "{count} axes", int(facts["g1"])),
     fitting=_first_indices,

@@ -97,7 +97,8 @@ def _which(facts: Facts) -> Any:
     """Find which result is taken."""
     node = facts.node("taken")
     key = facts.scene.spot.value(node.slice) if isinstance(node, ast.Subscript) else getattr(node, "attr", None)
-    return {0: "values", 1: "indices"}.get(key, key)  # type: ignore[arg-type]
+    named: dict[Any, Any] = {0: "values", 1: "indices"}
+    return named.get(key, key)
 
 
 def _is_unpacked(facts: Facts) -> bool:
@@ -144,7 +145,6 @@ entry(
     texts.NO_OUT,
     x=probes.keyword("out"),
     when=_JAX,
-    kept=lambda facts: facts["rest"].removeprefix(", "),
     link="{page}",
     title="`{f}` cannot write into an array",
     what=("{x.is_here}", ""),
@@ -154,12 +154,12 @@ entry(
             Swap(
                 "Leave it out: the result is returned.",
                 when=lambda facts: str(facts["target"]) == str(facts["x"]),
-                call="{f}({kept})",
+                call="{f}({others})",
             ),
             Swap(
                 "Keep what it returns.",
-                when=lambda facts: getattr(facts.node("statement"), "value", None) is facts.node("call"),
-                call="{x} = {f}({kept})",
+                when=probes.is_statement,
+                call="{x} = {f}({others})",
             ),
             "Leave it out, and use what the function returns.",
         )
@@ -201,15 +201,14 @@ entry(
     texts.NO_KIND,
     x=probes.keyword("kind"),
     argument=lambda facts: "kind",
-    kept=lambda facts: facts["rest"].removeprefix(", "),
     fixes=[
         Either(
             Swap(
                 "Say that equal entries keep their order.",
                 when=lambda facts: facts.value("x") in ("stable", "mergesort"),
-                call="{f}({kept}, stable=True)",
+                call="{f}({others}, stable=True)",
             ),
-            Swap("Leave it out.", call="{f}({kept})"),
+            Swap("Leave it out.", call="{f}({others})"),
         )
     ],
     **_UNKNOWN,

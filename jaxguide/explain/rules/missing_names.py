@@ -103,15 +103,15 @@ def _everywhere(new: str) -> Any:
     """Make the fix that writes another name, a fact, wherever the file has this one, with JAX's names of arguments."""
 
     def made(facts: Facts) -> Fix:
-        scene, node = facts.scene, facts.scene.node
-        edits = renamed_attribute(scene, node, facts[new])  # type: ignore[arg-type]
+        scene, node = facts.scene, facts.node("node")
+        edits = renamed_attribute(scene, node, facts[new])
         for call in scene.source.calls():
             if dotted(call.func) == dotted(node):
                 old = [one for one in call.keywords if one.arg in ARGUMENTS]
                 edits += [
                     scene.source.replace(one, f"{ARGUMENTS[one.arg or '']}={scene.quote(one.value)}") for one in old
                 ]
-        sentence = f"Write `{spelled(scene, facts[new]).text}`."
+        sentence = f"Write `{spelled(scene, facts[new])}`."
         return (scene.fix(sentence, *edits) if edits else None) or scene.advice(sentence)
 
     return made
@@ -124,7 +124,7 @@ def _mask(facts: Facts) -> ast.expr | None:
 
 _NAME: dict[str, Any] = {
     "x": probes.node,
-    "home": lambda facts: getattr(facts.scene.node, "value", None),
+    "home": probes.holder,
     "same": _same,
     "other": _of_other,
     "link": "https://docs.jax.dev/en/latest/jax.html",

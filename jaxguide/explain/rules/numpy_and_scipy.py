@@ -60,8 +60,8 @@ entry(
     texts.TO_NUMPY,
     x=probes.first(is_tracer, of="index"),
     when=probes.is_written("node", ast.Subscript),
-    index=lambda facts: facts.node("node").slice,  # type: ignore[attr-defined]
-    table=lambda facts: facts.node("node").value,  # type: ignore[attr-defined]
+    index=lambda facts: facts.node("node").slice,
+    table=lambda facts: facts.node("node").value,
     other=_other_table,
     title="A NumPy array needs a known index, but `{x}` is traced",
     why="NumPy looks up now, while JAX records the program, and the index comes later.",
@@ -103,9 +103,9 @@ def _in_jax(facts: Facts) -> str | None:
 
 def _of_jax(facts: Facts) -> Fix | None:
     """Make the fix that calls JAX's function, with the import that it needs."""
-    spell, source = spelled(facts.scene, facts["in_jax"]), facts.scene.source
-    edits = [source.replace(facts.node("f"), spell.text), *needed_imports(source, spell)]
-    return facts.scene.fix("Use JAX's function of the same name.", *edits)
+    scene, name = facts.scene, facts["in_jax"]
+    edits = [scene.source.replace(facts.node("f"), spelled(scene, name)), *needed_imports(scene, name)]
+    return scene.fix("Use JAX's function of the same name.", *edits)
 
 
 entry(

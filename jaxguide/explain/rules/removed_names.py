@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 
-from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import is_array
@@ -94,12 +93,10 @@ def _new_name(facts: Facts) -> Fix | None:
     if not removal.new:
         return None
     if facts.knows("whole"):
-        edits: list[Edit] = renamed_attribute(scene, facts["whole"][0], removal.new, removal.extra)
-        name = spelled(scene, removal.new).text
+        edits, name = renamed_attribute(scene, facts["whole"][0], removal.new), spelled(scene, removal.new)
     else:
-        edits, name = renamed_import(scene, scene.node), removal.new  # type: ignore[arg-type]
-    more = f", with `{removal.extra}`," if removal.extra else ""
-    return scene.fix(f"Write `{name}`{more} in its place.", *edits) if edits else None
+        edits, name = renamed_import(scene, facts.node("node")), removal.new
+    return scene.fix(f"Write `{name}` in its place.", *edits) if edits else None
 
 
 def _without_import(facts: Facts) -> Fix | None:
@@ -221,20 +218,16 @@ entry(
 # Attributes of arrays, and options.
 
 
-def _is_called(facts: Facts) -> bool:
-    return facts.node("f") is facts.scene.node
-
-
 def _written(facts: Facts) -> str | None:
     """Say what to write for an attribute that arrays once had, if it is used as it was."""
     name = facts["node"].name
     template = ARRAY_REMOVALS[name][1]
     was_called = "{given}" in template or name == "to_py"
-    return facts.say(template) if was_called == (facts.knows("f") and _is_called(facts)) else None
+    return facts.say(template) if was_called == (facts.knows("f") and probes.is_called(facts)) else None
 
 
 _ATTRIBUTE: dict[str, Any] = {
-    "x": lambda facts: getattr(facts.scene.node, "value", None),
+    "x": probes.holder,
     "removal": lambda facts: Removal(ARRAY_REMOVALS[facts["node"].name][0]),
     "title": "JAX's arrays no longer have `.{node.name}`",
     "what": ("{x.is_here}", ""),
@@ -254,7 +247,7 @@ entry(
     number=probes.argument(0),
     axis=probes.one_of(probes.argument(1), probes.keyword("axis", "dim")),
     axis_said=lambda facts: str(facts["axis"]) if facts.knows("axis") else "0",
-    when=[probes.calls("split"), _is_called, probes.is_valued("number", int)],
+    when=[probes.calls("split"), probes.is_called, probes.is_valued("number", int)],
     fixes=[
         Swap(
             "For {number} parts, as in NumPy.",
@@ -277,7 +270,7 @@ entry(
     function=lambda facts: facts["written"].partition("(")[0],
     fixes=[
         Either(
-            Swap("Write `{function}` in its place.", when=_is_called, call="{written}"),
+            Swap("Write `{function}` in its place.", when=probes.is_called, call="{written}"),
             Swap("Write this instead.", node="{written}"),
         )
     ],
@@ -300,10 +293,8 @@ entry(
 
 def _without_option(facts: Facts) -> Fix | None:
     """Make the fix that deletes the line of an option."""
-    statement = facts.scene.spot.statement
-    if not isinstance(statement, ast.Expr) or statement.value is not facts.call():
-        return None
-    return facts.scene.fix("Delete the line.", facts.scene.source.remove_statement(statement))
+    edit = facts.scene.source.remove_statement(facts.node("statement"))
+    return facts.scene.fix("Delete the line.", edit) if probes.is_statement(facts) else None
 
 
 entry(

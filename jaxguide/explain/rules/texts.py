@@ -1,7 +1,9 @@
-"""Explain strings made from arrays and traced values: `+` with a string, `%`, f-strings, JSON."""
+"""Explain strings made from arrays and traced values, and NumPy arrays that hold texts or objects."""
 
 import ast
 from typing import Any
+
+import numpy as np
 
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
@@ -76,7 +78,7 @@ def _is_in_text(facts: Facts) -> bool:
     node = facts.scene.node
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Mod) and isinstance(facts.value("left"), str)
-    is_printed = facts.knows("printed") and node in facts.node("printed").args  # type: ignore[attr-defined]
+    is_printed = facts.knows("printed") and node in facts.node("printed").args
     is_inside = facts.scene.source.around(node, ast.FormattedValue) is not None
     return probes.calls("item", "float", "int")(facts) and (is_inside or is_printed)
 
@@ -111,7 +113,7 @@ for _phrase, _condition in ((texts.FORMAT, _is_traced), (texts.CONCRETE, _is_in_
             Either(
                 Swap(
                     "Print it when the program runs.",
-                    when=lambda facts: len(facts.node("printed").args) == 1,  # type: ignore[attr-defined]
+                    when=lambda facts: len(facts.node("printed").args) == 1,
                     printed="{line_of_print}",
                 ),
                 Code("Print it when the program runs.", '{jax}.debug.print("{{}}", {x})'),
@@ -134,4 +136,45 @@ entry(
         Code("One number of it.", 'f"{{{x.atom}[0]:{spec}}}"'),
     ],
     **_FORMATTED,
+)
+
+
+# NumPy arrays that hold no numbers.
+
+
+def _is_of_texts(facts: Facts) -> bool:
+    value = facts["x"].value
+    return value.dtype.kind in "US" or bool(value.size and all(isinstance(one, str) for one in value.flat))
+
+
+_NO_NUMBERS: dict[str, Any] = {
+    "x": probes.first(lambda value: isinstance(value, np.ndarray) and value.dtype.kind in "USO", of="call"),
+    "what": "`{x}` is a NumPy array of dtype {x.dtype} and shape {x.shape} here.",
+    "why": "JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
+    "link": f"{texts.API}/jax.numpy.asarray.html",
+}
+_NOT_NUMERIC = (structure_texts.NOT_NUMERIC, structure_texts.NO_ABSTRACT_ARRAY)
+entry(
+    "array_of_text",
+    *_NOT_NUMERIC,
+    when=_is_of_texts,
+    title="JAX was given an array of text",
+    fixes=[
+        Either(
+            Swap(
+                "Number the texts outside, and hand over the numbers.",
+                when=lambda facts: facts["x"].ndim == 1 and facts["x"].dtype.kind in "US",
+                x="{np}.unique({x}, return_inverse=True)[1]",
+            ),
+            Code("Number the texts outside, and hand over the numbers.", "{np}.unique({x}, return_inverse=True)[1]"),
+        )
+    ],
+    **_NO_NUMBERS,
+)
+entry(
+    "array_of_objects",
+    *_NOT_NUMERIC,
+    title="JAX was given an array of Python objects",
+    fixes=["Give it a dtype of numbers: `{x}.astype(float)` works if every entry is one number."],
+    **_NO_NUMBERS,
 )

@@ -30,12 +30,12 @@ _GOTCHAS = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 # Two dtypes for `jax.lax`.
 
 
-def _odd_one(facts: Facts) -> ast.expr | None:
+def _odd_one(facts: Facts) -> Any:
     """Look at the operand of whole numbers, or else at the first, if both are given one by one."""
     if isinstance(facts.node("left"), ast.List | ast.Tuple):
         return None
     whole = [dtype.startswith(("int", "uint", "bool")) for dtype in (facts["one"], facts["other"])]
-    return probes.operand(1 if whole == [False, True] else 0)(facts)  # type: ignore[no-any-return]
+    return probes.operand(1 if whole == [False, True] else 0)(facts)
 
 
 _LAX_DTYPES: dict[str, Any] = {
@@ -77,12 +77,12 @@ entry(
 # None, a string or a list for an array.
 
 
-def _no_array(facts: Facts) -> ast.expr | None:
+def _no_array(facts: Facts) -> Any:
     """Look at the operand or argument that is no array: at the place that the message says, or the only such one."""
     if isinstance(facts.scene.node, ast.BinOp | ast.AugAssign):
-        return probes.operand(1)(facts)  # type: ignore[no-any-return]
+        return probes.operand(1)(facts)
     if facts.found.re is not texts.NOT_ARRAY.text:  # of a function of JAX that is jitted
-        return probes.given(lambda one: one is None or isinstance(one, str))(facts)  # type: ignore[no-any-return]
+        return probes.given(lambda one: one is None or isinstance(one, str))(facts)
     # The positions may be those of a function inside, such as that of an array's method.
     said: ast.expr | None = probes.as_said(facts)
     at: ast.expr | None = probes.argument(int(facts["g2"]))(facts)
@@ -243,7 +243,7 @@ entry(
     "dict_key_of_tracer",
     texts.UNHASHABLE_TRACER,
     x=probes.traced,
-    key=lambda facts: facts.node("node").slice,  # type: ignore[attr-defined]
+    key=lambda facts: facts.node("node").slice,
     table=probes.one_of(probes.first(lambda value: isinstance(value, dict)), lambda facts: facts["owner"]),
     # Not a call of another function, such as one with a cache.
     when=lambda facts: not isinstance(facts.scene.node, ast.Call) or probes.is_valued("owner", dict, set)(facts),
@@ -358,7 +358,7 @@ def _as_pytree(facts: Facts) -> Fix | None:
 
 
 def _has_no_options(facts: Facts) -> bool:
-    return not facts.node("made").keywords and len(facts.node("made").args) == 1  # type: ignore[attr-defined]
+    return not facts.node("made").keywords and len(facts.node("made").args) == 1
 
 
 _MADE: dict[str, Any] = {
@@ -404,7 +404,6 @@ entry(
 _NO_ARRAY_GIVEN: dict[str, Any] = {
     "x": probes.as_said,
     "function": probes.argument(0, of="made"),
-    "others": lambda facts: facts["rest"].removeprefix(", "),
     "title": "`{maker}` was given something that is not an array",
     "what": "`{x}` is {x.what} here.",
     **_MADE,
