@@ -11,7 +11,8 @@ FAMILIES = (
     "ambiguous_truths",
     "array_methods",
     "arrays_of_text",
-    "axis_names",
+    "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
+    "shardings",
     "boolean_functions",
     "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "callbacks",
@@ -21,7 +22,6 @@ FAMILIES = (
     "custom_derivatives",
     "derivative_calls",
     "equinox_models",
-    "explicit_axes",
     "flax_linen",
     "flax_nnx",
     "function_arguments",
@@ -54,10 +54,7 @@ FAMILIES = (
     "required_shapes",
     "run_time_errors",
     "shapes",
-    "shard_map",
-    "shardings",
     "sizes",
-    "varying_axes",
     "vmap",
     "vmap_axes",
     "vmap_sizes",
