@@ -1,82 +1,75 @@
-"""Find the `jax.shard_map`, `jax.pmap` or `jax.vmap` behind a call, as the student wrote it, and its mesh."""
+"""Find the `jax.shard_map`, `jax.pmap` or `jax.vmap` behind a call, as the student wrote it, and what it is given."""
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import jax
 
-from jaxguide.code.source import FunctionNode, Source, dotted
-from jaxguide.code.user_frame import MISSING, UserFrame
-from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.code.source import Source, dotted
+from jaxguide.code.user_frame import UserFrame
+from jaxguide.explain.known_facts import Facts, Part, Probe
+from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import function_behind
 
 _STEPS_AT_MOST = 8
 
 
-@dataclass(frozen=True)
-class Mapped:
-    """A call of a mapped function: the call, and the transformation that made the function.
-
-    Args:
-        spot: the frame that makes the call.
-        call: the call of the mapped function; None if the frame is not at a call.
-        made: the call of `jax.shard_map` or another, or of `functools.partial` with it.
-        function: the function that is mapped; None if it is not known.
-    """
-
-    spot: UserFrame
-    call: ast.Call | None
-    made: ast.Call
-    function: tuple[Source, FunctionNode] | None
-
-    @property
-    def source(self) -> Source:
-        """The source of both calls."""
-        assert self.spot.source is not None
-        return self.spot.source
-
-    def option(self, name: str) -> ast.expr | None:
-        """Return what is given for a keyword of the transformation."""
-        return next((k.value for k in self.made.keywords if k.arg == name), None)
-
-    def specs(self, side: str) -> ast.expr | None:
-        """Return `in_specs` or `out_specs` as written where the function is mapped, also behind a name."""
-        return as_written(self.source, self.made, self.option(f"{side}_specs"))
-
-    @property
-    def mesh(self) -> Any:
-        """The mesh; MISSING if its value is not known here."""
-        given = self.option("mesh")
-        value = self.spot.value(given) if given is not None else MISSING
-        return value if isinstance(value, jax.sharding.Mesh | jax.sharding.AbstractMesh) else MISSING
+def mapping(*kinds: str) -> Probe:
+    """Look at the call of `jax.shard_map` or the like, or of `functools.partial` with it, that made what is called."""
+    return lambda facts: _made(facts, facts.scene.spot, kinds)
 
 
-def mapped(spot: UserFrame, *kinds: str) -> Mapped | None:
-    """Return the call of a mapped function that a frame is making, or None.
+def mapping_outside(*kinds: str) -> Probe:
+    """Look at the only call of `jax.shard_map` or the like that made a function which is running around this one."""
 
-    Args:
-        spot: the frame.
-        kinds: the transformations to look for, such as "shard_map".
-    """
-    call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
-    while call is not None and spot.source is not None:
-        found = _behind(spot.source, call.func, kinds)
-        if found is not None:
-            made, node = found
-            function = (spot.source, node) if isinstance(node, ast.FunctionDef) else function_behind(spot, node)
-            return Mapped(spot, call, made, function)
-        call = spot.source.around(spot.source.parents.get(call), ast.Call)
-    return None
+    def found(facts: Facts) -> Part | None:
+        made = [_made(facts, spot, kinds) for spot in facts.scene.spots[:-1]]
+        known = [one for one in made if one is not None]
+        return known[0] if len(known) == 1 else None
+
+    return found
 
 
-def mapped_outside(scene: Scene, *kinds: str) -> Iterator[Mapped]:
-    """Yield the calls of mapped functions that led to the innermost frame, innermost first."""
-    for spot in reversed(scene.spots[:-1]):
-        found = mapped(spot, *kinds)
-        if found is not None:
-            yield found
+def option(name: str) -> Probe:
+    """Look at what the mapping is given for a keyword."""
+
+    def found(facts: Facts) -> Part | None:
+        made = facts.part("made")
+        given = [one.value for one in getattr(made.node, "keywords", []) if one.arg == name]
+        return made.inside(given[0]) if given else None
+
+    return found
+
+
+def last_given(facts: Facts) -> Part:
+    """Look at the last argument of the mapping, which a new one can follow."""
+    made = facts.part("made")
+    return made.inside(max(ast.iter_child_nodes(made.node), key=lambda one: made.source.end(_value(one))))
+
+
+def mapped_function(facts: Facts) -> Part | None:
+    """Look at the definition of the function that is mapped."""
+    made = facts.part("made")
+    outer = made.source.parents.get(made.node)
+    if isinstance(outer, ast.FunctionDef):  # a decorator
+        return made.inside(outer)
+    given = argument_of(made.node, 0, "f")  # type: ignore[arg-type]
+    if given is None and isinstance(outer, ast.Call) and outer.func is made.node:  # `jax.shard_map(mesh=mesh)(f)`
+        given = argument_of(outer, 0, "f")
+    place = function_behind(made.spot, given) if made.spot is not None else None
+    return Part(place[1], place[0], facts.scene) if place is not None else None
+
+
+def spec_name(facts: Facts) -> str:
+    """Say the student's name for `jax.sharding.PartitionSpec`."""
+    frame = facts.scene.spot.frame
+    names = (name for home in (frame.f_locals, frame.f_globals) for name, value in home.items() if _is_spec(value))
+    return next((name for name in names if not name.startswith("_")), f"{facts['jax']}.sharding.PartitionSpec")
+
+
+def axis_code(names: list[str]) -> str:
+    """Return names of axes as code: `"x"`, or `("x", "y")`."""
+    texts = [f'"{name}"' for name in names]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def as_written(source: Source, at: ast.AST, node: ast.expr | None) -> ast.expr | None:
@@ -87,34 +80,28 @@ def as_written(source: Source, at: ast.AST, node: ast.expr | None) -> ast.expr |
     return found[0] if len(found) == 1 else None
 
 
-def _behind(
-    source: Source, node: ast.AST | None, kinds: tuple[str, ...]
-) -> tuple[ast.Call, ast.expr | ast.FunctionDef | None] | None:
-    """Return the call that maps the function which an expression gives, and the function."""
+def _made(facts: Facts, spot: UserFrame, kinds: tuple[str, ...]) -> Part | None:
+    call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+    made = _behind(spot.source, call.func, kinds) if call is not None and spot.source is not None else None
+    return facts.at(made, spot) if made is not None else None
+
+
+def _behind(source: Source, node: ast.AST | None, kinds: tuple[str, ...]) -> ast.Call | None:
+    """Return the call that maps the function which an expression gives, also behind names and as a decorator."""
     for _ in range(_STEPS_AT_MOST):
         if isinstance(node, ast.Call):
-            if called(node) in kinds:
-                return node, argument_of(node, 0, "f")
-            if called(node) == "partial" and node.args and _last(node.args[0]) in kinds:
-                return node, None
-            if isinstance(node.func, ast.Call) and (called(node.func) in kinds or _is_partial(node.func, kinds)):
-                return node.func, node.args[0] if node.args else None  # `jax.shard_map(mesh=...)(f)`
-            node = node.args[0] if node.args else None  # `jax.jit(...)` and the like
-            continue
-        if not isinstance(node, ast.Name | ast.Attribute):
+            if called(node) in kinds or (called(node) == "partial" and _last(node.args[:1]) in kinds):
+                return node
+            # `jax.shard_map(mesh=mesh)(f)`, or `jax.jit(f)` and the like
+            inner = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), None)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            decorators = [one for function in source.functions(_last([node])) for one in function.decorator_list]
+            made = [one for one in decorators if isinstance(one, ast.Call) and _behind(source, one, kinds)]
+            behind = [*made, *_assigned(source, dotted(node))]
+            inner = behind[0] if len(behind) == 1 else None
+        else:
             return None
-        name = dotted(node)
-        definitions = list(source.functions(_last(node)))
-        assigned = _assigned(source, name)
-        if len(definitions) + len(assigned) != 1:
-            return None
-        if assigned:
-            node = assigned[0]
-            continue
-        for decorator in definitions[0].decorator_list:
-            if isinstance(decorator, ast.Call) and (called(decorator) in kinds or _is_partial(decorator, kinds)):
-                return decorator, definitions[0]
-        return None
+        node = inner
     return None
 
 
@@ -126,19 +113,13 @@ def _assigned(source: Source, name: str) -> list[ast.expr]:
     ]
 
 
-def _is_partial(node: ast.Call, kinds: tuple[str, ...]) -> bool:
-    return called(node) == "partial" and bool(node.args) and _last(node.args[0]) in kinds
+def _last(nodes: list[ast.expr]) -> str:
+    return dotted(nodes[0]).split(".")[-1] if nodes else ""
 
 
-def _last(node: ast.AST) -> str:
-    return dotted(node).split(".")[-1]
+def _value(node: ast.AST) -> ast.AST:
+    return node.value if isinstance(node, ast.keyword) else node
 
 
-def spec_name(scene: Scene) -> str:
-    """Return the student's name for `jax.sharding.PartitionSpec`."""
-    frame = scene.spot.frame
-    for names in (frame.f_locals, frame.f_globals):
-        for name, value in names.items():
-            if value is jax.sharding.PartitionSpec and not name.startswith("_"):
-                return name
-    return f"{scene.jax}.sharding.PartitionSpec"
+def _is_spec(value: object) -> bool:
+    return value is jax.sharding.PartitionSpec

@@ -10,7 +10,7 @@ import jax
 
 from jaxguide.code.source import FunctionNode, arguments_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
-from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Unsure
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Said, Unsure
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
 
@@ -398,9 +398,24 @@ def said(pattern: re.Pattern[str]) -> Probe:
     return lambda facts: pattern.search(facts.scene.message)
 
 
-def words(template: str) -> Probe:
+def words(text: Said) -> Probe:
     """Say a text that names other facts."""
-    return lambda facts: facts.say(template)
+    return lambda facts: facts.say(text)
+
+
+def counted(group: str, one: str, many: str) -> Probe:
+    """Say a number of the message with its noun: `counted("rank", "axis", "axes")` says `1 axis` or `2 axes`."""
+    return lambda facts: f"{facts[group]} {one if facts[group] == '1' else many}"
+
+
+def listed(group: str) -> Probe:
+    """Say the names in a group of the message, as code: `x`, `y`."""
+    return lambda facts: ", ".join(f"`{name}`" for name in names_in_group(facts, group)) or None
+
+
+def names_in_group(facts: Facts, group: str) -> list[str]:
+    """Return the names in a group of the message: what is quoted there, or else all words."""
+    return re.findall(r"'([^']*)'", facts[group]) or re.findall(r"[\w.-]+", facts[group])
 
 
 # Conditions.

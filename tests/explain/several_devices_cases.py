@@ -84,7 +84,7 @@ def f(xs):
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
         "result",
-        [[48.0, 48.0, 48.0, 48.0], no_code],
+        [no_code, no_code],
     ),
     _case(
         "one_branch_varies",
@@ -96,7 +96,7 @@ def f(x):
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
         "result",
-        [[0.0, 0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]],
+        [no_code],
     ),
     _case(
         "one_branch_of_a_switch_varies",
@@ -108,7 +108,7 @@ def f(x):
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
         "result",
-        [[0.0] * 8],
+        [no_code],
     ),
     _case(
         "bwd_rule_leaves_out_the_sum",
@@ -390,7 +390,7 @@ def loss(p, data):
 result = loss(params, batch)  # <--
 """,
         "result",
-        [no_code],
+        [4.0],
     ),
     _case(
         "two_explicit_meshes",
@@ -457,7 +457,7 @@ x = jnp.arange(6.0)
 result = jax.pmap(lambda x: x * 2)(x)  # <--
 """,
         "result",
-        [no_code, no_code],
+        [no_code, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], no_code],
     ),
     _case(
         "a_multiple_of_the_devices",
@@ -468,7 +468,7 @@ x = jnp.arange(16.0).reshape(8, 2)
 result = jax.pmap(lambda row: row[::-1].sum())(x)  # <--
 """,
         "result.shape",
-        [[4, 2], [8], no_code],
+        [no_code, [8], no_code],
     ),
     _case(
         "a_multiple_of_the_devices_with_an_axis_name",
@@ -483,7 +483,7 @@ result = jax.pmap(lambda v: jax.lax.psum(v, "i"), axis_name="i")(x)  # <--
     ),
     _case(
         "explicit_reshape",
-        "explicit_reshape",
+        "explicit_result",
         "a.reshape(2, 8)",
         _EXPLICIT
         + """
@@ -495,7 +495,7 @@ result = a.reshape(2, 8)  # <--
     ),
     _case(
         "explicit_product",
-        "explicit_product",
+        "explicit_result",
         "a @ b",
         _EXPLICIT
         + """
@@ -533,7 +533,7 @@ result = a[jnp.array([1, 5])]  # <--
     ),
     _case(
         "explicit_update",
-        "explicit_index",
+        "explicit_result",
         "a.at[jnp.array([1, 2])].set(3.0)",
         _EXPLICIT
         + """

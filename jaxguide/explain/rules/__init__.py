@@ -10,7 +10,8 @@ __all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 FAMILIES = (
     "ambiguous_truths",
     "array_methods",
-    "axis_names",
+    "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
+    "shardings",
     "boolean_functions",
     "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "callbacks",
@@ -20,7 +21,6 @@ FAMILIES = (
     "custom_derivatives",
     "derivative_calls",
     "equinox_models",
-    "explicit_axes",
     "flax_linen",
     "flax_nnx",
     "function_arguments",
@@ -52,10 +52,7 @@ FAMILIES = (
     "required_shapes",
     "run_time_errors",
     "shapes",
-    "shard_map",
-    "shardings",
     "sizes",
-    "varying_axes",
     "vmap",
     "vmap_axes",
     "vmap_sizes",

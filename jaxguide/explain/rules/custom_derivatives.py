@@ -289,7 +289,7 @@ def rule_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
 @explains(structure_texts.BWD_TYPE)
 def backward_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a cotangent whose shape or dtype differs from that of its argument."""
-    if sharding_texts.BACKWARD_VARIES.match(scene.error) is not None:  # `varying_axes` explains it
+    if sharding_texts.BACKWARD_VARIES.match(scene.error) is not None:  # `meshes` explains it
         return None
     rule = _rule(scene, "bwd", primal=found[1].split(".")[-1] if found[1] else None)
     if rule is None or rule.primal is None:

@@ -308,7 +308,7 @@ def _starts_small(facts: Facts) -> bool:
 
 
 def _changed_name(facts: Facts) -> str | None:
-    """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `varying_axes.py`."""
+    """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `meshes.py`."""
     change, carry = facts["change"], facts["carry"] if facts.knows("carry") else "loop_carry[1]"
     return change["name"].replace("loop_carry[1]", carry) if change["old"] != change["new"] else None
 

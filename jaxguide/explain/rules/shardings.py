@@ -1,536 +1,486 @@
-"""Explain shardings that do not fit an array, arrays of different devices or meshes, and `jax.pmap`'s device axis."""
+"""Explain how arrays are split over devices: specs and shardings that do not fit, and `jax.pmap`'s axis of devices."""
 
 import ast
-import re
+import dataclasses
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, sharding_texts, structure_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.mapped import Mapped, mapped, spec_name
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
+from jaxguide.explain.known_facts import Facts, Part, Probe
+from jaxguide.explain.mapped import as_written, axis_code, last_given, mapped_function, mapping, option, spec_name
+from jaxguide.explain.scene import called
+from jaxguide.explain.transformed import parameters, part_of
+from jaxguide.jaxpr.value_words import array_type
+
+# `in_specs` and `out_specs` of `jax.shard_map`: their structure.
 
 
-@explains(structure_texts.SQUEEZED)
-def too_many_entries_for_pmap(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain an argument of `jax.pmap` with more entries than devices, if the devices divide them."""
-    place = mapped(scene.spot, "pmap")
-    if place is None or place.call is not scene.node or place.option("in_axes") is not None or place.call.keywords:
-        return None
-    count = jax.local_device_count()
-    for node in place.call.args:
-        value = scene.spot.value(node)
-        shape = np.shape(value) if is_array(value) else _shape_of_call(scene, node)
-        if shape and shape[0] > count and shape[0] % count == 0:
-            text = scene.quote(node)
-            return scene.explanation(
-                "pmap_axis",
-                title="`jax.pmap` was given more entries than there are devices",
-                what="`{name}` has shape {shape}, and there are {count}.".format(
-                    name=text, shape=tuple(shape), count=plural("{count} device", "{count} devices", count)
-                ),
-                variable=text,
-                why="`jax.pmap` takes one entry along the first axis of every array for each device.",
-                fixes=[
-                    _several_for_each_device(scene, place, place.call, shape[0], count) if count > 1 else None,
-                    _on_one_device(scene, place, place.call, shape[0]),
-                    scene.advice(
-                        "Or use `jax.shard_map`, which cuts an axis into as many parts as there are devices: its "
-                        "function gets a part, not one entry."
-                    ),
-                ],
-                link=f"{error_texts.API}/jax.pmap.html",
-            )
-    return None
+def _specs(facts: Facts) -> Part | None:
+    """Look at `in_specs` or `out_specs`, as written where they are given or named."""
+    made, given = facts.part("made"), option(f"{facts['side']}_specs")(facts)
+    node = as_written(made.source, made.node, given.node) if given is not None else None
+    return made.inside(node) if node is not None else None
 
 
-def _several_for_each_device(scene: Scene, place: Mapped, call: ast.Call, size: int, count: int) -> Fix | None:
-    """Return the fix that gives each device a batch, and maps the function over it."""
-    function = argument_of(place.made, 0, "fun")
-    each = size // count
-    sentence = (
-        f"Give each device {each} entries, with `jax.vmap` inside if the function takes one entry: the result's first "
-        f"axes are {count} and {each}."
-    )
-    if place.option("axis_name") is not None:
-        words = "{advice} `jax.lax.psum` and the like go over the devices alone, not over the entries of each."
-        return scene.advice(words.format(advice=sentence))
-    if function is None or any(_leading(scene, node) != size for node in call.args):
-        return scene.advice(sentence)
-    cut = [f"{scene.atom(one)}.reshape({count}, {each}, *{scene.atom(one)}.shape[1:])" for one in call.args]
-    return scene.fix(
-        sentence,
-        place.source.replace(function, f"{scene.jax}.vmap({place.source.quote(function)})"),
-        *(scene.source.replace(node, text) for node, text in zip(call.args, cut, strict=True)),
-    )
+def _spec(facts: Facts) -> Part | None:
+    """Look at the one that the message counts as `in_specs[0]['w']`."""
+    specs = facts.part("specs")
+    found = part_of(specs.node, facts["path"]) if isinstance(specs.node, ast.expr) else None
+    return specs.inside(found) if found is not None else None
 
 
-def _on_one_device(scene: Scene, place: Mapped, call: ast.Call, size: int) -> Fix | None:
-    """Return the fix that maps with `jax.vmap`, if the mapped function is all that `jax.pmap` is given."""
-    if place.made.keywords or len(place.made.args) != 1 or called(place.made) != "pmap":
-        return None
-    if any(_leading(scene, node) != size for node in call.args):
-        return None
-    return scene.fix(
-        f"Or compute all {size} on one device, for a result with {size} entries.",
-        place.source.replace(place.made.func, f"{scene.jax}.vmap"),
-    )
+def _left_out(facts: Facts) -> str | None:
+    """Say the parameters that the call leaves out, if there is a spec for each parameter."""
+    specs, values = int(facts["count"]), int(facts["values"])
+    names = [one.arg for one in parameters(facts.node("function"))]  # type: ignore[arg-type]
+    return " and ".join(f"`{name}`" for name in names[values:]) if len(names) == specs > values else None
 
 
-def _leading(scene: Scene, node: ast.expr) -> int | None:
-    """Return the size of the first axis of an array; None if it is not known."""
-    value = scene.spot.value(node)
-    shape = np.shape(value) if is_array(value) else _shape_of_call(scene, node)
-    return shape[0] if shape else None
-
-
-@explains(sharding_texts.INDIVISIBLE)
-def not_divisible(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a sharding that splits an axis into parts that are not of one size."""
-    axis, parts, size, shape = int(found[1]), int(found[2]), int(found[3]), found[4]
-    if sharding_texts.PMAP_AXIS in scene.message:
-        return _pmapped(scene, parts, size)
-    name, what = _which(scene, lambda value: np.shape(value) == tuple(map(int, re.findall(r"\d+", shape))))
-    if name is None and what is None:
-        return None
-    said = f"{what} has shape {shape}: axis {axis} has {size} entries, for {parts} parts."
-    fixes = [
-        scene.advice(
-            f"Pad the axis to {-(-size // parts) * parts} entries, or keep {size // parts * parts} of them."
-            if size > parts
-            else f"Pad the axis to {parts} entries."
-        ),
-        scene.advice(
-            f"Or leave that axis whole: an entry None in the spec, or `{spec_name(scene)}()` for the whole array."
-        ),
-    ]
-    return scene.explanation(
-        "not_divisible",
-        title="An axis that cannot be split evenly over the devices",
-        what=said,
-        variable=name,
-        why=f"Every device gets a part of the same size, and {parts} does not divide {size}.",
-        fixes=fixes,
-        link=sharding_texts.PARALLEL,
-    )
-
-
-@explains(sharding_texts.SHARDING_RANK)
-def sharding_too_long(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a sharding with more entries than an array has axes."""
-    least, rank = int(found[1]), int(found[2])
-    if sharding_texts.PMAP_AXIS in scene.message:
-        return _pmapped(scene, None, None)
-    name, what = _which(scene, lambda value: np.ndim(value) == rank)
-    how = sharding_texts.SHARDED_HOW.search(scene.message)
-    if (name is None and what is None) or how is None:
-        return None
-    spec = f"P({how[1].rstrip(',')})"
-    whole = f"{spec_name(scene)}()"
-    return scene.explanation(
-        "spec_too_long",
-        title="A spec splits an axis that an array does not have",
-        what="{what} has {axes}, and its spec `{spec}` is for at least {least}.".format(
-            what=what, axes=plural("{count} axis", "{count} axes", rank), spec=spec, least=least
-        ),
-        variable=name,
-        why="Each entry of a spec says how one axis of the array is split over the devices.",
-        fixes=[
-            scene.advice(f"Give it a sharding of its own, with `{whole}`: every device gets it whole.")
-            if rank == 0
-            else scene.advice(
-                "Give it a spec with at most {count}.".format(count=plural("{count} entry", "{count} entries", rank))
-            )
-        ],
-        link=sharding_texts.PARALLEL,
-    )
-
-
-@explains(sharding_texts.EXPLICIT_RANK)
-def explicit_sharding_too_long(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a sharding with explicit axes and more entries than an array has axes."""
-    rank = int(found[2])
-    name, what = _which(scene, lambda value: np.ndim(value) == rank)
-    if what is None or int(found[1]) <= rank:
-        return None
-    return scene.explanation(
-        "spec_too_long",
-        title="A spec splits an axis that an array does not have",
-        what="{what} has {axes}, and its spec `{spec}` is for {count}.".format(
-            what=what, axes=plural("{count} axis", "{count} axes", rank), spec=found[3], count=found[1]
-        ),
-        variable=name,
-        why="Each entry of a spec says how one axis of the array is split over the devices.",
-        fixes=[
-            scene.advice(
-                "Give it a spec with at most {count}.".format(count=plural("{count} entry", "{count} entries", rank))
-            )
-        ],
-        link=sharding_texts.PARALLEL,
-    )
-
-
-def _which(scene: Scene, fits: Any) -> tuple[str | None, str | None]:
-    """Return the student's text of the array that a sharding does not fit, and words for it; None if unknown."""
-    call = scene.call()
-    said = sharding_texts.SHARDED_WHAT.match(scene.message)
-    if call is None:
-        return None, None
-    if said is not None and said[1] == "pjit outputs":
-        path = (said[2] or "").removeprefix("result")
-        text = f"{scene.quote(call.func)}(...){path}"
-        return text, f"The result `{text}`"
-    if said is not None and said[1] == "pjit arguments" and said[2]:
-        return said[2], f"The argument `{said[2]}`"
-    device_put = called(call) == "device_put"
-    if said is None and not device_put:  # 0.10 does not say which
-        if call is not scene.node:
-            return None, None
-        return None, f"An argument or a result of `{scene.quote(call.func)}`"
-    arguments = call.args[:1] if device_put else [*call.args, *(k.value for k in call.keywords)]
-    held: list[str] = []
-    for node in arguments:
-        value = scene.spot.value(node)
-        if value is MISSING:
-            if device_put and not isinstance(node, ast.Dict | ast.Tuple | ast.List):
-                return scene.quote(node), f"`{scene.quote(node)}`"  # the only one there is
-            return None, None
-        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
-            if fits(leaf):
-                held.append(scene.quote(node) + jax.tree_util.keystr(path))
-    return (held[0], f"`{held[0]}`") if len(held) == 1 else (None, None)
-
-
-def _pmapped(scene: Scene, parts: int | None, size: int | None) -> Explanation | None:
-    """Explain an argument of `jax.pmap` without an axis of the devices, or with another number of them."""
-    place = mapped(scene.spot, "pmap")
-    if place is None or place.call is None or place.option("in_axes") is not None or place.call.keywords:
-        return None
-    leaves: list[tuple[int, str, tuple[int, ...]]] = []
-    for index, node in enumerate(place.call.args):
-        value = scene.spot.value(node)
-        if value is MISSING:
-            shape = _shape_of_call(scene, node)
-            if shape is None:
-                return None
-            leaves.append((index, scene.quote(node), shape))
-            continue
-        leaves += [
-            (index, scene.quote(node) + jax.tree_util.keystr(path), np.shape(leaf))
-            for path, leaf in jax.tree_util.tree_leaves_with_path(value)
-        ]
-    sizes = {shape[0] if shape else None for _index, _name, shape in leaves}
-    count = jax.device_count()
-    wanted = count if count in sizes else None
-    arguments = range(len(place.call.args))
-    wrong = [leaf for leaf in leaves if wanted is not None and (not leaf[2] or leaf[2][0] != wanted)]
-    if wrong:
-        broken = {leaf[0] for leaf in wrong}
-        index, name, shape = wrong[0]
-        axes = ", ".join("None" if i in broken else "0" for i in arguments)
-        sentence = f"Hand `{scene.quote(place.call.args[index])}` whole to every device."
-        last = place.made.args[-1] if called(place.made) == "pmap" and place.made.args else None
-        fix: Fix | None = None
-        if last is not None and len(broken) < len(place.call.args):
-            fix = scene.fix(sentence, place.source.insert_after(last, f", in_axes=({axes})"))
-        what = f"`{name}` has shape {shape}, and {wanted} devices take part."
-        return scene.explanation(
-            "pmap_axis",
-            title="`jax.pmap` maps over an axis of devices that is not there",
-            what=what,
-            variable=name,
-            why="`jax.pmap` takes one entry along the first axis of every array for each device.",
-            fixes=[
-                fix or scene.advice(sentence),
-                scene.advice("Or repeat it for each device, along a new first axis."),
-            ],
-            link=f"{error_texts.API}/jax.pmap.html",
+_SPECS: dict[str, Any] = {
+    "x": probes.call,
+    "made": mapping("shard_map"),
+    "function": mapped_function,
+    "specs": _specs,
+    "spec": _spec,
+    "P": spec_name,
+    "link": sharding_texts.GUIDE,
+}
+_ENTRIES = "A `PartitionSpec` has an entry for each axis of an array: the mesh axis that splits it, or None."
+_SPECS_WORDS: dict[str, Any] = {**_SPECS, "variable": "{side}_specs", "title": "`{side}_specs` does not fit"}
+_STRUCTURE: dict[str, Any] = {
+    **_SPECS_WORDS,
+    "why": "`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
+}
+entry(
+    "shard_map_specs",
+    sharding_texts.SPECS_LENGTH,
+    noun=lambda facts: "argument" if facts["side"] == "in" else "result",
+    entries=probes.counted("count", "entry", "entries"),
+    said_values=lambda facts: probes.counted("values", facts["noun"], f"{facts['noun']}s")(facts),
+    left_out=_left_out,
+    what="`{side}_specs` has {entries}, for {said_values}.",
+    why="There is one entry of `{side}_specs` for each {noun}: how it is split over the devices.",
+    fixes=[
+        Either(
+            "Give the call {left_out} too.",
+            "Give one entry for each {noun}: `{P}()` for what every device has whole.",
         )
-    if size is None or len(sizes) != 1 or size not in sizes or size <= count:
-        return None
-    name = leaves[0][1]
-    return scene.explanation(
-        "pmap_axis",
-        title="`jax.pmap` has more entries than devices",
-        what="`{name}` has {size} entries along its first axis, and there are {count}.".format(
-            name=name, size=size, count=plural("{count} device", "{count} devices", count)
-        ),
-        variable=name,
-        why="`jax.pmap` gives one entry to each device.",
-        fixes=[
-            scene.advice(
-                f"Give each device several: shape ({count}, {size // count}, ...), and `jax.vmap` inside."
-                if size % count == 0
-                else f"Pad it to a multiple of {count}, give each device several, and use `jax.vmap` inside."
+    ],
+    **_SPECS_WORDS,
+)
+entry(
+    "shard_map_specs",
+    sharding_texts.SPECS_LIST,
+    what="`{side}_specs` is a list.",
+    fixes=[
+        Either(
+            Swap("Give a tuple.", when=lambda facts: facts["specs"].count == 1, specs="({specs.items[0]},)"),
+            "Give a tuple.",
+        )
+    ],
+    **_STRUCTURE,
+)
+entry(
+    "shard_map_specs",
+    sharding_texts.SPECS_OF_ONE,
+    what="`{side}_specs` is a {type}, and the function returns a single array.",
+    fixes=[
+        Either(
+            Swap("Give the spec alone.", when=lambda facts: facts["specs"].count == 1, specs="{specs.items[0]}"),
+            "Give one spec alone, or return as many arrays as there are specs.",
+        )
+    ],
+    **_STRUCTURE,
+)
+entry(
+    "shard_map_specs",
+    sharding_texts.SPECS_KEYS,
+    given=lambda facts: facts.call().args[int(facts["number"])],
+    given_keys=probes.listed("own"),
+    spec_keys=probes.listed("keys"),
+    what="`{given}` has the keys {given_keys}, and its entry of `{side}_specs` has {spec_keys}.",
+    fixes=["Give the specs the keys of the argument, or one spec for all of it."],
+    **_STRUCTURE,
+)
+entry(
+    "shard_map_specs",
+    sharding_texts.SPECS_NO_SPEC,
+    **{**_STRUCTURE, "title": "A spec that is not a `PartitionSpec`", "why": _ENTRIES},
+    what="`{side}_specs{path}` is {text}, of type {type}.",
+    fixes=[
+        Either(
+            Swap(
+                "Put the name into a `PartitionSpec`.",
+                when=lambda facts: facts["type"] == "str" and isinstance(facts.node("spec"), ast.Constant),
+                spec="{P}({spec})",
             ),
-            scene.advice("With `jax.jit` and `jax.shard_map`, one device may hold several entries."),
-        ],
-        link=f"{error_texts.API}/jax.pmap.html",
-    )
+            "Give a `PartitionSpec`, such as `{P}()`.",
+        )
+    ],
+)
+entry(
+    "shard_map_without_mesh",
+    sharding_texts.NO_CONTEXT_MESH,
+    x=mapping("shard_map"),
+    made=mapping("shard_map"),
+    when=probes.unless(probes.knows("mesh")),
+    mesh=option("mesh"),
+    variable="mesh",
+    title="`jax.shard_map` without a mesh",
+    what="`{x}` names no mesh, and none is set.",
+    why="The specs name axes of a mesh of devices: that of `mesh=`, or that of `jax.set_mesh`.",
+    fixes=["Give `mesh=`, or call the function inside `with jax.set_mesh(mesh):`."],
+    link=sharding_texts.GUIDE,
+)
 
 
-def _shape_of_call(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
-    """Return the shape that `jnp.ones((4, 5))` and the like say."""
-    if not isinstance(node, ast.Call) or called(node) not in ("ones", "zeros", "arange") or not node.args:
-        return None
-    value = scene.spot.value(node.args[0])
-    if called(node) == "arange" and len(node.args) == 1 and isinstance(value, int | float):
-        return (int(np.ceil(value)),)
-    if called(node) == "arange":
-        return None
-    value = (value,) if isinstance(value, int) else value
-    return tuple(value) if isinstance(value, tuple | list) and all(isinstance(v, int) for v in value) else None
+# Specs of `jax.shard_map` and of shardings that do not fit the mesh or the array.
 
 
-@explains(sharding_texts.MESH_NAME)
-def sharding_names_no_axis(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a sharding with the name of an axis that its mesh does not have."""
-    name, axes = found[1], re.findall(r"'(\w+)'", found[2])
-    if not axes:
-        return None
-    constants = [n for n in ast.walk(scene.node) if isinstance(n, ast.Constant) and n.value == name]
-    sentence = "Write the name of the mesh's axis."
-    fix = None
-    if len(axes) == 1 and len(constants) == 1:
-        fix = scene.fix(sentence, scene.source.replace(constants[0], f'"{axes[0]}"'))
-    return scene.explanation(
+def _name_in(place: str) -> Probe:
+    """Look at the only place in an expression where the name of the axis is written, if the mesh has one axis."""
+
+    def found(facts: Facts) -> Part | None:
+        part = facts.part(place)
+        written = [one for one in ast.walk(part.node) if isinstance(one, ast.Constant) and one.value == facts["name"]]
+        return part.inside(written[0]) if len(written) == len(probes.names_in_group(facts, "axes")) == 1 else None
+
+    return found
+
+
+def _argument(facts: Facts) -> Part | None:
+    """Look at the argument, or the part of one, that the message counts as `args[0]['w']`."""
+    given, number = facts.call().args, int(facts["number"])
+    return dataclasses.replace(facts.at(given[number]), path=facts["inner"]) if number < len(given) else None
+
+
+def _for_each(facts: Facts) -> str | None:
+    """Say a spec for each argument in place of the one for all: the same, but the whole array for the one to blame."""
+    count, number = len(facts.call().args), int(facts["number"])
+    texts = [facts.say("{P}()" if i == number else "{specs}") for i in range(count)]
+    return _tuple(texts) if not facts["path"] and not facts["inner"] else None
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _result(facts: Facts) -> Part | None:
+    """Look at what the mapped function returns, if that is written as one and has one spec."""
+    result: Part | None = probes.result_of("function")(facts)
+    is_one = result is not None and not isinstance(result.node, ast.Tuple | ast.List | ast.Dict)
+    return result if is_one and isinstance(facts.node("specs"), ast.Call) and not facts["path"] else None
+
+
+def _is_scalar(facts: Facts) -> bool:
+    return bool(facts["rank"] == "0")
+
+
+def _axis_of_scalar(facts: Facts) -> str | None:
+    """Say the axis that is said to split a number."""
+    names = probes.names_in_group(facts, "split") if "'" in facts["split"] else []
+    return axis_code(names) if _is_scalar(facts) and facts["length"] == "1" and len(names) == 1 else None
+
+
+for _place, _phrase, _what, _link in (
+    ("specs", sharding_texts.SPEC_NAME, "`{side}_specs`", sharding_texts.GUIDE),
+    ("node", sharding_texts.MESH_NAME, "The spec", sharding_texts.PARALLEL),
+):
+    entry(
         "spec_names_no_axis",
+        _phrase,
+        **{**_SPECS, "link": _link},
+        written=_name_in(_place),
+        axis_names=probes.listed("axes"),
+        one=lambda facts: probes.names_in_group(facts, "axes")[0],
+        variable="{name}",
         title="A spec names an axis that the mesh does not have",
-        what="The spec has the axis `{name}`; the mesh has {axes}.".format(
-            name=name, axes=", ".join(f"`{axis}`" for axis in axes)
-        ),
-        variable=name,
+        what=f"{_what} has the axis `{{name}}`; the mesh has {{axis_names}}.",
         why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
-        fixes=[fix or scene.advice("Write one of the names of the mesh, or give the mesh this one.")],
-        link=sharding_texts.PARALLEL,
-    )
-
-
-@explains(sharding_texts.IN_SHARDINGS_LENGTH)
-def shardings_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `in_shardings` with more or fewer entries than arguments."""
-    shardings, values = int(found[1]), int(found[2])
-    return scene.explanation(
-        "in_shardings",
-        title="`in_shardings` does not fit the arguments",
-        what="`in_shardings` has {entries}, and the call has {arguments}.".format(
-            entries=plural("{count} entry", "{count} entries", shardings),
-            arguments=plural("{count} positional argument", "{count} positional arguments", values),
-        ),
-        variable="in_shardings",
-        why="There is one entry for each positional argument; one sharding alone is for all of them.",
         fixes=[
-            scene.advice("Give one entry for each argument; None leaves an argument's sharding as it comes."),
-        ],
-        link=f"{error_texts.API}/jax.jit.html",
-    )
-
-
-@explains(sharding_texts.SHARDING_DIFFERS)
-def sharding_differs(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain an argument that is not laid out as `in_shardings` says."""
-    call = scene.call()
-    if call is None:
-        return None
-    specs = [f"P({text.rstrip(',')})" for text in re.findall(r"spec=P\((.*?)\), ", scene.message)]
-    if len(specs) != 2:
-        return None
-    held = []
-    for node in call.args:
-        value = scene.spot.value(node)
-        sharding = getattr(value, "sharding", None) if is_array(value) and not is_tracer(value) else None
-        spec = getattr(sharding, "spec", None)
-        if spec is not None and f"P({', '.join(map(repr, spec))})" == specs[1]:
-            held.append(scene.quote(node))
-    text = held[0] if len(held) == 1 else None
-    subject = f"`{text}`" if text is not None else "An argument"
-    return scene.explanation(
-        "sharding_differs",
-        title="An argument is not laid out as `in_shardings` says",
-        what=f"{subject} is laid out by `{specs[1]}`, and `in_shardings` says `{specs[0]}`.",
-        variable=text,
-        why="`jax.jit` moves no array that was put somewhere on purpose: that would be slow, and nobody would see why.",
-        fixes=[
-            scene.advice("Move it first, with `jax.device_put` and the sharding that is asked for."),
-            scene.advice("Or leave `in_shardings` out: `jax.jit` then takes the arguments as they lie."),
-        ],
-        link=sharding_texts.PARALLEL,
-    )
-
-
-@explains(sharding_texts.DEVICES_DIFFER)
-def devices_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain arrays on different devices in one computation."""
-    kinds, texts, devices = (found[1], found[4]), (found[2], found[5]), (found[3], found[6])
-    if kinds != ("argument", "argument"):
-        return None
-    first, last = _argument_at(scene, texts[0]), _argument_at(scene, texts[1])
-    call = scene.call()
-    if first is None or last is None:
-        return None
-    count = [len(re.findall(r"\d+", ids)) for ids in devices]
-    mover, target = (last, first) if count[0] >= count[1] else (first, last)
-    fix: Fix | None = None
-    if mover[1] is not None and target[1] is not None and mover[0] != target[0]:
-        value, moved = scene.spot.value(target[1]), scene.spot.value(mover[1])
-        if is_array(value) and is_array(moved) and _fits(value, moved):
-            new = f"{scene.jax}.device_put({scene.quote(mover[1])}, {scene.atom(target[1])}.sharding)"
-            sentence = f"Move one to where the other is: `{mover[0]}`."
-            fix = scene.fix(sentence, scene.source.replace(mover[1], new))
-    subject = scene.quote(call) if call is not None else scene.quote(scene.node)
-    return scene.explanation(
-        "devices_differ",
-        title="Arrays on different devices",
-        what=f"`{first[0]}` is on the devices {devices[0]}, and `{last[0]}` on the devices {devices[1]}.",
-        variable=mover[0],
-        why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
-        fixes=[
-            fix
-            or scene.advice(
-                f"Move `{mover[0]}` with `jax.device_put` to the devices of `{target[0]}`, before `{subject}`."
+            Either(
+                Swap("Write the name of the mesh's axis.", written='"{one}"'),
+                "Write one of the names of the mesh, or give the mesh this one.",
             )
         ],
-        link=f"{error_texts.API}/jax.device_put.html",
     )
-
-
-def _fits(value: Any, moved: Any) -> bool:
-    """Return whether the sharding of an array can be used for another one."""
-    sharding = getattr(value, "sharding", None)
-    if is_tracer(value) or is_tracer(moved) or sharding is None:
-        return False
-    try:
-        sharding.shard_shape(moved.shape)
-    except (ValueError, IndexError):
-        return False
-    return True
-
-
-def _argument_at(scene: Scene, said: str) -> tuple[str, ast.expr | None] | None:
-    """Return the student's text and expression for an argument that JAX calls `w['k'] of loss with shape ...`."""
-    found = sharding_texts.ARGUMENT_OF.match(said)
-    if found is None:
-        return None
-    path, function = found[1], found[2]
-    top = re.match(r"\w+", path)
-    node = scene.node
-    if isinstance(node, ast.BinOp) and path in ("x", "y"):
-        side = node.left if path == "x" else node.right
-        return scene.quote(side), side
-    call = scene.call()
-    if call is None or top is None:
-        return path, None
-    position = _position(scene, call, function, top[0])
-    if position is None and called(call) == function and path in ("x", "y") and len(call.args) == 2:
-        position = "xy".index(path)  # JAX's elementwise functions of two arguments
-    given = next((k.value for k in call.keywords if k.arg == top[0]), None)
-    if given is None and position is not None and position < len(call.args):
-        given = call.args[position]
-    if given is None or any(isinstance(a, ast.Starred) for a in call.args):
-        return path, None
-    inner = path[top.end() :]
-    if inner:
-        text = scene.quote(given) if isinstance(given, ast.Name | ast.Attribute) else top[0]
-        return f"{text}{inner}", None
-    return scene.quote(given), given
-
-
-def _position(scene: Scene, call: ast.Call, function: str, parameter: str) -> int | None:
-    """Return the position of a parameter in the function that was called."""
-    value = scene.spot.value(call.func)
-    if value is MISSING and isinstance(call.func, ast.Call) and call.func.args:  # `jax.jit(f)(x)`
-        value = scene.spot.value(call.func.args[0])
-    value = getattr(value, "__wrapped__", value)
-    code = getattr(value, "__code__", None)
-    if code is None or getattr(value, "__name__", None) != function:
-        return None
-    names = code.co_varnames[: code.co_argcount]
-    return names.index(parameter) if parameter in names else None
-
-
-@explains(sharding_texts.MESHES_DIFFER)
-def meshes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain arrays of different meshes with explicit axes in one computation."""
-    context = found[3] is not None
-    meshes = [_mesh(text) for text in ((found[3], found[4]) if context else (found[1], found[2]))]
-    if not all(meshes):
-        return None
-    return scene.explanation(
-        "meshes_differ",
-        title="Arrays of different meshes",
-        what=f"The mesh that is set has the axes {meshes[0]}, and an array here lies on a mesh with {meshes[1]}."
-        if context
-        else f"One array lies on a mesh with the axes {meshes[0]}, another on a mesh with {meshes[1]}.",
-        why="With explicit axes, the mesh is part of an array's type, and one computation works on one mesh.",
-        fixes=[
-            scene.advice("Make the mesh once, and use it for all arrays and in `jax.set_mesh`."),
-            scene.advice("Or move the array to the other mesh with `jax.device_put`."),
-        ],
-        link=sharding_texts.EXPLICIT,
-    )
-
-
-def _mesh(text: str) -> str:
-    return ", ".join(f"`{name}` ({size})" for name, size in sharding_texts.MESH_AXES.findall(text))
-
-
-@explains(sharding_texts.MESH_RANK)
-def mesh_of_another_rank(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a mesh with more or fewer names than axes."""
-    rank, names = int(found[1]), int(found[2])
-    call = scene.call()
-    if call is None:
-        return None
-    made = called(call) == "make_mesh"
-    fix: Fix | None = None
-    if not made and rank == 0 and names == 1 and call.args:
-        sentence = "Give a list of devices, also of a single one."
-        fix = scene.fix(sentence, scene.source.replace(call.args[0], f"[{scene.quote(call.args[0])}]"))
-    return scene.explanation(
-        "mesh_names",
-        title="A mesh needs a name for each of its axes",
-        what="The devices have {axes}, and there are {names}.".format(
-            axes=plural("{count} axis", "{count} axes", rank), names=plural("{count} name", "{count} names", names)
-        ),
-        variable=None,
-        why="A mesh is an array of devices, whose axes have names.",
-        fixes=[
-            fix,
-            None
-            if fix is not None
-            else scene.advice(
-                "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it."
-                if not made
-                else "Give one name for each size."
+_TOO_LONG: dict[str, Any] = {
+    "axes": probes.counted("rank", "axis", "axes"),
+    "entries": probes.counted("length", "entry", "entries"),
+    "at_most": probes.counted("rank", "entry", "entries"),
+    "title": "A spec splits an axis that an array does not have",
+    "why": "Each entry of a spec says how one axis of the array is split over the devices.",
+}
+_SHORTER = "Give it a spec with at most {at_most}."
+_TO_ALL = "Give it whole to every device: `{P}()`."
+entry(
+    "spec_too_long",
+    sharding_texts.IN_SPEC_RANK,
+    **{**_SPECS, **_TOO_LONG, "x": _argument},
+    for_each=_for_each,
+    what="`{x}` is {array}, with {axes}, and its spec `P({split})` has {entries}.",
+    fixes=[
+        Either(
+            Words(_SHORTER, when=probes.unless(_is_scalar)),
+            Swap(
+                _TO_ALL, when=lambda facts: facts["path"] == f"[{facts['number']}]" and not facts["inner"], spec="{P}()"
             ),
-        ],
-        link=f"{error_texts.API}/jax.make_mesh.html",
-    )
-
-
-@explains(sharding_texts.MESH_DEVICES)
-def mesh_too_large(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a mesh of more devices than there are."""
-    return scene.explanation(
-        "mesh_too_large",
-        title="A mesh of more devices than there are",
-        what="The mesh has shape {shape}, and JAX finds {devices}.".format(
-            shape=found[2], devices=plural("{count} device", "{count} devices", int(found[1]))
+            Swap(_TO_ALL, specs="{for_each}"),
+            "Give `{x}` a spec of its own, `{P}()`: every device then gets it whole.",
+        )
+    ],
+)
+entry(
+    "spec_too_long",
+    sharding_texts.OUT_SPEC_RANK,
+    **{**_SPECS, **_TOO_LONG, "x": probes.one_of(_result, probes.words("{applied}(...){inner}"))},
+    result=_result,
+    axis=_axis_of_scalar,
+    what="`{x}` is {array}, with {axes}, and its spec `P({split})` has {entries}.",
+    fixes=[
+        Swap(
+            "Keep every device's own value: give it an axis, along which they are put together.",
+            when=probes.knows("axis"),
+            result="{result.atom}[None]",
         ),
-        why="Each place of a mesh is a device of its own.",
-        fixes=[
-            scene.advice("Take the sizes from `jax.device_count()`."),
-            scene.advice(
-                (
-                    "To try it out on a CPU: set the environment variable `XLA_FLAGS` to "
-                    "`--xla_force_host_platform_device_count={count}` before JAX starts."
-                ).format(count=int(np.prod([int(size) for size in re.findall(r"\d+", found[2])])))
+        Swap(
+            "Or sum them: the sum is the same on all devices.",
+            result="{lax}.psum({result}, {axis})",
+            specs="{P}()",
+        ),
+    ],
+    otherwise=[
+        Either(
+            Words(_SHORTER, when=probes.unless(_is_scalar)),
+            "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{P}()`.",
+        )
+    ],
+)
+_UNEVEN: dict[str, Any] = {
+    "padded": lambda facts: -(-int(facts["size"]) // int(facts["parts"])) * int(facts["parts"]),
+    "kept": lambda facts: int(facts["size"]) // int(facts["parts"]) * int(facts["parts"]) or None,
+    "title": "An axis that cannot be split evenly over the devices",
+    "why": "Every device gets a part of the same size, and {parts} does not divide {size}.",
+}
+entry(
+    "not_divisible",
+    sharding_texts.INDIVISIBLE_SPEC,
+    **{**_SPECS, **_UNEVEN, "x": _argument},
+    axis_names=probes.listed("axes"),
+    what="`{x}` is {array}: axis {axis} has {size} entries, for {parts} devices along {axis_names}.",
+    fixes=[
+        Words(
+            (
+                "Pad the axis to {padded} entries and leave the padding out of sums, or use {kept} of them.",
+                "Pad the axis to {padded} entries and leave the padding out of sums.",
+            )
+        ),
+        "Or use a mesh whose size divides {size}.",
+    ],
+)
+# What the mapped function computes -> what combines it over devices, and how it is said.
+_OVER_DEVICES = {
+    "mean": ("pmean", "The mean over all devices: `lax.pmean`."),
+    "sum": ("psum", "The sum over all devices: `lax.psum`."),
+    "max": ("pmax", "The largest on any device: `lax.pmax`."),
+    "min": ("pmin", "The smallest on any device: `lax.pmin`."),
+}
+entry(
+    "not_replicated",
+    sharding_texts.NOT_REPLICATED,
+    **{**_SPECS, "x": probes.one_of(_result, probes.words("out_specs"))},
+    result=_result,
+    last=last_given,
+    axis_names=probes.listed("axes"),
+    axis=lambda facts: axis_code(probes.names_in_group(facts, "axes")),
+    over=lambda facts: _OVER_DEVICES.get(called(facts.node("result"))),
+    title="`out_specs` promises one value for all devices",
+    what=(
+        "`P({split})` leaves out {axis_names}, and JAX cannot prove that `{result}` is the same along it.",
+        "`out_specs{path}` is `P({split})`, which leaves out {axis_names}; JAX cannot prove that all results are the "
+        "same along it.",
+    ),
+    why="Where a spec leaves an axis out, JAX takes one device's value for all, so it asks for proof that they agree.",
+    fixes=[
+        Either(
+            Swap("{over[1]}", result="{lax}.{over[0]}({result}, {axis})"),
+            Swap(
+                "What is gathered is the same on all devices, which JAX does not prove: switch the check off.",
+                when=lambda facts: called(facts.node("result")) == "all_gather",
+                last="{last}, check_vma=False",
             ),
-        ],
-        link=f"{error_texts.API}/jax.make_mesh.html",
-    )
+            "If one value is meant, combine the devices' values: `lax.psum` or `lax.pmean` over {axis_names}.",
+        ),
+        "If every device's own part is meant, name {axis_names} in `out_specs`: the parts are then put together.",
+    ],
+)
+
+
+def _put(facts: Facts) -> Part | None:
+    """Look at what `jax.device_put` is given, or at its only part of the shape or rank that the message says."""
+    if not probes.calls("device_put")(facts):
+        return None
+    given = facts.at(facts.call().args[0])
+    if given.value_or_missing is MISSING:
+        return None if isinstance(given.node, ast.Dict | ast.Tuple | ast.List) else given
+    said = {name: text for name, text in facts.found.groupdict().items() if name in ("shape", "rank")}
+    leaves = [part for part in _leaves(given) if all(text == str(_rank_or_shape(part, n)) for n, text in said.items())]
+    return leaves[0] if len(leaves) == 1 else None
+
+
+def _rank_or_shape(part: Part, name: str) -> object:
+    return np.shape(part.value) if name == "shape" else np.ndim(part.value)
+
+
+def _leaves(part: Part) -> list[Part]:
+    """Return the arrays in the containers that an expression gives; the expression itself if its value is not known."""
+    if part.value_or_missing is MISSING:
+        return [part]
+    leaves = jax.tree_util.tree_leaves_with_path(part.value)
+    return [dataclasses.replace(part, path=jax.tree_util.keystr(path), held=leaf) for path, leaf in leaves]
+
+
+_SHARDED: dict[str, Any] = {
+    "put": _put,
+    "x": probes.words(("{put}", "{f}(...){result}", "{argument}", "{f}(...)")),
+    "subject": probes.words(
+        ("`{put}`", "The result `{f}(...){result}`", "The argument `{argument}`", "An argument or a result of `{f}`")
+    ),
+    "P": spec_name,
+    "when": lambda facts: facts.knows("put") or not probes.calls("device_put")(facts),
+    "link": sharding_texts.PARALLEL,
+}
+entry(
+    "not_divisible",
+    sharding_texts.INDIVISIBLE,
+    **_SHARDED,
+    **_UNEVEN,
+    what="{subject} has shape {shape}: axis {axis} has {size} entries, for {parts} parts.",
+    fixes=[
+        Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
+        "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
+    ],
+)
+entry(
+    "spec_too_long",
+    sharding_texts.SHARDING_RANK,
+    sharding_texts.EXPLICIT_RANK,
+    **_SHARDED,
+    **_TOO_LONG,
+    what="{subject} has {axes}, and its spec `P({split})` is for at least {length}.",
+    fixes=[
+        Either(
+            Words("Give it a sharding of its own, with `{P}()`: every device gets it whole.", when=_is_scalar),
+            _SHORTER,
+        )
+    ],
+)
+entry(
+    "in_shardings",
+    sharding_texts.IN_SHARDINGS_LENGTH,
+    x=probes.call,
+    entries=probes.counted("count", "entry", "entries"),
+    arguments=probes.counted("values", "positional argument", "positional arguments"),
+    variable="in_shardings",
+    title="`in_shardings` does not fit the arguments",
+    what="`in_shardings` has {entries}, and the call has {arguments}.",
+    why="There is one entry for each positional argument; one sharding alone is for all of them.",
+    fixes=["Give one entry for each argument; None leaves an argument's sharding as it comes."],
+    link=f"{error_texts.API}/jax.jit.html",
+)
+entry(
+    "sharding_differs",
+    sharding_texts.SHARDING_DIFFERS,
+    x=lambda facts: probes.given(lambda value: is_array(value) and array_type(value) == facts["array"])(facts),
+    title="An argument is not laid out as `in_shardings` says",
+    what="`{x}` is laid out by `P({own})`, and `in_shardings` says `P({wanted})`.",
+    why="`jax.jit` moves no array that was put somewhere on purpose: that would be slow, and nobody would see why.",
+    fixes=[
+        "Move it first, with `jax.device_put` and the sharding that is asked for.",
+        "Or leave `in_shardings` out: `jax.jit` then takes the arguments as they lie.",
+    ],
+    link=sharding_texts.PARALLEL,
+)
+
+
+# The axis of devices of `jax.pmap`.
+
+
+def _unlike(facts: Facts) -> Part | None:
+    """Look at the first array that has not one entry for each device, if all shapes are known and none is mapped."""
+    leaves = [leaf for one in facts.call().args for leaf in _leaves(facts.at(one))]
+    wrong = [leaf for leaf in leaves if leaf.shape[:1] != (jax.device_count(),)]
+    options = [one.arg for one in getattr(facts.node("made"), "keywords", [])]
+    return wrong[0] if wrong and "in_axes" not in options and not facts.call().keywords else None
+
+
+def _axes_of_pmap(facts: Facts) -> str | None:
+    """Say `in_axes` that hand the arguments without an axis of devices whole to every device."""
+    count = (jax.device_count(),)
+    fits = [all(leaf.shape[:1] == count for leaf in _leaves(facts.at(one))) for one in facts.call().args]
+    return _tuple(["0" if one else "None" for one in fits]) if any(fits) else None
+
+
+_PMAP: dict[str, Any] = {
+    "x": _unlike,
+    "made": mapping("pmap"),
+    "devices": lambda facts: jax.device_count(),
+    "why": "`jax.pmap` takes one entry along the first axis of every array for each device.",
+    "link": f"{error_texts.API}/jax.pmap.html",
+}
+entry(
+    "pmap_axis",
+    sharding_texts.PMAP_INDIVISIBLE,
+    sharding_texts.PMAP_RANK,
+    **_PMAP,
+    when=probes.knows("axes"),
+    axes=_axes_of_pmap,
+    whole=lambda facts: facts.at(facts["x"].node),
+    mapped=probes.argument(0, "fun", of="made"),
+    title="`jax.pmap` maps over an axis of devices that is not there",
+    what="`{x}` has shape {x.shape}, and {devices} devices take part.",
+    fixes=[
+        Either(
+            Swap("Hand `{whole}` whole to every device.", mapped="{mapped}, in_axes={axes}"),
+            "Hand `{whole}` whole to every device.",
+        ),
+        "Or repeat it for each device, along a new first axis.",
+    ],
+)
+entry(
+    "pmap_axis",
+    sharding_texts.PMAP_INDIVISIBLE,
+    structure_texts.SQUEEZED,
+    **_PMAP,
+    when=lambda facts: facts["x"].shape[:1] > (facts["devices"],),
+    mapper=lambda facts: facts.part("made").inside(facts.node("made").func),  # type: ignore[attr-defined]
+    said_devices=lambda facts: plural("{count} device", "{count} devices", facts["devices"]),
+    size=lambda facts: facts["x"].shape[0],
+    each=lambda facts: facts["size"] // facts["devices"] if facts["size"] % facts["devices"] == 0 else None,
+    title="`jax.pmap` was given more entries than there are devices",
+    what="`{x}` has shape {x.shape}, and there are {said_devices}.",
+    fixes=[
+        Words(
+            (
+                "Give each device {each} entries: shape ({devices}, {each}, ...), with `jax.vmap` inside.",
+                "Pad it to a multiple of {devices}, give each device several, and use `jax.vmap` inside.",
+            ),
+            when=lambda facts: facts["devices"] > 1,
+        ),
+        Swap(
+            "Or compute all {size} on one device, for a result with {size} entries.",
+            when=lambda facts: (
+                probes.others("")(facts) == f", {facts['x']}" and not getattr(facts.node("made"), "keywords", ())
+            ),
+            mapper="{jax}.vmap",
+        ),
+        "Or use `jax.shard_map`, which cuts an axis into as many parts as there are devices: its function gets a part, "
+        "not one entry.",
+    ],
+)
