@@ -53,15 +53,20 @@ def statement(facts: Facts) -> ast.stmt | None:
 
 def argument(position: int, name: str | None = None, of: str = "call") -> Probe:
     """Look at an argument of the running call, or of another one, by position or by keyword."""
-    return lambda facts: argument_of(facts.node(of), position, name)
+
+    def found(facts: Facts) -> ast.AST | Part | None:
+        node = argument_of(facts.node(of), position, name)
+        return node if node is None or of == "call" else facts.part(of).inside(node)
+
+    return found
 
 
 def keyword(*names: str, of: str = "call") -> Probe:
     """Look at what the running call, or another one, gives for one of these keywords."""
 
-    def found(facts: Facts) -> ast.expr | None:
+    def found(facts: Facts) -> Part | None:
         keywords: list[ast.keyword] = getattr(facts.node(of), "keywords", [])
-        return next((one.value for one in keywords if one.arg in names), None)
+        return next((facts.part(of).inside(one.value) for one in keywords if one.arg in names), None)
 
     return found
 
@@ -183,6 +188,16 @@ def item(of: str, number: int) -> Probe:
     return found
 
 
+def first_and_rest(of: str) -> Probe:
+    """Say the first of the items that a tuple writes out, and the others in a tuple of their own: `loss, (a, b)`."""
+
+    def found(facts: Facts) -> str | None:
+        first, *others = [str(one) for one in facts.part(of).items]
+        return f"{first}, ({', '.join(others)})" if len(others) > 1 else ", ".join((first, *others))
+
+    return found
+
+
 def around(*kinds: type[ast.AST]) -> Probe:
     """Look at the nearest expression or statement of a kind around the failing one, or at the failing one itself."""
     return lambda facts: facts.scene.source.around(facts.scene.node, kinds)
@@ -252,7 +267,9 @@ def definition(given_by: Probe) -> Probe:
     """Look at the definition of the student's function that an expression names, or that it is."""
 
     def found(facts: Facts) -> Part | None:
-        place = function_behind(facts.scene.spot, given_by(facts))
+        given: Any = given_by(facts)
+        node: ast.expr | None = given.node if isinstance(given, Part) else given
+        place = function_behind(facts.scene.spot, node)
         return Part(place[1], place[0], facts.scene) if place is not None else None
 
     return found

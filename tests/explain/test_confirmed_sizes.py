@@ -449,7 +449,7 @@ def loss(w):
 g = jax.grad(loss)(jnp.ones(3))
 result = g * 2
 """,
-        ["has_aux=True", "(w, 2 * w)", "g, aux ="],
+        ["gradient, aux = jax.grad(loss, has_aux=True)(jnp.ones(3))"],
         [],
     ),
     "a_loss_beside_one_result": (
@@ -459,7 +459,7 @@ def loss(w):
 value, g = jax.value_and_grad(loss)(jnp.ones(3))
 result = g * 2
 """,
-        ["(value, aux), g ="],
+        ["(value, aux), gradient ="],
         [],
     ),
     "a_loss_that_prints_last": (

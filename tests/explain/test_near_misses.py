@@ -502,7 +502,7 @@ def rule(primals, tangents):
     return jnp.sin(x), slope * x_dot
 jax.grad(f)(1.0)
 """,
-        ["is not linear in the tangent `x_dot`. `slope` depends on it, too."],
+        ["is not linear in the tangents `slope`, `x_dot`."],
         [],
     ),
     "a_rule_that_multiplies_two_tangents": (
@@ -518,7 +518,7 @@ def rule(primals, tangents):
 jax.grad(f, (0, 1))(1.0, 2.0)
 """,
         ["is not linear in the tangents `s`, `t`."],
-        ["too."],
+        [],
     ),
     "a_state_that_the_next_turn_gives_again": (
         """

@@ -1,6 +1,6 @@
 """Cases of gradients that do not exist."""
 
-from explain_cases.case import Case, no_code
+from explain_cases.case import Case, no_code, no_edits
 
 CASES = [
     Case(
@@ -63,7 +63,7 @@ def loss(w):
 result = jax.grad(loss)(3.0)  # <--
 """,
         result="result",
-        after_fix=[6.0, 6.0],
+        after_fix=[no_edits, 6.0],
     ),
     Case(
         name="grad_none",
@@ -99,7 +99,7 @@ def f(x):
 result = jax.grad(f)(jnp.arange(3.0))  # <--
 """,
         result="result",
-        after_fix=[[-0.1418170928955078, -0.14077037572860718, 0.2825874090194702], [0.0, 0.0, 0.0]],
+        after_fix=[no_code, [0.0, 0.0, 0.0]],
     ),
     Case(
         name="grad_argnums",
@@ -185,7 +185,7 @@ def f(x):
 result = jax.jit(jax.grad(f))(jnp.arange(3.0))  # <--
 """,
         result="result",
-        after_fix=[[0.0, 2.0, 4.0], [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]], [0.0, 2.0, 4.0]],
+        after_fix=[[0.0, 2.0, 4.0], [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]]],
     ),
     Case(
         name="grad_at_a_complex_number",
