@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_around, expand, find_archives
+from jaxguide.grading.intake.archives import ArchivedEntry, archive_around, expand, find_archives
 from jaxguide.grading.intake.file_owners import StudentPattern, below, students_of
 from jaxguide.grading.intake.file_search import files_of_students, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
@@ -123,7 +123,6 @@ class LineUp:
 def find_entries(
     paths: Sequence[Path],
     out: Path,
-    unpacker: Unpacker,
     *,
     pattern: StudentPattern | None = None,
     roster: ClassList | None = None,
@@ -135,7 +134,6 @@ def find_entries(
     Args:
         paths: files, folders and archives.
         out: the folder for results.
-        unpacker: unpacks the archives.
         pattern, roster: whose files of other kinds are.
 
     Raises:
@@ -150,8 +148,8 @@ def find_entries(
     entries: list[FileEntry | ArchivedEntry] = [
         FileEntry(path, owner_on_disk(path, path.parent in canvas)) for path in files
     ]
-    entries += expand(archives, unpacker)
-    entries += [_entry_in(archive, path, unpacker) for path, archive in inside.items() if archive not in archives]
+    entries += expand(archives)
+    entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
     return [*entries, *only_others(on_disk, entries, out, pattern=pattern, roster=roster)]
 
 
@@ -163,8 +161,8 @@ def _canvas_folders(files: Iterable[Path]) -> set[Path]:
     return {folder for folder, own in names.items() if are_canvas_names(own)}
 
 
-def _entry_in(archive: Path, path: Path, unpacker: Unpacker) -> ArchivedEntry:
-    found = next((entry for entry in expand([archive], unpacker) if entry.path == path), None)
+def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
+    found = next((entry for entry in expand([archive]) if entry.path == path), None)
     if found is None:
         message = "There is no submission `{inside}` in `{archive}`."
         raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))

@@ -9,7 +9,7 @@ import difflib
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
@@ -48,61 +48,35 @@ class Stub:
 
 @dataclasses.dataclass(frozen=True)
 class CourseText:
-    """What reading a submission needs of a course, all of which students see.
+    """What reading a submission needs of a course, all of which students see, as plain data.
 
     Args:
-        stubs: lesson -> its exercises.
-        given: lesson -> the names that its book defines for answers.
+        names: lesson -> the names of its exercises.
+        stubs: the exercises.
+        given: the names that books define for answers.
         printed: a digest of each code cell of the printed lessons.
         identity: the course's identity, by which its notebooks start it.
         dropped: the exercises that it no longer has, see `CourseSettings`.
     """
 
-    stubs: Mapping[str, tuple[Stub, ...]]
-    given: Mapping[str, frozenset[str]]
-    printed: frozenset[str]
+    names: dict[str, list[str]]
+    stubs: tuple[Stub, ...]
+    given: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
     identity: str = ""
-    dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    dropped: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, course: "Course") -> "CourseText":
         """Return what students see of a course."""
-        printed = [source for book in course.books.values() for source in printed_code(book)]
+        books = course.books.values()
         return cls(
-            {
-                topic: tuple(Stub(e.name, e.starter_source, e.cell_source) for e in book.exercises)
-                for topic, book in course.books.items()
-            },
-            {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
-            frozenset(map(printed_digest, printed)),
+            {book.topic: [exercise.name for exercise in book.exercises] for book in books},
+            tuple(Stub(e.name, e.starter_source, e.cell_source) for book in books for e in book.exercises),
+            tuple({name: None for book in books for statement in book.given for name in statement.binds}),
+            tuple({printed_digest(source): None for book in books for source in printed_code(book)}),
             course.identity,
-            course.settings.dropped,
-        )
-
-    @property
-    def names(self) -> dict[str, list[str]]:
-        """The names of each lesson's exercises."""
-        return {topic: [stub.name for stub in stubs] for topic, stubs in self.stubs.items()}
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dicts, lists and strings."""
-        return {
-            "stubs": {topic: [[*vars(stub).values()] for stub in stubs] for topic, stubs in self.stubs.items()},
-            "given": {topic: sorted(names) for topic, names in self.given.items()},
-            "printed": sorted(self.printed),
-            "identity": self.identity,
-            "dropped": dict(self.dropped),
-        }
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "CourseText":
-        """Return the text that `to_plain` described."""
-        return cls(
-            {topic: tuple(Stub(*stub) for stub in stubs) for topic, stubs in plain["stubs"].items()},
-            {topic: frozenset(names) for topic, names in plain["given"].items()},
-            frozenset(plain["printed"]),
-            plain["identity"],
-            plain["dropped"],
+            dict(course.settings.dropped),
         )
 
 
@@ -204,11 +178,11 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     if sum(len(cell.source.lstrip("\n")) for cell in submission.cells) > CODE_LIMIT:
         raise UnreadableSubmission(too_much_code())
     lessons = lessons_of(submission, course.names)
-    stubs = {stub.name: stub for lesson in course.stubs.values() for stub in lesson}
-    given = frozenset[str]().union(*course.given.values())
+    stubs = {stub.name: stub for stub in course.stubs}
+    given, as_printed = frozenset(course.given), frozenset(course.printed)
     starters, apart = starters_in_cells([cell.tree for cell in submission.cells], stubs)
     printed = [
-        cell.tree is not None and printed_digest(cell.source) in course.printed and not cell.defines & apart
+        cell.tree is not None and printed_digest(cell.source) in as_printed and not cell.defines & apart
         for cell in submission.cells
     ]
     cells = [
@@ -220,7 +194,7 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     unknown = defined - stubs.keys() - course.dropped.keys()
     others = sorted(one for one in unknown if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
-    asked = [stub for topic in lessons for stub in course.stubs[topic]]
+    asked = [stubs[name] for topic in lessons for name in course.names[topic]]
     absent = [stub for stub in asked or stubs.values() if stub.name not in defined]
     own = dataclasses.replace(
         submission, cells=[one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
@@ -228,7 +202,7 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     return ReadSubmission(
         cells,
         lessons,
-        [topic for topic in dict.fromkeys(submission.topics()) if topic in course.stubs],
+        [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names],
         _misspelled([stub.name for stub in absent if lessons], others),
         [] if lessons else _close(others, list(stubs)),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},

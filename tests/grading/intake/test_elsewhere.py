@@ -10,12 +10,7 @@ from jaxguide.grading.intake.reading import CourseText, ReadSubmission, Stub, re
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
 STARTER = "def unit_rows(x):\n    ...\n"
-COURSE = CourseText(
-    {"rows": (Stub("unit_rows", STARTER, STARTER),)},
-    {"rows": frozenset({"given"})},
-    frozenset(),
-    "rows-1",
-)
+COURSE = CourseText({"rows": ["unit_rows"]}, (Stub("unit_rows", STARTER, STARTER),), ("given",), identity="rows-1")
 ANSWER = "def unit_rows(x):\n    return x / abs(x)\n"
 START = "from jaxguide.lesson import start\nstart('rows', course='rows-1')\n"
 
