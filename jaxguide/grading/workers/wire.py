@@ -94,7 +94,7 @@ def frame_size(prefix: bytes) -> int:
         WireError: the bytes do not begin a frame, or the announced size exceeds the limits.
     """
     if len(prefix) != PREFIX.size:
-        raise WireError("the beginning of a frame was cut off")
+        raise CutOff("the beginning of a frame was cut off")
     magic, header_bytes, payload_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise WireError("these bytes do not begin a frame")
