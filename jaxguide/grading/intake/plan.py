@@ -10,14 +10,6 @@ if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.books.book import Book
 
 
-@dataclasses.dataclass(frozen=True)
-class PlannedCell:
-    """A cell to run, and the exercises whose printed starter it still contains."""
-
-    cell: ReadCell
-    starters: frozenset[str]
-
-
 @dataclasses.dataclass
 class Plan:
     """How one submission is run for one lesson.
@@ -31,7 +23,7 @@ class Plan:
     """
 
     setup: str
-    cells: list[PlannedCell]
+    cells: list[ReadCell]
     broken: dict[str, StudentError | AnswerGone]
     repairs: list[str]
     may_await: bool = False
@@ -59,7 +51,7 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
             plan.broken.update(dict.fromkeys(own, StudentError(cell.error)))
         elif cell.runs:
-            plan.cells.append(PlannedCell(cell, book.exercise_names.intersection(cell.starters)))
+            plan.cells.append(cell)
             reads.update(cell.reads)
             for name in cell.late_settings:
                 message = "{label}: sets `{name}`, which has no effect here: JAX has already started."

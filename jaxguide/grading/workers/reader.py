@@ -85,7 +85,7 @@ class Readers:
         return self._read_in(self._start(), name, content)
 
     def _start(self) -> WorkerProcess:
-        process = self._running.start(lambda: WorkerProcess(self._hidden, LIMITS, self._tier, runs_code=False))
+        process = self._running.start(self._hidden, LIMITS, self._tier, runs_code=False)
         try:
             process.request("course", course=plain_of(self._course()))
         except AnswerGone as gone:  # before the process has seen the file

@@ -2,18 +2,18 @@
 
 import dataclasses
 import errno
-import functools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
-from jaxguide.grading.intake.plan import Plan, PlannedCell
+from jaxguide.grading.intake.plan import Plan
+from jaxguide.grading.intake.reading import ReadCell
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
 from jaxguide.grading.workers.program_folder import ProgramFolder
@@ -27,30 +27,21 @@ class Stopped(GraderError):
     """Grading was stopped through `WorkerRegistry.stop`."""
 
 
-class Killable(Protocol):
-    """A worker process that can be killed."""
-
-    def kill(self) -> None: ...
-
-
-_T = TypeVar("_T", bound=Killable)
-
-
 class WorkerRegistry:
     """The workers of one grader, which can all be stopped at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._workers: weakref.WeakSet[Killable] = weakref.WeakSet()
+        self._workers: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
         self._is_stopped = False
 
-    def start(self, make: Callable[[], _T]) -> _T:
-        """Start a worker and register it.
+    def start(self, *args: Any, **options: Any) -> WorkerProcess:
+        """Start a worker, see `WorkerProcess`, and register it.
 
         Raises:
             Stopped: `stop` was called.
         """
-        worker = None if self._is_stopped else make()
+        worker = None if self._is_stopped else WorkerProcess(*args, **options)
         with self._lock:
             if worker is not None and not self._is_stopped:
                 self._workers.add(worker)
@@ -95,6 +86,10 @@ class Surroundings:
     running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
     is_rerun: bool = False
 
+    def start_worker(self) -> WorkerProcess:
+        """Start a worker in these conditions."""
+        return self.running.start(self.hidden, self.limits, self.tier, self.programs, set_up=self.set_up)
+
 
 class Session:
     """Run one submission for one lesson, as a context manager.
@@ -125,7 +120,7 @@ class Session:
         self._gone: AnswerGone | None = None
         self.lost: dict[int, AnswerGone] = {}
         self.raised: dict[int, ErrorInfo] = {}
-        self.definitions: dict[str, list[PlannedCell]] = {}
+        self.definitions: dict[str, list[ReadCell]] = {}
         self._values: dict[str, str] = {}
 
     def __enter__(self) -> "Session":
@@ -154,8 +149,7 @@ class Session:
         """Run the cells in a worker, if there are any. A cell that ends the worker is skipped in the next one."""
         if self.plan.cells:
             self._run_cells()
-        for planned in self.plan.cells:
-            cell = planned.cell
+        for cell in self.plan.cells:
             gone, error = self.lost.get(cell.number), self.raised.get(cell.number)
             if gone is not None:
                 self.repairs.append(f"{cell.label}: left out. {gone.note}")
@@ -165,7 +159,7 @@ class Session:
                 self.repairs.append(message.format(label=cell.label, **fields))
         for name, cells in self.definitions.items():
             if len(cells) > 1:
-                labels = ", ".join(planned.cell.label for planned in cells)
+                labels = ", ".join(cell.label for cell in cells)
                 message = "`{name}` is defined {count} times ({labels}); the last counts."
                 self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
 
@@ -191,9 +185,8 @@ class Session:
 
     def _broken(self, name: str) -> Answer | None:
         """Return an answer for a name without a working definition, or None if the submission never defines it."""
-        for planned in reversed(self.plan.cells):
-            cell = planned.cell
-            if name in cell.defines and name not in planned.starters:
+        for cell in reversed(self.plan.cells):
+            if name in cell.defines and name not in cell.starters:
                 if cell.number in self.lost:
                     return BrokenAnswer(name, self.lost[cell.number])
                 if cell.number in self.raised:
@@ -211,41 +204,34 @@ class Session:
         while True:
             worker = self._start()
             self.definitions = {}
-            for planned in self.plan.cells:
-                if planned.cell.number in self.lost:
+            for cell in self.plan.cells:
+                if cell.number in self.lost:
                     continue
                 try:
-                    self._run_cell(worker, planned)
+                    self._run_cell(worker, cell)
                 except AnswerGone as gone:
                     worker.kill()
-                    self._lose(planned, gone)
+                    self.lost[cell.number] = gone
+                    if len(self.lost) >= _LOST_CELLS_LIMIT:
+                        note = f"Not run, because {_LOST_CELLS_LIMIT} cells before it ended the process."
+                        self._lose_after(cell, AnswerGone(Verdict.DIED, note))
                     if self._is_spent:
-                        self._lose_after(planned, all_spent(self.limits))
+                        self._lose_after(cell, all_spent(self.limits))
                         return
                     break
             else:
                 return
 
-    def _lose(self, planned: PlannedCell, gone: AnswerGone) -> None:
-        self.lost[planned.cell.number] = gone
-        if len(self.lost) < _LOST_CELLS_LIMIT:
-            return
-        note = f"Not run, because {_LOST_CELLS_LIMIT} cells before it ended the process."
-        self._lose_after(planned, AnswerGone(Verdict.DIED, note))
-
-    def _lose_after(self, planned: PlannedCell, gone: AnswerGone) -> None:
+    def _lose_after(self, cell: ReadCell, gone: AnswerGone) -> None:
         for later in self.plan.cells:
-            if later.cell.number > planned.cell.number:
-                self.lost.setdefault(later.cell.number, gone)
+            if later.number > cell.number:
+                self.lost.setdefault(later.number, gone)
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
-        start = functools.partial(
-            WorkerProcess, around.hidden, around.limits, around.tier, around.programs, set_up=around.set_up
-        )
         spent_s = self.spent_s
         try:
-            self._worker = worker = around.running.start(start)
+            self._worker = worker = around.start_worker()
             self._workers.append(worker)
             self.tier, self.versions = worker.tier, worker.versions
             reply = worker.request("setup", source=self.plan.setup)
@@ -264,13 +250,12 @@ class Session:
         worker.start_submission(spent_s)
         return worker
 
-    def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
-        cell = planned.cell
+    def _run_cell(self, worker: WorkerProcess, cell: ReadCell) -> None:
         worker.start_exercise()
         fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
-        fields |= {"starters": sorted(planned.starters), "may_await": self.plan.may_await}
+        fields |= {"starters": cell.starters, "may_await": self.plan.may_await}
         # Its error is that of the exercises that it defines.
-        explains = len(self.raised) < _EXPLAINED_CELLS and not planned.starters.issuperset(cell.defines)
+        explains = len(self.raised) < _EXPLAINED_CELLS and not set(cell.starters).issuperset(cell.defines)
         fields |= {"explains": explains}
         reply = self._request(worker, "define", **fields)
         found = defined_by(reply, self.names)
@@ -278,8 +263,8 @@ class Session:
             explanation = found.failed.explanation if explains else None
             self.raised[cell.number] = dataclasses.replace(found.failed, explanation=explanation)
         for name in found.bound:
-            if name not in planned.starters:
-                self.definitions.setdefault(name, []).append(planned)
+            if name not in cell.starters:
+                self.definitions.setdefault(name, []).append(cell)
         for name in found.values:
             self._values[name] = cell.label
             message = "{label}: sets `{name}` to a value, not a function."
@@ -308,14 +293,10 @@ class Session:
         except AnswerGone as gone:
             self._gone = gone
             raise
-        if _is_out_of_memory(reply):
+        self._gone = _used_up(reply, self.limits)
+        if self._gone is not None:
             # Objects from the failed call may still fill the memory, so the next exercise gets a new worker.
             self._worker.kill()
-            self._gone = out_of_memory(self.limits)
-            raise self._gone
-        if _is_out_of_space(reply):
-            self._worker.kill()
-            self._gone = scratch_full(self.limits)
             raise self._gone
         return reply
 
@@ -325,17 +306,11 @@ def _no_function(name: str, label: str) -> AnswerGone:
     return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
 
 
-def _is_out_of_space(reply: dict[str, Any]) -> bool:
+def _used_up(reply: dict[str, Any], limits: Limits) -> AnswerGone | None:
+    """Return how code ended that raised an error because it used up its memory or its folder."""
     error = reply.get("error")
-    said = error.get("message") if isinstance(error, dict) else None
-    return isinstance(said, str) and said.startswith(f"[Errno {errno.ENOSPC}]")
-
-
-def _is_out_of_memory(reply: dict[str, Any]) -> bool:
-    error = reply.get("error")
-    if not isinstance(error, dict):
-        return False
-    name, message = error.get("type_name"), error.get("message")
-    return name in ("MemoryError", "_ArrayMemoryError") or (
-        isinstance(message, str) and "RESOURCE_EXHAUSTED" in message
-    )
+    said = error if isinstance(error, dict) else {}
+    name, message = said.get("type_name"), str(said.get("message"))
+    if name in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in message:
+        return out_of_memory(limits)
+    return scratch_full(limits) if message.startswith(f"[Errno {errno.ENOSPC}]") else None

@@ -134,10 +134,8 @@ def _compiler_bytes() -> int:
 
 def _spill(text: str) -> None:
     """Write output beyond what `Printed` keeps to standard error, whose size the grader watches."""
-    rest = memoryview(text.encode("utf-8", "replace"))
     with contextlib.suppress(OSError):  # over the file size limit, or closed by the submission
-        while rest:
-            rest = rest[os.write(2, rest) :]
+        _write(2, text.encode("utf-8", "replace"))
 
 
 def _versions() -> dict[str, str]:
@@ -159,13 +157,13 @@ def _versions() -> dict[str, str]:
 
 
 def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader") -> None:
-    from jaxguide.grading.workers.wire import WireError, encode
+    from jaxguide.grading.workers.wire import WireError, decode, encode
 
     process = os.getpid()
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read_frames, args=(incoming, frames), daemon=True).start()
     while True:
-        request = _decoded(frames.get())
+        request: Any = decode(frames.get(), takes_requests=True)
         try:
             reply = encode({"id": request["id"], **served.answer(request)})
         except WireError as error:
@@ -177,37 +175,19 @@ def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader"
         _write(outgoing, reply)
 
 
-def _decoded(frame: bytes) -> dict[str, Any]:
-    from jaxguide.grading.workers.wire import decode
-
-    request: dict[str, Any] = decode(frame, takes_requests=True)
-    return request
-
-
 def _read_frames(incoming: int, frames: "queue.SimpleQueue[bytes]") -> None:
     """Queue the frames that the grader sends, and end this process when the grader is gone, even during a request."""
     from jaxguide.grading.workers.wire import PREFIX, frame_size
 
     try:
-        while True:
-            prefix = _read(incoming, PREFIX.size)
-            frames.put(prefix + _read(incoming, frame_size(prefix)))
+        with open(incoming, "rb", closefd=False) as pipe:
+            while prefix := pipe.read(PREFIX.size):
+                frames.put(prefix + pipe.read(frame_size(prefix)))
     except MemoryError:
         _write(2, b"MemoryError\n")  # the grader reads the last words of a process that fails
         os._exit(1)
     finally:
         os._exit(0)
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(descriptor, min(size, 2**20))
-        if not part:
-            os._exit(0)
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 def _write(descriptor: int, frame: bytes) -> None:

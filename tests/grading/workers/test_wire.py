@@ -66,7 +66,7 @@ def test_requests_cross() -> None:
     sent = encode({"id": 1, "request": request})
     assert same(decode(sent, takes_requests=True)["request"], request)
     for stray in (sent, encode({"value": steps[0]})):  # as a worker may not reply
-        with pytest.raises(wire.WireError, match="where none belongs"):
+        with pytest.raises(wire.WireError, match="does not belong"):
             decode(stray)
 
 
