@@ -6,6 +6,7 @@ import dataclasses
 import io
 import itertools
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -124,7 +125,7 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str
     try:
         header = [name.strip() for name in next((row for row in reader if row), [])]
     except csv.Error:
-        raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
+        raise _bad_quote(path, text, delimiter) from None
     if not any(header):
         raise TableError(f"{path}: the table is empty; its first row must name the columns.")
     return header, _rows(path, text, reader, [name.casefold() for name in header])
@@ -152,7 +153,7 @@ def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tup
                 raise TableError(message.format(**fields))
             yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))
     except csv.Error:
-        raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
+        raise _bad_quote(path, text, delimiter) from None
 
 
 def _place(path: Path, text: str, offset: int) -> str:
@@ -170,26 +171,16 @@ def _require_one_separator(path: Path, line: int, cells: list[str], header: list
         raise TableError(message.format(place=place, found=_DELIMITERS[other], wanted=_DELIMITERS[delimiter]))
 
 
-def _bad_quote(text: str, delimiter: str) -> str:
-    """Return the line and column of the quotation mark that makes a table invalid, and what is wrong with it."""
-    ends = (delimiter, "\n", "\r")
-    opened, is_closed, before = None, False, "\n"
-    line, column = 0, 0
-    for char in text:
-        line, column = (line + 1, 1) if before == "\n" else (line, column + 1)
-        if opened is None:
-            if char == '"' and before in ends:
-                opened, is_closed = (line, column), False
-        elif char == '"':
-            is_closed = not is_closed
-        elif is_closed and char in ends:
-            opened = None
-        elif is_closed:
-            message = "{line}:{column}: the cell goes on after its closing quotation mark. Double inner ones."
-            return message.format(line=line, column=column)
-        before = char
-    line, column = opened or (line, column)
-    return f"{line}:{column}: the quotation mark that opens here is never closed."
+def _bad_quote(path: Path, text: str, delimiter: str) -> TableError:
+    """Return where the quotation mark is that makes a table invalid, and what is wrong with it."""
+    for cell in re.finditer(rf'(?<![^{delimiter}\n])"(?:[^"]|"")*("?)', text):
+        if not cell[1]:
+            message = "{place}: the quotation mark that opens here is never closed."
+            return TableError(message.format(place=_place(path, text, cell.start())))
+        if text[cell.end() : cell.end() + 1] not in (delimiter, "\n", ""):
+            message = "{place}: the cell goes on after its closing quotation mark. Double inner ones."
+            return TableError(message.format(place=_place(path, text, cell.end())))
+    return TableError(f"{path}: the table is not valid CSV.")
 
 
 def listed(names: Iterable[str]) -> str:

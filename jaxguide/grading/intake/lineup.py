@@ -1,6 +1,5 @@
 """Line up a class: whose each file is, which of several counts, who sent nothing or only files of other kinds."""
 
-import collections
 import contextlib
 import dataclasses
 import hashlib
@@ -144,21 +143,19 @@ def find_entries(
     on_disk = [path for path in paths if path not in inside]
     archives = [path for path in find_archives(on_disk) if not is_in(path, out)]
     files = [path for path in find_submissions(on_disk) if not is_in(path, out) and path not in archives]
-    canvas = _canvas_folders(files)
-    entries: list[FileEntry | ArchivedEntry] = [
-        FileEntry(path, owner_on_disk(path, path.parent in canvas)) for path in files
-    ]
-    entries += expand(archives)
+    entries: list[FileEntry | ArchivedEntry] = [*_on_disk(files), *expand(archives)]
     entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
     return [*entries, *only_others(on_disk, entries, out, pattern=pattern, roster=roster)]
 
 
-def _canvas_folders(files: Iterable[Path]) -> set[Path]:
-    """Return the folders whose files have the names that Canvas gives them."""
-    names = collections.defaultdict(list)
-    for path in files:
-        names[path.parent].append(path.name)
-    return {folder for folder, own in names.items() if are_canvas_names(own)}
+def _on_disk(paths: Iterable[Path]) -> list[FileEntry]:
+    """Return files with whose they are as far as an unpacked export says."""
+    paths = list(paths)
+    names: dict[Path, list[str]] = {}
+    for path in paths:
+        names.setdefault(path.parent, []).append(path.name)
+    canvas = {folder for folder, own in names.items() if are_canvas_names(own)}
+    return [FileEntry(path, owner_on_disk(path, path.parent in canvas)) for path in paths]
 
 
 def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
@@ -375,51 +372,27 @@ def only_others(
         pattern: how paths contain the student's name.
         roster: the class list.
     """
-    found = list(found)
-    are_folders = any(len(below(entry.path, roots).parts) > 1 for entry in found if isinstance(entry, FileEntry))
-    owners = _Owners(roots, pattern, roster or ClassList(), are_folders)
-    answered: set[Key] = set()
-    has_row = set()
-    for entry in found:
-        path = entry.archive if isinstance(entry, ArchivedEntry) else entry.path
-        has_row.add(path.absolute())
-        answered.update(whose.key for whose in owners.all_of(path))
-        answered.add(entry.owner.key)
-        answered |= {Owner((Person(person.name),)).key for person in entry.owner.people}
-    others: dict[Key, FileEntry] = {}
-    files = [path for root in roots if root.is_dir() for path in files_of_students(root, out)]
-    canvas = _canvas_folders(files)
-    for path in files:
-        whose = None if path.absolute() in has_row else owners.of(path, path.parent in canvas)
-        if whose is not None and whose.key not in answered:
-            others.setdefault(whose.key, FileEntry(path, whose))
-    return list(others.values())
+    listed = roster or ClassList()
+    at = {(entry.archive if isinstance(entry, ArchivedEntry) else entry.path).absolute(): entry for entry in found}
+    are_folders = any(len(below(path, roots).parts) > 1 for path, one in at.items() if isinstance(one, FileEntry))
 
-
-class _Owners:
-    """Finds the student of a file of another kind, which neither a lesson's name nor other files help to name."""
-
-    def __init__(self, roots: Sequence[Path], pattern: StudentPattern | None, listed: ClassList, are_folders: bool):
-        self._roots, self._pattern, self._listed, self._are_folders = roots, pattern, listed, are_folders
-
-    def of(self, path: Path, is_canvas: bool = False) -> Owner | None:
-        """Return the file's student, or None if unknown."""
-        exported = owner_on_disk(path, is_canvas)
-        if exported.people:
-            return exported
-        place = below(path, self._roots)
+    def named(file: FileEntry) -> Owner:
+        place = below(file.path, roots)
         folders = place.parts[:-1]
-        name = self._pattern.find(place) if self._pattern is not None and folders else None
-        found = (person.name for person in map(self._listed.find, folders or (place.stem,)) if person is not None)
-        name = name or next(found, None)
-        if name is None and self._are_folders:
-            name = next(iter(folders), None)
-        return Owner((Person(as_read(name)),)) if name is not None else None
+        name = pattern.find(place) if pattern is not None and folders else None
+        known = (person.name for person in map(listed.find, folders or (place.stem,)) if person is not None)
+        name = name or next(known, None) or (folders[0] if are_folders and folders else "")
+        return file.owner if file.owner.people or not name else Owner((Person(as_read(name)),))
 
-    def all_of(self, path: Path) -> Iterator[Owner]:
-        """Yield every name by which a file that has a row may count for a student."""
-        whose = self.of(path)
-        if whose is not None:
-            yield whose
-        place = below(path, self._roots)
-        yield Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),))
+    answered: set[Key] = set()
+    for entry in found:
+        answered |= {entry.owner.key, *(Owner((Person(person.name),)).key for person in entry.owner.people)}
+    for file in _on_disk(at):
+        place = below(file.path, roots)
+        answered |= {named(file).key, Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),)).key}
+    others: dict[Key, FileEntry] = {}
+    for file in _on_disk(path for root in roots if root.is_dir() for path in files_of_students(root, out)):
+        whose = named(file)
+        if whose.people and whose.key not in answered and file.path.absolute() not in at:
+            others.setdefault(whose.key, dataclasses.replace(file, owner=whose))
+    return list(others.values())
