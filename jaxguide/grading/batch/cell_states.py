@@ -4,7 +4,6 @@ import dataclasses
 import enum
 from typing import Any
 
-from jaxguide.grading.intake.plan import Plan
 from jaxguide.grading.intake.reading import ReadSubmission
 from jaxguide.grading.workers.session import Session
 
@@ -50,9 +49,9 @@ class CellFact:
         return {**dataclasses.asdict(self), "fate": self.fate.value}
 
 
-def cell_facts(submission: ReadSubmission, plan: Plan, session: Session, lesson: str) -> list[CellFact]:
+def cell_facts(submission: ReadSubmission, session: Session, lesson: str) -> list[CellFact]:
     """Return what happened to each cell; call it after `session.define()`."""
-    planned = {cell.number for cell in plan.cells}
+    planned = {cell.number for cell in session.cells}
     counting = {name: cells[-1].number for name, cells in session.definitions.items() if cells}
     facts = []
     for cell in submission.cells:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.course.books.book import Book
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
-from jaxguide.grading.intake.plan import Plan
-from jaxguide.grading.intake.reading import ReadCell
+from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
 from jaxguide.grading.workers.program_folder import ProgramFolder
@@ -94,23 +94,34 @@ class Surroundings:
 class Session:
     """Run one submission for one lesson, as a context manager.
 
-    After `define`, `repairs` lists the problems in its cells, `lost` contains the cells that ended a worker, `raised`
-    the cells that raised an error, and `definitions` the cells that define each exercise, of which the last counts.
-    `was_killed` says whether a worker was killed and counts as ended by the submission's code, see `Surroundings`.
+    `cells` are the cells that run, after the book's code that they need. After `define`, `repairs` lists what was left
+    out or repaired, a sentence each, `lost` contains the cells that ended a worker, `raised` the cells that raised an
+    error, and `definitions` the cells that define each exercise, of which the last counts. `was_killed` says whether a
+    worker was killed and counts as ended by the submission's code, see `Surroundings`.
 
     Args:
-        plan: the cells to run.
+        submission: the submission.
+        book: the lesson.
         names: the names of the exercises.
         surroundings: the conditions in which the cells run.
         others: the submission's sessions for all lessons, whose processor time counts, too.
     """
 
-    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, others: "Sequence[Session]" = ()):
+    def __init__(
+        self,
+        submission: ReadSubmission,
+        book: Book,
+        names: Sequence[str],
+        surroundings: Surroundings,
+        others: "Sequence[Session]" = (),
+    ):
         self._others = others
-        self.plan = plan
+        self._may_await = submission.may_await
         self.names = list(names)
         self.limits = surroundings.limits
         self.repairs: list[str] = []
+        self.cells: list[ReadCell] = []
+        self._broken: dict[str, StudentError | AnswerGone] = {}
         self.tier: Tier | None = None
         self.versions: dict[str, str] = {}
         self.was_killed = False
@@ -122,6 +133,33 @@ class Session:
         self.raised: dict[int, ErrorInfo] = {}
         self.definitions: dict[str, list[ReadCell]] = {}
         self._values: dict[str, str] = {}
+        self._plan(submission, book)
+        self._setup = book.setup_source({name for cell in self.cells for name in cell.reads})
+
+    def _plan(self, submission: ReadSubmission, book: Book) -> None:
+        """Decide which cells run, and why exercises are broken: not valid Python, rejected, or missing."""
+        if submission.other_course:
+            message = "The file was started for another course, `{course}`; what it answers of this one is graded."
+            self.repairs.append(message.format(course=submission.other_course))
+        for cell in submission.cells:
+            for magic in cell.magics:
+                self.repairs.append(f"{cell.label}: the magic or shell line `{magic[:100]}` was removed, not run.")
+            own = book.exercise_names.intersection(cell.defines)
+            if cell.rejected:
+                self.repairs.append(f"{cell.label}: rejected, not run. {cell.rejected}")
+                self._broken.update(dict.fromkeys(own, AnswerGone(Verdict.REJECTED, cell.rejected)))
+            elif cell.error is not None:
+                message = "{label}: not run. Python cannot read it: {error} (line {line})."
+                line = cell.error.line or "?"
+                self.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
+                self._broken.update(dict.fromkeys(own, StudentError(cell.error)))
+            elif cell.runs:
+                self.cells.append(cell)
+                for name in cell.late_settings:
+                    message = "{label}: sets `{name}`, which has no effect here: JAX has already started."
+                    self.repairs.append(message.format(label=cell.label, name=name))
+        for name, sentence in _missing(submission, book).items():
+            self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
 
     def __enter__(self) -> "Session":
         return self
@@ -147,9 +185,9 @@ class Session:
 
     def define(self) -> None:
         """Run the cells in a worker, if there are any. A cell that ends the worker is skipped in the next one."""
-        if self.plan.cells:
+        if self.cells:
             self._run_cells()
-        for cell in self.plan.cells:
+        for cell in self.cells:
             gone, error = self.lost.get(cell.number), self.raised.get(cell.number)
             if gone is not None:
                 self.repairs.append(f"{cell.label}: left out. {gone.note}")
@@ -181,18 +219,18 @@ class Session:
             if self._worker is not None:
                 self._worker.start_exercise()
             return RemoteAnswer(name, self._ask)
-        return self._broken(name)
+        return self._broken_answer(name)
 
-    def _broken(self, name: str) -> Answer | None:
+    def _broken_answer(self, name: str) -> Answer | None:
         """Return an answer for a name without a working definition, or None if the submission never defines it."""
-        for cell in reversed(self.plan.cells):
+        for cell in reversed(self.cells):
             if name in cell.defines and name not in cell.starters:
                 if cell.number in self.lost:
                     return BrokenAnswer(name, self.lost[cell.number])
                 if cell.number in self.raised:
                     return BrokenAnswer(name, StudentError(self.raised[cell.number]))
-        if name in self.plan.broken:
-            return BrokenAnswer(name, self.plan.broken[name])
+        if name in self._broken:
+            return BrokenAnswer(name, self._broken[name])
         return BrokenAnswer(name, _no_function(name, self._values[name])) if name in self._values else None
 
     @property
@@ -204,7 +242,7 @@ class Session:
         while True:
             worker = self._start()
             self.definitions = {}
-            for cell in self.plan.cells:
+            for cell in self.cells:
                 if cell.number in self.lost:
                     continue
                 try:
@@ -223,7 +261,7 @@ class Session:
                 return
 
     def _lose_after(self, cell: ReadCell, gone: AnswerGone) -> None:
-        for later in self.plan.cells:
+        for later in self.cells:
             if later.number > cell.number:
                 self.lost.setdefault(later.number, gone)
 
@@ -234,7 +272,7 @@ class Session:
             self._worker = worker = around.start_worker()
             self._workers.append(worker)
             self.tier, self.versions = worker.tier, worker.versions
-            reply = worker.request("setup", source=self.plan.setup)
+            reply = worker.request("setup", source=self._setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
             raise NotGraded(f"The lesson's setup ended a worker: {gone.note}") from gone
@@ -253,7 +291,7 @@ class Session:
     def _run_cell(self, worker: WorkerProcess, cell: ReadCell) -> None:
         worker.start_exercise()
         fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
-        fields |= {"starters": cell.starters, "may_await": self.plan.may_await}
+        fields |= {"starters": cell.starters, "may_await": self._may_await}
         # Its error is that of the exercises that it defines.
         explains = len(self.raised) < _EXPLAINED_CELLS and not set(cell.starters).issuperset(cell.defines)
         fields |= {"explains": explains}
@@ -299,6 +337,31 @@ class Session:
             self._worker.kill()
             raise self._gone
         return reply
+
+
+def _missing(submission: ReadSubmission, book: Book) -> dict[str, str]:
+    """Return a sentence for each exercise whose function is missing because it is elsewhere, renamed or deleted.
+
+    In a file that is not the lesson's own, or is of an earlier edition, the other exercises were not attempted.
+    """
+    missing: dict[str, str] = {}
+    is_lesson = book.topic in submission.topics and not submission.dropped
+    for name in sorted(book.exercise_names - submission.defined):
+        other = submission.misspelled.get(name)
+        if name in submission.elsewhere:
+            missing[name] = submission.elsewhere[name]
+        elif other is not None:
+            message = "Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name."
+            missing[name] = message.format(name=name, other=other)
+        elif is_lesson and name in submission.alike:
+            message = "Your file has no function `{name}`, but `{other}` has its parameters. Was it renamed?"
+            missing[name] = message.format(name=name, other=submission.alike[name])
+        elif is_lesson:
+            message = (
+                "Your file has no function `{name}`. Was its cell deleted, the function renamed, or is the file old?"
+            )
+            missing[name] = message.format(name=name)
+    return missing
 
 
 def _no_function(name: str, label: str) -> AnswerGone:
