@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import hashlib
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -199,39 +198,32 @@ def line_up(
         lessons: the lessons that are graded, by default all; files that answer only others are left out.
         known: absolute path of a file -> its students, if it was in a class before of which these files are a part.
     """
-    owners = _owners_of(entries, course, roots, pattern, roster or ClassList())
-    before = [(known or {}).get(entry.path.absolute()) for entry in entries]
-    owners = [
-        owner if names is None else dataclasses.replace(owner, people=tuple(Person(n, _ids_of(owner)) for n in names))
-        for owner, names in zip(owners, before, strict=True)
-    ]
     contents = _Contents(read)
-    entries, owners = _without_copies(entries, owners)
+    sent = _without_copies(entries, _owners_of(entries, course, roots, pattern, roster or ClassList(), known or {}))
     elsewhere: dict[str, list[str]] = {}
     if lessons is not None and not course.books.keys() <= set(lessons):
-        kept = [not (found := contents.lessons(entry)) or not found.isdisjoint(lessons) for entry in entries]
-        for entry, owner, is_kept in zip(entries, owners, kept, strict=True):
-            for person in () if is_kept else owner.people:
-                message = "{file} answers {lessons}, which is not graded here."
-                answered = ", ".join(sorted(contents.lessons(entry)))
-                elsewhere.setdefault(person.name, []).append(message.format(file=entry.path.name, lessons=answered))
-        entries, owners = list(itertools.compress(entries, kept)), list(itertools.compress(owners, kept))
+        for entry, owner in sent:
+            answered = contents.lessons(entry)
+            for person in owner.people if answered and answered.isdisjoint(lessons) else ():
+                note = f"{entry.path.name} answers {', '.join(sorted(answered))}, which is not graded here."
+                elsewhere.setdefault(person.name, []).append(note)
+        sent = [one for one in sent if not contents.lessons(one[0]) or not contents.lessons(one[0]).isdisjoint(lessons)]
     by_student: dict[str, list[Entry]] = {}
-    for owner, entry in zip(owners, entries, strict=True):
+    for entry, owner in sent:
         for person in owner.people:
             by_student.setdefault(person.name, []).append(entry)
     counts: dict[int, dict[str, frozenset[str]]] = {}
     passed_over: set[int] = set()
-    for name, sent in by_student.items():
-        helpers = [one for one in sent if _HELPER.search(below(one.path, roots).as_posix())]
+    for name, own in by_student.items():
+        helpers = [one for one in own if _HELPER.search(below(one.path, roots).as_posix())]
         passed_over |= {id(one) for one in helpers if contents.only_imports(one)}
-        own = [one for one in sent if id(one) not in passed_over]
+        own = [one for one in own if id(one) not in passed_over]
         if len(own) > 1:
             for entry, exercises in contents.counting(own, course.names):
                 counts.setdefault(id(entry), {})[name] = exercises
             if any(contents.lessons(entry) for entry in own):
                 passed_over |= {id(entry) for entry in own if contents.answers_nothing(entry)}
-    if len(passed_over) == len(entries):
+    if len(passed_over) == len(sent):
         passed_over = set()
     files = [
         Submitted(
@@ -240,34 +232,41 @@ def line_up(
             counts.get(id(entry), {}),
             frozenset(contents.lessons(entry) if len(course.books) > 1 else course.books),
         )
-        for owner, entry in zip(owners, entries, strict=True)
+        for entry, owner in sent
         if id(entry) not in passed_over
     ]
-    return LineUp(files, roster, [entry.path for entry in entries if id(entry) in passed_over], elsewhere)
+    return LineUp(files, roster, [entry.path for entry, _owner in sent if id(entry) in passed_over], elsewhere)
 
 
 def _owners_of(
-    entries: Sequence[Entry], course: Course, roots: Sequence[Path], pattern: StudentPattern | None, roster: ClassList
+    entries: Sequence[Entry],
+    course: Course,
+    roots: Sequence[Path],
+    pattern: StudentPattern | None,
+    roster: ClassList,
+    known: Mapping[Path, Sequence[str]],
 ) -> list[Owner]:
     """Return whose each file is, with names as the class list writes them if it has them."""
-    paths, exported = [entry.path for entry in entries], [entry.owner for entry in entries]
-    named = [owner.name for owner in exported]
+    exported = [entry.owner for entry in entries]
+    named, paths = [owner.name for owner in exported], [entry.path for entry in entries]
     names = students_of(paths, course, roots=roots, pattern=pattern, roster=roster, named=named)
-    names = told_apart_by_sight(names)
     owners = [
-        owner if name == owner.name else Owner((Person(name, _ids_of(owner)),), owner.group)
-        for name, owner in zip(names, exported, strict=True)
+        owner if name == owner.name else _renamed(owner, [name])
+        for name, owner in zip(told_apart_by_sight(names), exported, strict=True)
     ]
-    found = resolved_owners(owners, roster)
-    return [dataclasses.replace(owner, people=roster.group_of(owner) or owner.people) for owner in found]
+    owners = resolved_owners(owners, roster)
+    owners = [dataclasses.replace(owner, people=roster.group_of(owner) or owner.people) for owner in owners]
+    before = [known.get(path.absolute()) for path in paths]
+    return [one if names is None else _renamed(one, names) for one, names in zip(owners, before, strict=True)]
 
 
-def _ids_of(owner: Owner) -> dict[str, str]:
-    return owner.people[0].ids if len(owner.people) == 1 else {}
+def _renamed(owner: Owner, names: Sequence[str]) -> Owner:
+    ids = owner.people[0].ids if len(owner.people) == 1 else {}
+    return dataclasses.replace(owner, people=tuple(Person(name, ids) for name in names))
 
 
-def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> tuple[list[Entry], list[Owner]]:
-    """Return files and owners with one file in place of the copies that Moodle exports for a group's members."""
+def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> list[tuple[Entry, Owner]]:
+    """Return each file with its owner, one file in place of the copies that Moodle exports for a group's members."""
     found: dict[object, tuple[Entry, Owner]] = {}
     for entry, owner in zip(entries, owners, strict=True):
         key: object = id(entry)
@@ -277,7 +276,7 @@ def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> tuple[
         first, before = found.setdefault(key, (entry, owner))
         people = {person.name: person for person in (*before.people, *owner.people)}
         found[key] = first, dataclasses.replace(owner, people=tuple(people.values()))
-    return [entry for entry, _owner in found.values()], [owner for _entry, owner in found.values()]
+    return list(found.values())
 
 
 class _Contents:

@@ -4,10 +4,12 @@ Parsing can take time and memory without bounds, so the grader leaves this to a 
 `jaxguide.grading.workers.reader`, and takes from it nothing but the names of the course and bounded text.
 """
 
+import ast
 import dataclasses
 import difflib
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,6 @@ from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_code
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.intake.answer_runs import answer_runs
-from jaxguide.grading.intake.elsewhere import alike, elsewhere
-from jaxguide.grading.intake.late_settings import late_settings
 from jaxguide.grading.intake.submission import (
     CODE_LIMIT,
     Submission,
@@ -25,6 +25,7 @@ from jaxguide.grading.intake.submission import (
     UnreadableSubmission,
     is_notebook,
     parse_submission,
+    seen_definitions,
     too_much_code,
 )
 
@@ -35,6 +36,10 @@ CLOSE = 0.8
 _MAGICS_LIMIT, _MAGIC_LIMIT = 1_000, 300
 # Names longer than this are not misspelled names of exercises.
 _NAME_LIMIT, _NAMES_LIMIT = 100, 200
+_READ_AT_START = re.compile(r"(JAX|XLA)_\w{1,100}|CUDA_VISIBLE_DEVICES|LIBTPU_INIT_ARGS")
+_SETTINGS_LIMIT = 20
+_ENV_MAGIC = re.compile(r"%(?:set_)?env\s+(\w+)(?:\s*=|\s+\S)")
+_COMMENT = re.compile(r"^[ \t]*#[ \t]?", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,8 +211,8 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
         _misspelled([stub.name for stub in absent if lessons], others),
         [] if lessons else _close(others, list(stubs)),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
-        elsewhere(own, absent),
-        alike(own, absent, set(stubs) | given | course.dropped.keys()),
+        _elsewhere(own, absent),
+        _alike(own, absent, set(stubs) | given | course.dropped.keys()),
         sorted(defined & course.dropped.keys()),
         _other_course(submission, course.identity),
         is_notebook(Path(name)),
@@ -277,3 +282,86 @@ def _close(others: Iterable[str], names: list[str]) -> list[str]:
         if close:
             return [other, close[0]]
     return []
+
+
+def late_settings(cell: SubmittedCell) -> list[str]:
+    """Return the variables that a cell sets although JAX has read them already."""
+    names = [name for node in ast.walk(cell.tree) for name in _names_set(node)] if cell.tree is not None else []
+    names += [match[1] for line in cell.magics if (match := _ENV_MAGIC.match(line))]
+    return [name for name in dict.fromkeys(names) if _READ_AT_START.fullmatch(name)][:_SETTINGS_LIMIT]
+
+
+def _names_set(node: ast.AST) -> Iterator[str]:
+    """Yield the keys that a node sets in `os.environ` or any dict: no other has such keys."""
+    keys: list[ast.expr | None] = []
+    match node:
+        case ast.Subscript(slice=key, ctx=ast.Store()):
+            keys = [key]
+        case ast.AugAssign(value=ast.Dict(keys=keys)):
+            pass
+        case ast.Call(func=ast.Attribute(attr="setdefault" | "putenv"), args=[key, *_]):
+            keys = [key]
+        case ast.Call(func=ast.Attribute(attr="update"), args=args, keywords=keywords):
+            keys = [key for given in args if isinstance(given, ast.Dict) for key in given.keys]
+            yield from (keyword.arg for keyword in keywords if keyword.arg)
+    yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+
+
+def _elsewhere(submission: Submission, absent: Iterable[Stub]) -> dict[str, str]:
+    """Return a sentence for each exercise whose function is in a file without being defined.
+
+    Args:
+        submission: the file.
+        absent: the exercises that it does not define.
+    """
+    found: dict[str, str] = {}
+    for message, fields, names in _places(submission):
+        for exercise in absent:
+            if exercise.name in names:
+                found.setdefault(exercise.name, message.format(name=exercise.name, **fields))
+    return found
+
+
+def _places(submission: Submission) -> Iterator[tuple[str, dict[str, str], Collection[str]]]:
+    """Yield a message, its fields, and the names of what is there, for each place that defines nothing."""
+    for kind, source in submission.other_cells:
+        message = "`{name}` is in a {kind} cell, which does not run. Turn it into a code cell."
+        yield message, {"kind": "Markdown" if kind == "markdown" else "raw"}, seen_definitions(source)
+    for cell in submission.cells:
+        for magic, text in cell.not_python:
+            message = "`{name}` is below `{magic}` in {label}, which is not run as Python. Delete `{magic}`."
+            yield message, {"magic": magic[:_NAME_LIMIT], "label": cell.label}, seen_definitions(text)
+        nodes = ast.walk(cell.tree) if cell.tree is not None else ()
+        for outer in nodes:
+            if isinstance(outer, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = [n.name for n in ast.walk(outer) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+                message = "`{name}` is inside `{outer}` in {label}. Define it at the beginning of a line."
+                yield message, {"outer": outer.name[:_NAME_LIMIT], "label": cell.label}, {*inner} - {outer.name}
+    for cell in submission.cells:
+        comments = "\n".join(line for line in cell.source.split("\n") if _COMMENT.match(line))
+        message = "`{name}` is in a comment in {label}, which does not run. Delete the `#` of its lines."
+        yield message, {"label": cell.label}, seen_definitions(_COMMENT.sub("", comments))
+
+
+def _alike(submission: Submission, absent: Iterable[Stub], known: Collection[str]) -> dict[str, str]:
+    """Return a function with the same parameters for each exercise that has one.
+
+    Args:
+        submission: the file.
+        absent: the exercises that the file does not define.
+        known: names that mean something else: those of exercises, and of what books define.
+    """
+    nodes = [node for cell in submission.cells if cell.tree is not None for node in cell.tree.body]
+    functions = {node.name: _parameters(node) for node in nodes if isinstance(node, ast.FunctionDef)}
+    others = {name: own for name, own in functions.items() if own and name not in known and len(name) <= _NAME_LIMIT}
+    stubs = {one.name: _parameters(node) for one in absent for node in ast.parse(one.starter_source).body}
+    found = {name: [other for other, own in others.items() if own == wanted] for name, wanted in stubs.items()}
+    return {name: same[-1] for name, same in found.items() if same}
+
+
+def _parameters(node: ast.stmt) -> list[str]:
+    return (
+        [part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)]
+        if isinstance(node, ast.FunctionDef)
+        else []
+    )

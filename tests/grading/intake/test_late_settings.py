@@ -7,7 +7,7 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
-from jaxguide.grading.intake.late_settings import late_settings
+from jaxguide.grading.intake.reading import late_settings
 from jaxguide.grading.intake.submission import parse_submission
 
 
