@@ -124,8 +124,9 @@ def _no_exercise(submission: ReadSubmission) -> str:
     if submission.elsewhere:
         return f"{said} {next(iter(submission.elsewhere.values()))}"
     alike = [[other, name] for name, other in submission.alike.items()]
-    if submission.close or len(alike) == 1:
-        other, name = submission.close or alike[0]
+    misspelled = [[other, name] for name, other in submission.misspelled.items()]
+    if misspelled or len(alike) == 1:
+        other, name = (misspelled or alike)[0]
         message = "{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
         said = message.format(said=said, other=other, name=name)
     broken = next((cell for cell in submission.cells if cell.error is not None or cell.rejected), None)

@@ -302,14 +302,14 @@ class _Contents:
     def answers_nothing(self, entry: Entry) -> bool:
         """Return whether a file was read whole and answers nothing, not even under a similar name."""
         found = self._of(entry)
-        return found is not None and found.is_python and not found.lessons and not found.close
+        return found is not None and found.is_python and not found.lessons and not found.is_close
 
     def only_imports(self, entry: Entry) -> bool:
         """Return whether a file, such as a test, imports the answers and defines none."""
         found = self._of(entry)
         names = "|".join(map(re.escape, found.defined if found is not None else ()))
         defines = rf"^[ \t]*(?:(?:def|class)[ \t]+(?:{names})\b|(?:{names})[ \t]*[:=])".encode()
-        is_whole = found is not None and found.is_python and not found.close
+        is_whole = found is not None and found.is_python and not found.is_close
         return is_whole and (not names or re.search(defines, entry.read(), re.MULTILINE) is None)
 
     def _answers(self, entry: Entry) -> set[str]:

@@ -141,7 +141,6 @@ class ReadSubmission:
         lessons: the lessons that it answers, see `lessons_of`.
         topics: the course's lessons that it names with `start("topic")`.
         misspelled: exercise -> a name that the file defines instead, for exercises that it does not define.
-        close: a name that the file defines and that is close to an exercise's, with that exercise, or nothing.
         runs: exercise -> the hashes that identify its answer, see `answer_runs`.
         elsewhere: exercise -> a sentence that says where its function is although the file does not define it.
         alike: exercise -> a function with the same parameters, for exercises that the file does not define.
@@ -154,7 +153,6 @@ class ReadSubmission:
     lessons: list[str]
     topics: list[str]
     misspelled: dict[str, str]
-    close: list[str]
     runs: dict[str, list[int]]
     elsewhere: dict[str, str]
     alike: dict[str, str]
@@ -166,6 +164,11 @@ class ReadSubmission:
     def defined(self) -> frozenset[str]:
         """The exercises that the file defines."""
         return frozenset(name for cell in self.cells for name in cell.defines)
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the file answers no exercise, but defines something under a similar name."""
+        return not self.lessons and bool(self.misspelled)
 
     @property
     def is_python(self) -> bool:
@@ -208,8 +211,7 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
         cells,
         lessons,
         [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names],
-        _misspelled([stub.name for stub in absent if lessons], others),
-        [] if lessons else _close(others, list(stubs)),
+        _misspelled([stub.name for stub in absent], others),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
         _elsewhere(own, absent),
         _alike(own, absent, set(stubs) | given | course.dropped.keys()),
@@ -271,17 +273,10 @@ def _reads(source: str) -> frozenset[str]:
         return frozenset()
 
 
-def _misspelled(absent: Iterable[str], others: list[str]) -> dict[str, str]:
-    found = {name: difflib.get_close_matches(name, others, n=1, cutoff=CLOSE) for name in absent}
-    return {name: close[0] for name, close in found.items() if close}
-
-
-def _close(others: Iterable[str], names: list[str]) -> list[str]:
-    for other in others:
-        close = difflib.get_close_matches(other.casefold(), names, n=1, cutoff=CLOSE)
-        if close:
-            return [other, close[0]]
-    return []
+def _misspelled(absent: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    as_written = {one.casefold(): one for one in others}
+    close = {name: difflib.get_close_matches(name.casefold(), as_written, n=1, cutoff=CLOSE) for name in absent}
+    return {name: as_written[found[0]] for name, found in close.items() if found}
 
 
 def late_settings(cell: SubmittedCell) -> list[str]:

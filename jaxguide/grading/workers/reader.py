@@ -146,7 +146,6 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
         and all(given.issuperset(cell.reads) for cell in found.cells)
         and course.names.keys() >= {*found.lessons, *found.topics}
         and names.issuperset(found.misspelled)
-        and len(found.close) in (0, 2)
         and names.issuperset([*found.elsewhere, *found.alike])
         and course.dropped.keys() >= set(found.dropped)
         and all(len(text) <= _TEXT_LIMIT for text in _texts_about(found))
@@ -157,7 +156,7 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
 
 def _texts_about(found: ReadSubmission) -> list[str]:
     said = (found.misspelled, found.elsewhere, found.alike)
-    return [found.other_course, *found.close, *(text for texts in said for text in texts.values())]
+    return [found.other_course, *(text for texts in said for text in texts.values())]
 
 
 def _texts(cell: ReadCell) -> list[str]:

@@ -99,7 +99,6 @@ def forged(text: CourseText, **changes: Any) -> dict[str, Any]:
         {"topics": "small_numbers"},
         {"misspelled": {"double": "x" * 2_000}},
         {"misspelled": {"other": "x"}},
-        {"close": ["double"]},
         {"runs": {"double": [2**48]}},
         {"runs": {"double": [1.0]}},
         {"runs": {"double": list(range(129))}},
