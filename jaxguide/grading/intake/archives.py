@@ -140,11 +140,10 @@ class _Room:
         self._members -= members
         self._bytes -= size_bytes
         if self._members < 0:
-            message = "The archive and those in it contain more than {limit} files."
-            raise UnreadableSubmission(message.format(limit=MEMBERS_LIMIT))
+            raise UnreadableSubmission(f"The archive and those in it contain more than {MEMBERS_LIMIT} files.")
         if self._bytes < 0:
-            message = "The archive and those in it contain more than {size} MB."
-            raise UnreadableSubmission(message.format(size=_INNER_LIMIT_BYTES // 2**20))
+            size = _INNER_LIMIT_BYTES // 2**20
+            raise UnreadableSubmission(f"The archive and those in it contain more than {size} MB.")
 
 
 def _rows(packed: ArchivedEntry, unpack: Callable[[], Path | bytes], room: _Room | None) -> list[ArchivedEntry]:
@@ -206,8 +205,7 @@ def _files_of(archive: zipfile.ZipFile, packed: ArchivedEntry, room: _Room | Non
 
 def _inner(archive: zipfile.ZipFile, inner: ArchivedEntry, room: _Room) -> bytes:
     if len(inner.numbers) > NESTING_LIMIT:
-        message = "Archives are nested more than {limit} deep; hand in the file itself."
-        raise UnreadableSubmission(message.format(limit=NESTING_LIMIT))
+        raise UnreadableSubmission(f"Archives are nested more than {NESTING_LIMIT} deep; hand in the file itself.")
     content = read_member(archive, inner.numbers[-1], PACKED_LIMIT_BYTES)
     room.take(0, len(content))
     return content
@@ -255,7 +253,6 @@ def _without_floods(found: list[ArchivedEntry]) -> list[ArchivedEntry]:
         if count <= OWN_FILES_LIMIT:
             kept[id(row)] = row
             continue
-        message = "The archive contains {count} files of one student; at most {limit} are read."
-        problem = message.format(count=count, limit=OWN_FILES_LIMIT)
+        problem = f"The archive contains {count} files of one student; at most {OWN_FILES_LIMIT} are read."
         kept[row.owner.key] = ArchivedEntry(row.archive, row.archive, row.owner, problem)
     return list(kept.values())

@@ -160,8 +160,7 @@ def _on_disk(paths: Iterable[Path]) -> list[FileEntry]:
 def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
     found = next((entry for entry in expand([archive]) if entry.path == path), None)
     if found is None:
-        message = "There is no submission `{inside}` in `{archive}`."
-        raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))
+        raise NothingToGrade(f"There is no submission `{path.relative_to(archive)}` in `{archive}`.")
     return found
 
 

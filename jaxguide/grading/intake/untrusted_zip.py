@@ -56,8 +56,7 @@ def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
             raise UnreadableSubmission("The archive is damaged, or not a zip archive.") from None
         count = len(archive.infolist())
         if count > MEMBERS_LIMIT:
-            message = "The archive contains {count} files; at most {limit} are read."
-            raise UnreadableSubmission(message.format(count=count, limit=MEMBERS_LIMIT))
+            raise UnreadableSubmission(f"The archive contains {count} files; at most {MEMBERS_LIMIT} are read.")
         for member in archive.infolist():
             member.filename = _member_name(member)
         yield archive
@@ -68,8 +67,7 @@ class _InPieces(io.BufferedReader):
 
     def read(self, size: int | None = -1) -> bytes:
         if (size or 0) > DIRECTORY_LIMIT_BYTES:
-            message = "The archive lists too many files; at most {limit} are read."
-            raise UnreadableSubmission(message.format(limit=MEMBERS_LIMIT))
+            raise UnreadableSubmission(f"The archive lists too many files; at most {MEMBERS_LIMIT} are read.")
         return super().read(size)
 
 

@@ -178,6 +178,5 @@ def _why_not(gone: AnswerGone) -> str:
     if gone.verdict is Verdict.OUT_OF_TIME:
         return f"The file takes more than {LIMITS.cpu_s:g} seconds of computing to read."
     if gone.verdict is Verdict.OUT_OF_MEMORY:
-        message = "The file takes more than {size} MB of memory to read; clear its outputs."
-        return message.format(size=LIMITS.memory_bytes // 2**20)
+        return f"The file takes more than {LIMITS.memory_bytes // 2**20} MB of memory to read; clear its outputs."
     return "The file ends the process that reads it."

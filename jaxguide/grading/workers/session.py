@@ -139,8 +139,10 @@ class Session:
     def _plan(self, submission: ReadSubmission, book: Book) -> None:
         """Decide which cells run, and why exercises are broken: not valid Python, rejected, or missing."""
         if submission.other_course:
-            message = "The file was started for another course, `{course}`; what it answers of this one is graded."
-            self.repairs.append(message.format(course=submission.other_course))
+            course = submission.other_course
+            self.repairs.append(
+                f"The file was started for another course, `{course}`; what it answers of this one is graded."
+            )
         for cell in submission.cells:
             for magic in cell.magics:
                 self.repairs.append(f"{cell.label}: the magic or shell line `{magic[:100]}` was removed, not run.")
@@ -149,17 +151,19 @@ class Session:
                 self.repairs.append(f"{cell.label}: rejected, not run. {cell.rejected}")
                 self._broken.update(dict.fromkeys(own, AnswerGone(Verdict.REJECTED, cell.rejected)))
             elif cell.error is not None:
-                message = "{label}: not run. Python cannot read it: {error} (line {line})."
-                line = cell.error.line or "?"
-                self.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
+                why = f"{cell.error.message} (line {cell.error.line or '?'})."
+                self.repairs.append(f"{cell.label}: not run. Python cannot read it: {why}")
                 self._broken.update(dict.fromkeys(own, StudentError(cell.error)))
             elif cell.runs:
                 self.cells.append(cell)
                 for name in cell.late_settings:
-                    message = "{label}: sets `{name}`, which has no effect here: JAX has already started."
-                    self.repairs.append(message.format(label=cell.label, name=name))
-        for name, sentence in _missing(submission, book).items():
-            self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
+                    self.repairs.append(
+                        f"{cell.label}: sets `{name}`, which has no effect here: JAX has already started."
+                    )
+        is_lesson = book.topic in submission.topics and not submission.dropped
+        for name in book.exercise_names - submission.defined:
+            if why := _why_missing(name, submission, is_lesson):
+                self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, why)
 
     def __enter__(self) -> "Session":
         return self
@@ -192,14 +196,12 @@ class Session:
             if gone is not None:
                 self.repairs.append(f"{cell.label}: left out. {gone.note}")
             elif error is not None:
-                message = "{label}: raised {name}: {message} (line {line})."
-                fields = {"name": error.type_name, "message": error.message, "line": error.line or "?"}
-                self.repairs.append(message.format(label=cell.label, **fields))
+                where = f"(line {error.line or '?'})"
+                self.repairs.append(f"{cell.label}: raised {error.type_name}: {error.message} {where}.")
         for name, cells in self.definitions.items():
             if len(cells) > 1:
                 labels = ", ".join(cell.label for cell in cells)
-                message = "`{name}` is defined {count} times ({labels}); the last counts."
-                self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
+                self.repairs.append(f"`{name}` is defined {len(cells)} times ({labels}); the last counts.")
 
     def rest(self) -> None:
         """End the worker, so that it takes no memory; the next question starts another one."""
@@ -231,7 +233,10 @@ class Session:
                     return BrokenAnswer(name, StudentError(self.raised[cell.number]))
         if name in self._broken:
             return BrokenAnswer(name, self._broken[name])
-        return BrokenAnswer(name, _no_function(name, self._values[name])) if name in self._values else None
+        if name not in self._values:
+            return None
+        why = f"`{name}` is not a function: {self._values[name]} sets it to a value. Define it with `def {name}(...)`."
+        return BrokenAnswer(name, AnswerGone(Verdict.NO_SUCH_FUNCTION, why))
 
     @property
     def _is_spent(self) -> bool:
@@ -305,10 +310,8 @@ class Session:
                 self.definitions.setdefault(name, []).append(cell)
         for name in found.values:
             self._values[name] = cell.label
-            message = "{label}: sets `{name}` to a value, not a function."
-            if name in self.definitions:
-                message = "{label}: sets `{name}` to a value, not a function; the earlier function counts."
-            self._note(message.format(label=cell.label, name=name))
+            counts = "; the earlier function counts" if name in self.definitions else ""
+            self.repairs.append(f"{cell.label}: sets `{name}` to a value, not a function{counts}.")
 
     def _request(self, worker: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
         try:
@@ -318,10 +321,6 @@ class Session:
                 raise
             self.was_killed = True
             raise killed.gone from None
-
-    def _note(self, repair: str) -> None:
-        if repair not in self.repairs:
-            self.repairs.append(repair)
 
     def _ask(self, name: str, request: Request) -> dict[str, Any]:
         if self._gone is not None or self._worker is None:
@@ -339,34 +338,22 @@ class Session:
         return reply
 
 
-def _missing(submission: ReadSubmission, book: Book) -> dict[str, str]:
-    """Return a sentence for each exercise whose function is missing because it is elsewhere, renamed or deleted.
+def _why_missing(name: str, submission: ReadSubmission, is_lesson: bool) -> str:
+    """Return why a function is missing: it is elsewhere, renamed or deleted; or '' if it was not attempted.
 
-    In a file that is not the lesson's own, or is of an earlier edition, the other exercises were not attempted.
+    Args:
+        name: the function's name.
+        submission: the file.
+        is_lesson: whether the file is the lesson's own, and of this edition: it once had all functions.
     """
-    missing: dict[str, str] = {}
-    is_lesson = book.topic in submission.topics and not submission.dropped
-    for name in sorted(book.exercise_names - submission.defined):
-        other = submission.misspelled.get(name)
-        if name in submission.elsewhere:
-            missing[name] = submission.elsewhere[name]
-        elif other is not None:
-            message = "Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name."
-            missing[name] = message.format(name=name, other=other)
-        elif is_lesson and name in submission.alike:
-            message = "Your file has no function `{name}`, but `{other}` has its parameters. Was it renamed?"
-            missing[name] = message.format(name=name, other=submission.alike[name])
-        elif is_lesson:
-            message = (
-                "Your file has no function `{name}`. Was its cell deleted, the function renamed, or is the file old?"
-            )
-            missing[name] = message.format(name=name)
-    return missing
-
-
-def _no_function(name: str, label: str) -> AnswerGone:
-    message = "`{name}` is not a function: {label} sets it to a value. Define it with `def {name}(...)`."
-    return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
+    said = f"Your file has no function `{name}`"
+    if name in submission.elsewhere:
+        return submission.elsewhere[name]
+    if name in submission.misspelled:
+        return f"{said}, but a similar `{submission.misspelled[name]}`. Give it the exercise's name."
+    if is_lesson and name in submission.alike:
+        return f"{said}, but `{submission.alike[name]}` has its parameters. Was it renamed?"
+    return f"{said}. Was its cell deleted, the function renamed, or is the file old?" if is_lesson else ""
 
 
 def _used_up(reply: dict[str, Any], limits: Limits) -> AnswerGone | None:
