@@ -32,8 +32,9 @@ ARCHIVE_SUFFIX = ".zip"
 NESTING_LIMIT = 2
 OWN_FILES_LIMIT = 200
 PACKED_LIMIT_BYTES = 64 * 2**20
-# On all archives in one student's archive.
-_INNER_LIMIT_BYTES = 4 * PACKED_LIMIT_BYTES
+# On all archives in a class's archive, and on those of one student.
+_TOTAL_LIMIT_BYTES = 8 * 2**30
+_OWN_LIMIT_BYTES = 4 * PACKED_LIMIT_BYTES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,16 +125,26 @@ def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
             message = "The archive is larger than {size} MB; hand in the files themselves."
             found.append(dataclasses.replace(whole, problem=message.format(size=PACKED_LIMIT_BYTES // 2**20)))
         else:
-            rows = _rows(whole, functools.partial(Path, path), _Room() if owner.people else None)
-            found += _without_floods(rows)
+            room = _Room(_OWN_LIMIT_BYTES if owner.people else _TOTAL_LIMIT_BYTES)
+            found += _without_floods(_rows(whole, functools.partial(Path, path), room, is_class=not owner.people))
     return found
 
 
 class _Room:
-    """What is left for the archives that one student packed into each other."""
+    """What is left for the archives in a student's archive, or in a class's.
 
-    def __init__(self) -> None:
-        self._members, self._bytes = MEMBERS_LIMIT, _INNER_LIMIT_BYTES
+    Args:
+        limit_bytes: the most bytes that they may have in all.
+        around: the room of the class.
+    """
+
+    def __init__(self, limit_bytes: int, around: "_Room | None" = None):
+        self._members, self._bytes, self._limit_bytes, self._around = MEMBERS_LIMIT, limit_bytes, limit_bytes, around
+        self._students: dict[Key, _Room] = {}
+
+    def of(self, owner: Owner) -> "_Room":
+        """Return the room that a student has in a class's archive."""
+        return self._students.setdefault(owner.key, _Room(_OWN_LIMIT_BYTES, self))
 
     def take(self, members: int, size_bytes: int = 0) -> None:
         """Take room for files that are listed, or for an archive that is unpacked."""
@@ -142,32 +153,36 @@ class _Room:
         if self._members < 0:
             raise UnreadableSubmission(f"The archive and those in it contain more than {MEMBERS_LIMIT} files.")
         if self._bytes < 0:
-            size = _INNER_LIMIT_BYTES // 2**20
+            size = self._limit_bytes // 2**20
             raise UnreadableSubmission(f"The archive and those in it contain more than {size} MB.")
+        if self._around is not None:
+            self._around.take(0, size_bytes)
 
 
-def _rows(packed: ArchivedEntry, unpack: Callable[[], Path | bytes], room: _Room | None) -> list[ArchivedEntry]:
+def _rows(
+    packed: ArchivedEntry, unpack: Callable[[], Path | bytes], room: _Room, is_class: bool = False
+) -> list[ArchivedEntry]:
     """Return the rows of an archive's files, or one row for the archive if it cannot be read.
 
     Args:
         packed: the archive.
         unpack: returns its path or its content.
-        room: what its student may pack; None if it is a class's.
+        room: what it may contain.
+        is_class: whether the archives in it may be of several students.
     """
     try:
         with open_zip(unpack()) as archive:
-            found = list(_files_of(archive, packed, room))
+            found = list(_files_of(archive, packed, room, is_class))
     except UnreadableSubmission as problem:
         return [dataclasses.replace(packed, problem=str(problem))]
     nothing = "The archive contains no notebook (.ipynb) and no Python file (.py)."
     return found or [dataclasses.replace(packed, problem=nothing)]
 
 
-def _files_of(archive: zipfile.ZipFile, packed: ArchivedEntry, room: _Room | None) -> Iterator[ArchivedEntry]:
+def _files_of(archive: zipfile.ZipFile, packed: ArchivedEntry, room: _Room, is_class: bool) -> Iterator[ArchivedEntry]:
     """Yield the rows of the files in an open archive that are submissions or stand for one."""
     members = archive.infolist()
-    if room is not None:
-        room.take(len(members))
+    room.take(len(members))
     is_own = bool(packed.numbers)
     named_parts = [_parts(member) for member in members]
     last = {parts: number for number, (parts, problem) in enumerate(named_parts) if not problem}
@@ -192,7 +207,7 @@ def _files_of(archive: zipfile.ZipFile, packed: ArchivedEntry, room: _Room | Non
             problem = "A later file of the same name in the archive counts instead."
         if not problem and suffix == ARCHIVE_SUFFIX:
             inner = dataclasses.replace(row, owner=whose if whose.people else Owner((Person(as_read(path.stem)),)))
-            own = room or _Room()
+            own = room.of(inner.owner) if is_class else room
             yield from _rows(inner, functools.partial(_inner, archive, inner, own), own)
         else:
             problem = problem or wrong_kind(path) or why_refused(member, FILE_LIMIT_BYTES)

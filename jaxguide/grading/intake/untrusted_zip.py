@@ -22,7 +22,6 @@ _PART_BYTES = 2**20
 _DRIVE = re.compile("[A-Za-z]:")
 _NAME_LIMIT, _PART_LIMIT = 1_000, 255
 _IS_UTF_8 = 0x800
-_END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 BROKEN_ZIP = (
     zipfile.BadZipFile,
     zlib.error,

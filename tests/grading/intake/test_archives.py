@@ -316,13 +316,17 @@ def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: py
 
 
 def test_what_one_student_packs_into_each_other_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_INNER_LIMIT_BYTES", 2**20)
-    inner = zip_bytes([("hw.py", CODE), ("x", os.urandom(2**19))])
-    rows = expanded(tmp_path, ("ada.zip", zip_bytes([("1.zip", inner), ("2.zip", inner)])), ("bob.zip", inner))
-    assert [(row.owner.name, row.problem) for row in rows] == [
-        ("ada", "The archive and those in it contain more than 1 MB."),
-        ("bob", ""),
-    ]
+    monkeypatch.setattr(archives, "_OWN_LIMIT_BYTES", 2**20)
+    inner = zip_bytes([("hw.py", CODE), ("x", os.urandom(400_000))])
+    folders = ("Ada_12_assignsubmission_file_", "Bob_13_assignsubmission_file_")
+    packed(tmp_path, *((f"{folder}/{number}.zip", inner) for folder in folders for number in range(3)))
+
+    def too_large(row: ArchivedEntry) -> int:
+        return int(row.problem.removeprefix("The archive and those in it contain more than ")[0]) if row.problem else 0
+
+    for around, limits in ((4, [0, 0, 1, 0, 0, 1]), (1, [0, 0, 1, 1, 1, 1])):
+        monkeypatch.setattr(archives, "_TOTAL_LIMIT_BYTES", around * 2**20)
+        assert [too_large(row) for row in expand([tmp_path / "class.zip"])] == limits
 
 
 def test_a_students_large_archive_is_refused(tmp_path: Path) -> None:
