@@ -119,25 +119,6 @@ def open_grader(
         yield grader
 
 
-def _no_exercise(submission: ReadSubmission) -> str:
-    said = "The file does not answer any exercise of this course."
-    if submission.elsewhere:
-        return f"{said} {next(iter(submission.elsewhere.values()))}"
-    alike = [[other, name] for name, other in submission.alike.items()]
-    misspelled = [[other, name] for name, other in submission.misspelled.items()]
-    if misspelled or len(alike) == 1:
-        other, name = (misspelled or alike)[0]
-        message = "{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
-        said = message.format(said=said, other=other, name=name)
-    broken = next((cell for cell in submission.cells if cell.error is not None or cell.rejected), None)
-    if broken is None:
-        return said
-    if broken.error is None:
-        return f"{said} At {broken.label}: {broken.rejected}"
-    message = "{said} At {label}: {error} (line {line})."
-    return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
-
-
 def usable_tier(settings: GradeSettings) -> Tier:
     """Return the isolation tier for a batch.
 
@@ -369,7 +350,7 @@ class Grader:
         if submission.dropped:
             result.repairs.append(said_of_dropped(submission.dropped, self.course.settings.dropped))
         if not submission.lessons:
-            raise UnreadableSubmission(" ".join([_no_exercise(submission), *result.repairs]))
+            raise UnreadableSubmission(" ".join([submission.no_exercise, *result.repairs]))
         books = [self.course.books[topic] for topic in submission.lessons]
         books = [book for book in books if any(map(self._is_asked, book.exercises))]
         result.lessons = [book.topic for book in books]

@@ -140,10 +140,10 @@ class ReadSubmission:
         cells: its code cells.
         lessons: the lessons that it answers, see `lessons_of`.
         topics: the course's lessons that it names with `start("topic")`.
-        misspelled: exercise -> a name that the file defines instead, for exercises that it does not define.
+        missing: exercise -> a sentence that says why its function is missing, unless it was not attempted.
+        no_exercise: why the file answers no exercise, '' if it answers one.
+        is_close: whether it answers none, but defines a function with a similar name.
         runs: exercise -> the hashes that identify its answer, see `answer_runs`.
-        elsewhere: exercise -> a sentence that says where its function is although the file does not define it.
-        alike: exercise -> a function with the same parameters, for exercises that the file does not define.
         dropped: the exercises that it defines and that the course no longer has: it is of an earlier edition.
         other_course: the identity of the course that it was started for, '' if that is this one or not known.
         may_await: whether its cells may await outside of functions.
@@ -152,10 +152,10 @@ class ReadSubmission:
     cells: list[ReadCell]
     lessons: list[str]
     topics: list[str]
-    misspelled: dict[str, str]
+    missing: dict[str, str]
+    no_exercise: str
+    is_close: bool
     runs: dict[str, list[int]]
-    elsewhere: dict[str, str]
-    alike: dict[str, str]
     dropped: list[str]
     other_course: str
     may_await: bool
@@ -164,11 +164,6 @@ class ReadSubmission:
     def defined(self) -> frozenset[str]:
         """The exercises that the file defines."""
         return frozenset(name for cell in self.cells for name in cell.defines)
-
-    @property
-    def is_close(self) -> bool:
-        """Whether the file answers no exercise, but defines something under a similar name."""
-        return not self.lessons and bool(self.misspelled)
 
     @property
     def is_python(self) -> bool:
@@ -207,18 +202,62 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     own = dataclasses.replace(
         submission, cells=[one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
     )
+    misspelled = _misspelled([stub.name for stub in absent], others)
+    elsewhere = _elsewhere(own, absent)
+    alike = _alike(own, absent, set(stubs) | given | course.dropped.keys())
+    topics = [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names]
+    dropped = sorted(defined & course.dropped.keys())
+    seen = {name for cell in cells for name in cell.defines}
+    missing = {
+        # The lesson's own file, if it is not of an earlier edition, once had all functions.
+        name: _why_missing(name, topic in topics and not dropped, elsewhere, misspelled, alike)
+        for topic in lessons
+        for name in course.names[topic]
+        if name not in seen
+    }
     return ReadSubmission(
         cells,
         lessons,
-        [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names],
-        _misspelled([stub.name for stub in absent], others),
+        topics,
+        {name: why for name, why in missing.items() if why},
+        "" if lessons else _why_no_exercise(cells, elsewhere, misspelled, alike),
+        not lessons and bool(misspelled),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
-        _elsewhere(own, absent),
-        _alike(own, absent, set(stubs) | given | course.dropped.keys()),
-        sorted(defined & course.dropped.keys()),
+        dropped,
         _other_course(submission, course.identity),
         is_notebook(Path(name)),
     )
+
+
+def _why_missing(
+    name: str, is_lesson: bool, elsewhere: Mapping[str, str], misspelled: Mapping[str, str], alike: Mapping[str, str]
+) -> str:
+    """Return why a function is missing: it is elsewhere, renamed or deleted; or '' if it was not attempted."""
+    said = f"Your file has no function `{name}`"
+    if name in elsewhere:
+        return elsewhere[name]
+    if name in misspelled:
+        return f"{said}, but a similar `{misspelled[name]}`. Give it the exercise's name."
+    if is_lesson and name in alike:
+        return f"{said}, but `{alike[name]}` has its parameters. Was it renamed?"
+    return f"{said}. Was its cell deleted, the function renamed, or is the file old?" if is_lesson else ""
+
+
+def _why_no_exercise(
+    cells: Iterable[ReadCell], elsewhere: Mapping[str, str], misspelled: Mapping[str, str], alike: Mapping[str, str]
+) -> str:
+    said = "The file does not answer any exercise of this course."
+    if elsewhere:
+        return f"{said} {next(iter(elsewhere.values()))}"
+    if misspelled or len(alike) == 1:
+        name, other = next(iter((misspelled or alike).items()))
+        said += f" It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
+    broken = next((cell for cell in cells if cell.error is not None or cell.rejected), None)
+    if broken is None:
+        return said
+    if broken.error is None:
+        return f"{said} At {broken.label}: {broken.rejected}"
+    return f"{said} At {broken.label}: {broken.error.message[:_MAGIC_LIMIT]} (line {broken.error.line or '?'})."
 
 
 def _other_course(submission: Submission, identity: str) -> str:

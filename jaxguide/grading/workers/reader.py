@@ -145,18 +145,12 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
         and all(names.issuperset(cell.defines) and names.issuperset(cell.starters) for cell in found.cells)
         and all(given.issuperset(cell.reads) for cell in found.cells)
         and course.names.keys() >= {*found.lessons, *found.topics}
-        and names.issuperset(found.misspelled)
-        and names.issuperset([*found.elsewhere, *found.alike])
+        and names.issuperset(found.missing)
         and course.dropped.keys() >= set(found.dropped)
-        and all(len(text) <= _TEXT_LIMIT for text in _texts_about(found))
+        and all(len(text) <= _TEXT_LIMIT for text in (found.other_course, found.no_exercise, *found.missing.values()))
         and names.issuperset(found.runs)
         and all(len(runs) <= MOST_RUNS and all(0 <= run < 2**48 for run in runs) for runs in found.runs.values())
     )
-
-
-def _texts_about(found: ReadSubmission) -> list[str]:
-    said = (found.misspelled, found.elsewhere, found.alike)
-    return [found.other_course, *(text for texts in said for text in texts.values())]
 
 
 def _texts(cell: ReadCell) -> list[str]:

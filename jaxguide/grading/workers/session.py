@@ -160,10 +160,8 @@ class Session:
                     self.repairs.append(
                         f"{cell.label}: sets `{name}`, which has no effect here: JAX has already started."
                     )
-        is_lesson = book.topic in submission.topics and not submission.dropped
-        for name in book.exercise_names - submission.defined:
-            if why := _why_missing(name, submission, is_lesson):
-                self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, why)
+        for name in book.exercise_names & submission.missing.keys():
+            self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, submission.missing[name])
 
     def __enter__(self) -> "Session":
         return self
@@ -336,24 +334,6 @@ class Session:
             self._worker.kill()
             raise self._gone
         return reply
-
-
-def _why_missing(name: str, submission: ReadSubmission, is_lesson: bool) -> str:
-    """Return why a function is missing: it is elsewhere, renamed or deleted; or '' if it was not attempted.
-
-    Args:
-        name: the function's name.
-        submission: the file.
-        is_lesson: whether the file is the lesson's own, and of this edition: it once had all functions.
-    """
-    said = f"Your file has no function `{name}`"
-    if name in submission.elsewhere:
-        return submission.elsewhere[name]
-    if name in submission.misspelled:
-        return f"{said}, but a similar `{submission.misspelled[name]}`. Give it the exercise's name."
-    if is_lesson and name in submission.alike:
-        return f"{said}, but `{submission.alike[name]}` has its parameters. Was it renamed?"
-    return f"{said}. Was its cell deleted, the function renamed, or is the file old?" if is_lesson else ""
 
 
 def _used_up(reply: dict[str, Any], limits: Limits) -> AnswerGone | None:
