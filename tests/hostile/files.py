@@ -68,7 +68,7 @@ ARCHIVES = [
     _archive("cut-archive", lambda: zipped(("hw.py", _CODE))[:60]),
     _archive("encrypted", _encrypted),
     _archive("lying-size", _lying_size),
-    _archive("long-names", _long_names, says="The archive lists too many files"),
+    _archive("very-long-names", _long_names, says="The archive lists too many files"),
     _archive("many-members", lambda: zipped(*((f"{number}.py", b"") for number in range(20_000)))),
 ]
 
