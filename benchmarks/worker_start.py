@@ -6,7 +6,7 @@ for it once.
 
 Memory is that of a worker and the small processes around it. `rss_mb` is the worker's resident memory, including all
 pages that it shares with others; `pss_mb` counts shared pages in equal parts for each process that holds them; `own_mb`
-is memory that is not shared, which is free again when the worker ends. Grading records the last.
+is memory that is not shared, which is free again when the worker ends.
 """
 
 import json
@@ -48,10 +48,11 @@ def main() -> None:
             worker.request("define", cell=1, source=SOURCE, exercises=["double"], starters=[])
             assert worker.request("ask", name="double", request=request)["value"].values == 6
             ready_s = time.monotonic() - began
-            sizes = [one.memory_full_info() for one in worker.processes]
+            sizes = [one.memory_full_info() for one in worker._tree.processes()]
             ending = time.monotonic()
             worker.kill()
-            memory = (max(one.rss for one in sizes), sum(getattr(one, "pss", 0) for one in sizes), worker.peak_bytes)
+            shared = (sum(getattr(one, kind, 0) for one in sizes) for kind in ("pss", "uss"))
+            memory = (max(one.rss for one in sizes), *shared)
             wall_s = ready_s + time.monotonic() - ending
             runs[name].append((worker.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
     for name, found in runs.items():

@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 from mutations import bounded, with_other_bytes, with_other_parts
 from small_course import ANSWERS
@@ -20,19 +19,16 @@ from small_course import ANSWERS
 from jaxguide.base.plain import plain_of
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request, evaluate
-from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.verdict import AnswerGone, StudentError
-from jaxguide.grading.intake.archives import Packed, Unpacked, expand
+from jaxguide.grading.intake.archives import expand
 from jaxguide.grading.intake.instructor_tables import TableError, read_overrides
 from jaxguide.grading.intake.reading import CourseText, read_content
 from jaxguide.grading.intake.roster import read_roster
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers import wire
-from jaxguide.grading.workers.held_archive import HeldArchive, content_in, files_in
 from jaxguide.grading.workers.reader import found_in
 from jaxguide.grading.workers.remote_answer import RemoteAnswer
 from jaxguide.grading.workers.replies import defined_by
-from jaxguide.grading.workers.worker import FileReader
 
 Try = Callable[[random.Random], bool]
 """Damage something and read it; return whether it could still be read."""
@@ -40,7 +36,6 @@ Question = Callable[[RemoteAnswer], object]
 
 QUICK, ALL = 300, 100_000
 COUNTS = [QUICK, pytest.param(ALL, marks=pytest.mark.hours(reason="100,000 inputs of each kind take minutes"))]
-_LISTED: Any = (("a", "hw.py"), "Ada", "12", "", (2024, 1, 2, 3, 4, 6), (0,), False)
 _ERROR = {"type_name": "ValueError", "message": "no", "line": 3, "source": "x = 1"}
 _JSON: list[Any] = [
     None,
@@ -90,9 +85,6 @@ def test_replies_of_every_type_are_taken_or_broken(text: CourseText, count: int)
         ({"failed": _ERROR, "bound": ["double"], "values": ["triple"]}, lambda reply: defined_by(reply, names)),
         ({"submission": good}, lambda reply: found_in(reply, text)),
         ({"problem": "no"}, lambda reply: found_in(reply, text)),
-        ({"files": [_LISTED, _LISTED], "more": False}, lambda reply: files_in(reply, ("Ada", "12"), True)),
-        ({"files": [_LISTED], "more": True}, lambda reply: files_in(reply, (None, ""), False)),
-        ({"part": ArrayData(np.zeros(9, np.uint8)), "more": False}, content_in),
         *((reply_to(question), functools.partial(asked, question)) for question in questions),
         *(({"printed": "", "error": _ERROR}, functools.partial(asked, question)) for question in questions),
     ]
@@ -153,28 +145,6 @@ def test_notebooks_are_read_or_refused(text: CourseText, count: int) -> None:
     tried(attempt, count)
 
 
-class _Process:
-    """Stands for the process that unpacks: it answers in this one, through the same frames."""
-
-    def __init__(self) -> None:
-        self._reader = FileReader()
-
-    def request(self, operation: str, **fields: Any) -> dict[str, Any]:
-        request: Any = wire.decode(wire.encode({"op": operation, **fields}))
-        reply: Any = wire.decode(wire.encode(self._reader.answer(request)))
-        return reply  # type: ignore[no-any-return]
-
-
-class _Unpacker:
-    """Unpacks as `Readers` does, but without processes, which would take too long for so many archives."""
-
-    def unpack(self, packed: Packed, question: Callable[[Unpacked], Any]) -> Any:
-        process: Any = _Process()
-        process.request("part", part=ArrayData(np.frombuffer(packed.content(self), np.uint8)))
-        process.request("hold")
-        return question(HeldArchive(process))
-
-
 @pytest.mark.parametrize("count", COUNTS)
 def test_archives_are_listed_and_read_or_refused(tmp_path: Path, count: int) -> None:
     inner, outer = io.BytesIO(), io.BytesIO()
@@ -191,7 +161,7 @@ def test_archives_are_listed_and_read_or_refused(tmp_path: Path, count: int) -> 
         path.write_bytes(changed)
         read = False
         with bounded(changed):
-            for row in expand([path], _Unpacker()):
+            for row in expand([path]):
                 with contextlib.suppress(UnreadableSubmission):
                     row.read()
                     read = True

@@ -74,7 +74,14 @@ NEVER_ENDS = [
 
 EXHAUSTS = [
     Case("python-memory", "exhausts memory", in_call("a = []\nwhile True: a.append(bytes(10**7))"), MEMORY),
-    Case("numpy-memory", "exhausts memory", in_call("np.ones(3 * 2**30, np.uint8)"), MEMORY, quick=True),
+    Case(
+        "numpy-memory",
+        "exhausts memory",
+        in_call("np.ones(3 * 2**30, np.uint8)"),
+        MEMORY,
+        quick=True,
+        says="more than 1 GB of memory",
+    ),
     Case("xla-memory", "exhausts memory", in_call("jnp.ones(3 * 2**30, jnp.int8).at[0].set(3).sum()"), MEMORY),
     Case("huge-integer", "exhausts memory", in_call("1 << 10**11"), MEMORY),
     Case("mapped-memory", "exhausts memory", in_call("mmap.mmap(-1, 2**33)"), ("error", "out of memory")),

@@ -4,7 +4,6 @@ import dataclasses
 import enum
 from typing import Any
 
-from jaxguide.grading.intake.plan import Plan
 from jaxguide.grading.intake.reading import ReadSubmission
 from jaxguide.grading.workers.session import Session
 
@@ -50,10 +49,10 @@ class CellFact:
         return {**dataclasses.asdict(self), "fate": self.fate.value}
 
 
-def cell_facts(submission: ReadSubmission, plan: Plan, session: Session, lesson: str) -> list[CellFact]:
+def cell_facts(submission: ReadSubmission, session: Session, lesson: str) -> list[CellFact]:
     """Return what happened to each cell; call it after `session.define()`."""
-    planned = {one.cell.number: one for one in plan.cells}
-    counting = {name: cells[-1].cell.number for name, cells in session.definitions.items() if cells}
+    planned = {cell.number for cell in session.cells}
+    counting = {name: cells[-1].number for name, cells in session.definitions.items() if cells}
     facts = []
     for cell in submission.cells:
         fate, why = CellState.RAN, ""
@@ -70,7 +69,7 @@ def cell_facts(submission: ReadSubmission, plan: Plan, session: Session, lesson:
             error = session.raised[cell.number]
             fate, why = CellState.FAILED, f"{error.type_name}: {error.message}"
         if cell.number in planned:
-            names -= planned[cell.number].starters
+            names -= set(cell.starters)
         counts = sorted(name for name, number in counting.items() if number == cell.number)
         facts.append(
             CellFact(lesson, cell.number, cell.label, fate, why, cell.magics, sorted(names | set(counts)), counts)

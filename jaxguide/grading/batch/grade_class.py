@@ -89,10 +89,8 @@ class ClassRun:
             self.roster = read_roster(order.roster, order.roster_column)
         roster = self.roster.students if self.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
-        # Files in archives are unpacked by it, now and when they are graded.
-        readers = _readers(order)
-        with contextlib.closing(readers):
-            entries = find_entries(order.paths, order.out, readers, pattern=pattern, roster=roster)
+        with contextlib.closing(_readers(order)) as readers:
+            entries = find_entries(order.paths, order.out, pattern=pattern, roster=roster)
             if not entries:
                 raise NothingToGrade("No notebook (.ipynb) or Python file (.py) was found in the given paths.")
             self.line: LineUp = line_up(
@@ -111,7 +109,6 @@ class ClassRun:
             if not self.line.files:
                 message = "No file answers any of these lessons: {lessons}."
                 raise NothingToGrade(message.format(lessons=", ".join(sorted(self._lessons() or course.books))))
-        self._readers = readers
         self.overrides = self._read_overrides()
 
     @property
@@ -160,7 +157,7 @@ class ClassRun:
             PoolLost: the workers can no longer be used.
             StoreError: the disk is full, or the store cannot be written.
         """
-        with contextlib.closing(self._readers), _pool(self.order, self._settings()) as pool:
+        with _pool(self.order, self._settings()) as pool:
             records = _Records(self, store, pool.course_digest, watch)
             pending: dict[concurrent.futures.Future[Graded], tuple[int, RowKey]] = {}
 

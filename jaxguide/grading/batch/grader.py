@@ -30,7 +30,6 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
-from jaxguide.grading.intake.plan import make_plan
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
@@ -118,24 +117,6 @@ def open_grader(
         grader.programs = stack.enter_context(compiled_once(own))
         stack.callback(grader.close)
         yield grader
-
-
-def _no_exercise(submission: ReadSubmission) -> str:
-    said = "The file does not answer any exercise of this course."
-    if submission.elsewhere:
-        return f"{said} {next(iter(submission.elsewhere.values()))}"
-    alike = [[other, name] for name, other in submission.alike.items()]
-    if submission.close or len(alike) == 1:
-        other, name = submission.close or alike[0]
-        message = "{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
-        said = message.format(said=said, other=other, name=name)
-    broken = next((cell for cell in submission.cells if cell.error is not None or cell.rejected), None)
-    if broken is None:
-        return said
-    if broken.error is None:
-        return f"{said} At {broken.label}: {broken.rejected}"
-    message = "{said} At {label}: {error} (line {line})."
-    return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
 
 
 def usable_tier(settings: GradeSettings) -> Tier:
@@ -369,7 +350,7 @@ class Grader:
         if submission.dropped:
             result.repairs.append(said_of_dropped(submission.dropped, self.course.settings.dropped))
         if not submission.lessons:
-            raise UnreadableSubmission(" ".join([_no_exercise(submission), *result.repairs]))
+            raise UnreadableSubmission(" ".join([submission.no_exercise, *result.repairs]))
         books = [self.course.books[topic] for topic in submission.lessons]
         books = [book for book in books if any(map(self._is_asked, book.exercises))]
         result.lessons = [book.topic for book in books]
@@ -379,12 +360,12 @@ class Grader:
             # visible checks. So all visible checks of a file run before its first hidden one.
             sessions: list[Session] = []
             for book in books:
-                plan = make_plan(submission, book)
                 around = dataclasses.replace(self._around(book.topic), is_rerun=attempt.is_rerun)
                 # An exercise that moved to a lesson which the file does not start brings none of the lesson's others.
                 is_all = not submission.topics or book.topic in submission.topics
                 asked = [e for e in book.exercises if self._is_asked(e) and (is_all or e.name in submission.defined)]
-                sessions.append(stack.enter_context(Session(plan, [one.name for one in asked], around, sessions)))
+                session = Session(submission, book, [one.name for one in asked], around, sessions)
+                sessions.append(stack.enter_context(session))
                 lessons.append(_Lesson(sessions[-1], [self._judging(exercise) for exercise in asked]))
                 self._begin(submission, book, lessons[-1], result)
                 if len(books) > 1:  # not the memory of many workers at a time
@@ -410,8 +391,8 @@ class Grader:
         except NotGraded as why:
             lesson.not_graded = {one.exercise.name: str(why) for one in lesson.judgings}
         # Record these before the first hidden input, because students read them.
-        result.repairs += [*session.plan.repairs, *session.repairs]
-        result.cells += [fact.to_plain() for fact in cell_facts(submission, session.plan, session, book.topic)]
+        result.repairs += session.repairs
+        result.cells += [fact.to_plain() for fact in cell_facts(submission, session, book.topic)]
         names = book.exercise_names & submission.runs.keys()
         result.fingerprints.update((name, submission.runs[name]) for name in names)
         list(lesson.ask_all(hidden=False))

@@ -88,11 +88,7 @@ class PlantedWorkers:
         return worker
 
     def _start(self, book: Book) -> WorkerProcess:
-        around = self._surroundings(book.topic)
-        start = functools.partial(
-            WorkerProcess, around.hidden, around.limits, around.tier, around.programs, set_up=around.set_up
-        )
-        self._worker = worker = around.running.start(start)
+        self._worker = worker = self._surroundings(book.topic).start_worker()
         self._end = weakref.finalize(self, worker.kill)
         self._lesson, self._defined = book.topic, ("", "")
         wrong = [planted for exercise in book.exercises if exercise.key for planted in exercise.key.wrong]

@@ -64,7 +64,7 @@ class SubmissionResult:
         versions: the versions of Python, jax, jaxlib, numpy and jaxguide in the worker.
         cpu_s: processor time of the workers.
         wall_s: elapsed time.
-        memory_bytes: the highest peak memory among the workers, without memory shared with other processes.
+        memory_bytes: the most memory that a worker needed beyond what it needs before it runs code.
     """
 
     path: Path

@@ -3,96 +3,38 @@
 import collections
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from jaxguide.grading.intake.file_search import files_below
-from jaxguide.grading.intake.lms_names import owner_on_disk
-from jaxguide.grading.intake.student_names import NO_ONE, Key, Owner, Person, as_read
-from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission
-from jaxguide.grading.intake.unpacking import (
-    ARCHIVE_SUFFIX,
-    OWN_FILES_LIMIT,
-    Archive,
-    ListedFile,
-    nothing_inside,
+from jaxguide.base.clean import clean
+from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER, files_below
+from jaxguide.grading.intake.lms_names import (
+    GRADESCOPE_METADATA,
+    METADATA_LIMIT_BYTES,
+    are_canvas_names,
+    gradescope_owners,
+    owner_in,
+    owner_on_disk,
 )
-from jaxguide.grading.intake.untrusted_zip import NESTED_LIMIT_BYTES, changed_s, read_zip, too_large
+from jaxguide.grading.intake.student_names import NO_ONE, Key, Owner, Person, as_read
+from jaxguide.grading.intake.submission import (
+    FILE_LIMIT_BYTES,
+    OTHER_ARCHIVES,
+    SUFFIXES,
+    UnreadableSubmission,
+    wrong_kind,
+)
+from jaxguide.grading.intake.untrusted_zip import MEMBERS_LIMIT, name_parts, open_zip, read_member, why_refused
 
-_T = TypeVar("_T")
-
-
-@dataclasses.dataclass(frozen=True)
-class Packed:
-    """An archive that is unpacked as a whole, together with all that is inside it unless it is a class's.
-
-    Args:
-        path: the archive on disk.
-        changed_ns, size_bytes: when the archive on disk was changed, and its size.
-        number: the index in it of the archive that is meant; None for itself.
-    """
-
-    path: Path
-    changed_ns: int
-    size_bytes: int
-    number: int | None = None
-
-    @classmethod
-    def on_disk(cls, path: Path) -> "Packed":
-        """Return the archive with this path, as it is now."""
-        try:
-            status = path.stat()
-        except OSError:
-            return cls(path, 0, 0)  # opening it says what is wrong
-        return cls(path, status.st_mtime_ns, status.st_size)
-
-    def inside(self, number: int) -> "Packed":
-        """Return the archive with this index."""
-        return dataclasses.replace(self, number=number)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it is too large for a limited process, as only the export of a whole class may be."""
-        return self.number is None and self.size_bytes > NESTED_LIMIT_BYTES
-
-    def content(self, unpacker: "Unpacker") -> bytes:
-        """Return the archive's bytes.
-
-        Raises:
-            UnreadableSubmission: it cannot be read.
-        """
-        number = self.number
-        if number is None:
-            return read_zip(self.path)
-        around = dataclasses.replace(self, number=None)
-        return unpacker.unpack(around, lambda archive: archive.read([number], NESTED_LIMIT_BYTES))
-
-
-class Unpacked(Protocol):
-    """An archive that can be listed and read, see `jaxguide.grading.intake.unpacking.Archive`."""
-
-    def files(self, owner: Owner, is_own: bool, is_deep: bool = True) -> list[ListedFile]: ...
-
-    def read(self, numbers: Sequence[int], limit_bytes: int) -> bytes: ...
-
-
-class Unpacker(Protocol):
-    """Unpacks archives, see `jaxguide.grading.workers.reader.Readers`."""
-
-    def unpack(self, packed: Packed, question: Callable[[Unpacked], _T]) -> _T: ...
-
-
-@functools.lru_cache(maxsize=2)
-def unpacked_here(packed: Packed) -> Archive:
-    """Return an archive that this process unpacks.
-
-    Raises:
-        UnreadableSubmission: it is in an archive from which it cannot be read.
-    """
-    if packed.number is None:
-        return Archive(packed.path)
-    return unpacked_here(dataclasses.replace(packed, number=None)).inside(packed.number)
+ARCHIVE_SUFFIX = ".zip"
+NESTING_LIMIT = 2
+OWN_FILES_LIMIT = 200
+PACKED_LIMIT_BYTES = 64 * 2**20
+# On all archives in a class's archive, and on those of one student.
+_TOTAL_LIMIT_BYTES = 8 * 2**30
+_OWN_LIMIT_BYTES = 4 * PACKED_LIMIT_BYTES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +44,6 @@ class ArchivedEntry:
     Args:
         path: the archive's path followed by the file's path in it.
         archive: the archive on disk.
-        unpacker: unpacks it.
         owner: whose it is, as far as the export says.
         problem: a sentence that says why there is nothing to grade, '' if there is.
         modified_s: when the file was changed, in seconds since 1970.
@@ -111,7 +52,6 @@ class ArchivedEntry:
 
     path: Path
     archive: Path
-    unpacker: Unpacker = dataclasses.field(repr=False, compare=False)
     owner: Owner = NO_ONE
     problem: str = ""
     modified_s: float = 0.0
@@ -125,11 +65,30 @@ class ArchivedEntry:
         """
         if self.problem:
             raise UnreadableSubmission(self.problem)
-        packed = Packed.on_disk(self.archive)
-        numbers = self.numbers
-        if len(numbers) > 1:
-            packed, numbers = packed.inside(numbers[0]), numbers[1:]
-        return self.unpacker.unpack(packed, lambda archive: archive.read(numbers, FILE_LIMIT_BYTES))
+        *around, number = self.numbers
+        with open_zip(_packed(self.archive, _state(self.archive), tuple(around))) as archive:
+            return read_member(archive, number, FILE_LIMIT_BYTES)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        return path.stat().st_mtime_ns, path.stat().st_size
+    except OSError:
+        return 0, 0  # opening it says what is wrong
+
+
+# A student's files come one after the other, and their archive is unpacked once for all of them.
+@functools.lru_cache(maxsize=NESTING_LIMIT)
+def _packed(path: Path, state: tuple[int, int], numbers: tuple[int, ...]) -> Path | bytes:
+    """Return the archive at these indices in the archive on disk, which is in this state.
+
+    Raises:
+        UnreadableSubmission: it must not be read, or is damaged.
+    """
+    if not numbers:
+        return path
+    with open_zip(_packed(path, state, numbers[:-1])) as archive:
+        return read_member(archive, numbers[-1], PACKED_LIMIT_BYTES)
 
 
 def archive_around(path: Path) -> Path | None:
@@ -147,12 +106,11 @@ def find_archives(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def expand(archives: Iterable[Path], unpacker: Unpacker) -> list[ArchivedEntry]:
+def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
     """Return a row for each submission in these archives, including those that cannot be read.
 
     Args:
         archives: zip files; archives inside are read too, to a depth of 2.
-        unpacker: unpacks them.
     """
     archives = list(archives)
     neighbours = [path.parent for path in archives]
@@ -162,64 +120,154 @@ def expand(archives: Iterable[Path], unpacker: Unpacker) -> list[ArchivedEntry]:
         owner = owner_on_disk(path)
         if not owner.people and neighbours.count(path.parent) > 1:
             owner = Owner((Person(as_read(path.stem)),))
-        found += _Listing(path, unpacker, owner).entries()
+        whole = ArchivedEntry(path, path, owner)
+        if owner.people and _state(path)[1] > PACKED_LIMIT_BYTES:
+            message = "The archive is larger than {size} MB; hand in the files themselves."
+            found.append(dataclasses.replace(whole, problem=message.format(size=PACKED_LIMIT_BYTES // 2**20)))
+        else:
+            room = _Room(_OWN_LIMIT_BYTES if owner.people else _TOTAL_LIMIT_BYTES)
+            found += _without_floods(_rows(whole, functools.partial(Path, path), room, is_class=not owner.people))
     return found
 
 
-class _Listing:
-    """The rows of one archive on disk, including those of the archives inside it."""
+class _Room:
+    """What is left for the archives in a student's archive, or in a class's.
 
-    def __init__(self, path: Path, unpacker: Unpacker, owner: Owner):
-        self.path, self.unpacker, self.owner = path, unpacker, owner
+    Args:
+        limit_bytes: the most bytes that they may have in all.
+        around: the room of the class.
+    """
 
-    def entries(self) -> list[ArchivedEntry]:
-        packed, is_students = Packed.on_disk(self.path), bool(self.owner.people)
-        try:
-            if packed.is_large and is_students:
-                raise too_large()
-            # The archives in a class's are a student's each. The process that has the class's, about which it could
-            # lie, opens none of them, and none takes the time of another.
-            files = self.unpacker.unpack(packed, lambda archive: archive.files(self.owner, False, is_students))
-        except UnreadableSubmission as problem:
-            return [self._row(self.path, self.owner, str(problem))]
-        found = [row for file in files for row in self._rows(file, packed)]
-        return _without_floods(found) or [self._row(self.path, self.owner, nothing_inside())]
+    def __init__(self, limit_bytes: int, around: "_Room | None" = None):
+        self._members, self._bytes, self._limit_bytes, self._around = MEMBERS_LIMIT, limit_bytes, limit_bytes, around
+        self._students: dict[Key, _Room] = {}
 
-    def _row(self, path: Path, owner: Owner, problem: str) -> ArchivedEntry:
-        return ArchivedEntry(path, self.path, self.unpacker, owner, problem)
+    def of(self, owner: Owner) -> "_Room":
+        """Return the room that a student has in a class's archive."""
+        return self._students.setdefault(owner.key, _Room(_OWN_LIMIT_BYTES, self))
 
-    def _entry(self, file: ListedFile, above: Path, numbers: tuple[int, ...]) -> ArchivedEntry:
-        row = self._row(above.joinpath(*file.parts), file.owner, file.problem)
-        return dataclasses.replace(row, modified_s=changed_s(file.date), numbers=(*numbers, *file.numbers))
+    def take(self, members: int, size_bytes: int = 0) -> None:
+        """Take room for files that are listed, or for an archive that is unpacked."""
+        self._members -= members
+        self._bytes -= size_bytes
+        if self._members < 0:
+            raise UnreadableSubmission(f"The archive and those in it contain more than {MEMBERS_LIMIT} files.")
+        if self._bytes < 0:
+            size = self._limit_bytes // 2**20
+            raise UnreadableSubmission(f"The archive and those in it contain more than {size} MB.")
+        if self._around is not None:
+            self._around.take(0, size_bytes)
 
-    def _rows(self, file: ListedFile, packed: Packed) -> Iterator[ArchivedEntry]:
-        """Yield the row of a file, or those of the files in it if it is an archive."""
-        row = self._entry(file, self.path, ())
-        if not file.is_archive:
-            yield row
-            return
-        owner = file.owner_inside
-        try:
-            files = self.unpacker.unpack(packed.inside(file.numbers[0]), lambda own: own.files(owner, is_own=True))
-        except UnreadableSubmission as problem:
-            yield dataclasses.replace(row, owner=owner, problem=str(problem))
-            return
-        found = (self._entry(inner, row.path, row.numbers) for inner in files)
-        yield from found if files else [self._row(row.path, owner, nothing_inside())]
+
+def _rows(
+    packed: ArchivedEntry, unpack: Callable[[], Path | bytes], room: _Room, is_class: bool = False
+) -> list[ArchivedEntry]:
+    """Return the rows of an archive's files, or one row for the archive if it cannot be read.
+
+    Args:
+        packed: the archive.
+        unpack: returns its path or its content.
+        room: what it may contain.
+        is_class: whether the archives in it may be of several students.
+    """
+    try:
+        with open_zip(unpack()) as archive:
+            found = list(_files_of(archive, packed, room, is_class))
+    except UnreadableSubmission as problem:
+        return [dataclasses.replace(packed, problem=str(problem))]
+    nothing = "The archive contains no notebook (.ipynb) and no Python file (.py)."
+    return found or [dataclasses.replace(packed, problem=nothing)]
+
+
+def _files_of(archive: zipfile.ZipFile, packed: ArchivedEntry, room: _Room, is_class: bool) -> Iterator[ArchivedEntry]:
+    """Yield the rows of the files in an open archive that are submissions or stand for one."""
+    members = archive.infolist()
+    room.take(len(members))
+    is_own = bool(packed.numbers)
+    named_parts = [_parts(member) for member in members]
+    last = {parts: number for number, (parts, problem) in enumerate(named_parts) if not problem}
+    gradescope = {} if is_own else _metadata(archive)  # what a student packed must not name others
+    is_canvas = not is_own and are_canvas_names(parts[0] for parts in last if len(parts) == 1)
+    others: dict[Key, ArchivedEntry] = {}
+    answered: set[Key] = set()
+    for number, (member, (parts, problem)) in enumerate(zip(members, named_parts, strict=True)):
+        if member.filename.endswith("/") or _is_passed_over(member.filename):
+            continue
+        named = NO_ONE if packed.owner.is_exported else owner_in(parts, gradescope, is_canvas)
+        whose = named if named.people else packed.owner
+        path, numbers = packed.path.joinpath(*parts), (*packed.numbers, number)
+        row = ArchivedEntry(path, packed.archive, whose, problem, _changed_s(member), numbers)
+        suffix = path.suffix.lower()
+        if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *OTHER_ARCHIVES):
+            if whose.people and path.name != GRADESCOPE_METADATA:
+                others.setdefault(whose.key, row)
+            continue
+        answered.add(whose.key)
+        if not problem and last[parts] != number:
+            problem = "A later file of the same name in the archive counts instead."
+        if not problem and suffix == ARCHIVE_SUFFIX:
+            inner = dataclasses.replace(row, owner=whose if whose.people else Owner((Person(as_read(path.stem)),)))
+            own = room.of(inner.owner) if is_class else room
+            yield from _rows(inner, functools.partial(_inner, archive, inner, own), own)
+        else:
+            problem = problem or wrong_kind(path) or why_refused(member, FILE_LIMIT_BYTES)
+            yield dataclasses.replace(row, problem=problem)
+    for key, row in others.items():
+        # Students who handed in only other files must not be listed as absent.
+        if key not in answered:
+            yield dataclasses.replace(row, problem=row.problem or wrong_kind(row.path))
+
+
+def _inner(archive: zipfile.ZipFile, inner: ArchivedEntry, room: _Room) -> bytes:
+    if len(inner.numbers) > NESTING_LIMIT:
+        raise UnreadableSubmission(f"Archives are nested more than {NESTING_LIMIT} deep; hand in the file itself.")
+    content = read_member(archive, inner.numbers[-1], PACKED_LIMIT_BYTES)
+    room.take(0, len(content))
+    return content
+
+
+def _changed_s(member: zipfile.ZipInfo) -> float:
+    try:
+        return time.mktime(time.struct_time((*member.date_time, 0, 0, -1)))
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _parts(member: zipfile.ZipInfo) -> tuple[tuple[str, ...], str]:
+    """Return the parts of a member's name, and why it is refused; if it is, the parts are only safe to display."""
+    try:
+        return tuple(name_parts(member.filename)), ""
+    except UnreadableSubmission as problem:
+        shown = clean(member.filename[-1_000:]).replace("\\", "/").replace("\n", " ")
+        kept = [part[-100:] for part in shown.split("/") if part.strip() and part not in (".", "..")]
+        return tuple(kept[-5:]) or ("?",), str(problem)
+
+
+def _is_passed_over(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
+    return hidden or any(part in FOLDERS_PASSED_OVER for part in parts)
+
+
+def _metadata(archive: zipfile.ZipFile) -> dict[str, Owner]:
+    for number, member in enumerate(archive.infolist()):
+        if member.filename.rsplit("/", 1)[-1] == GRADESCOPE_METADATA:
+            try:
+                return gradescope_owners(read_member(archive, number, METADATA_LIMIT_BYTES).decode("utf-8", "replace"))
+            except UnreadableSubmission:
+                return {}
+    return {}
 
 
 def _without_floods(found: list[ArchivedEntry]) -> list[ArchivedEntry]:
     """Replace the rows of a student who has too many files with a single row that says so."""
     counts = collections.Counter(row.owner.key for row in found if row.owner.people)
-    message = "The archive contains {count} files of one student; at most {limit} are read."
-    kept: list[ArchivedEntry] = []
-    told: set[Key] = set()
+    kept: dict[object, ArchivedEntry] = {}
     for row in found:
-        whose = row.owner.key
-        if counts[whose] <= OWN_FILES_LIMIT:
-            kept.append(row)
-        elif whose not in told:
-            told.add(whose)
-            problem = message.format(count=counts[whose], limit=OWN_FILES_LIMIT)
-            kept.append(ArchivedEntry(row.archive, row.archive, row.unpacker, row.owner, problem))
-    return kept
+        count = counts[row.owner.key]
+        if count <= OWN_FILES_LIMIT:
+            kept[id(row)] = row
+            continue
+        problem = f"The archive contains {count} files of one student; at most {OWN_FILES_LIMIT} are read."
+        kept[row.owner.key] = ArchivedEntry(row.archive, row.archive, row.owner, problem)
+    return list(kept.values())

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import itertools
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -59,8 +60,7 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
     header, rows = read_table(path)
     missing = [name for name in ("student", "exercise", "points") if name not in map(str.casefold, header)]
     if missing:
-        message = "{path}:1: there is no column {missing}; found {found}."
-        raise TableError(message.format(path=path, missing=listed(missing), found=listed(header)))
+        raise TableError(f"{path}:1: there is no column {listed(missing)}; found {listed(header)}.")
     overrides: dict[tuple[str, str], Override] = {}
     for line, row in rows:
         try:
@@ -106,15 +106,14 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str
     try:
         content = path.read_bytes()
     except OSError as error:
-        message = "{path}: cannot be read: {error}."
-        raise TableError(message.format(path=path, error=error.strerror)) from None
+        raise TableError(f"{path}: cannot be read: {error.strerror}.") from None
     coding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         text = content.decode(coding)  # a spreadsheet writes a byte order mark
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", "replace")
-        message = "{place}: cannot be read as UTF-8 text. Save the table in this encoding."
-        raise TableError(message.format(place=_place(path, before, len(before)))) from None
+        place = _place(path, before, len(before))
+        raise TableError(f"{place}: cannot be read as UTF-8 text. Save the table in this encoding.") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text[:4].casefold() == "sep=":  # for spreadsheets
         text = text[text.find("\n") :]
@@ -124,7 +123,7 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str
     try:
         header = [name.strip() for name in next((row for row in reader if row), [])]
     except csv.Error:
-        raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
+        raise _bad_quote(path, text, delimiter) from None
     if not any(header):
         raise TableError(f"{path}: the table is empty; its first row must name the columns.")
     return header, _rows(path, text, reader, [name.casefold() for name in header])
@@ -142,17 +141,14 @@ def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tup
             hidden = next((char for char in "".join(cells) if char != "\n" and unicodedata.category(char) == "Cc"), "")
             if hidden:
                 offset = sum(len(line) + 1 for line in text.split("\n")[:start])
-                message = "{place}: a cell contains the control character U+{number:04X}. Delete it."
-                raise TableError(
-                    message.format(place=_place(path, text, text.index(hidden, offset)), number=ord(hidden))
-                )
+                place = _place(path, text, text.index(hidden, offset))
+                raise TableError(f"{place}: a cell contains the control character U+{ord(hidden):04X}. Delete it.")
             if any(cells[len(header) :]):
-                message = "{path}:{line}: the row has {found} cells, but the first row has {wanted}."
-                fields = {"path": path, "line": reader.line_num, "found": len(row), "wanted": len(header)}
-                raise TableError(message.format(**fields))
+                found = f"the row has {len(row)} cells, but the first row has {len(header)}."
+                raise TableError(f"{path}:{reader.line_num}: {found}")
             yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))
     except csv.Error:
-        raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
+        raise _bad_quote(path, text, delimiter) from None
 
 
 def _place(path: Path, text: str, offset: int) -> str:
@@ -165,31 +161,21 @@ def _place(path: Path, text: str, offset: int) -> str:
 def _require_one_separator(path: Path, line: int, cells: list[str], header: list[str], delimiter: str) -> None:
     other = next((one for one in _DELIMITERS if one != delimiter and one in cells[0]), None)
     if len(cells) == 1 < len(header) and other is not None:
-        message = "{place}: {found} separates the cells of this row, but {wanted} those of the first row."
+        found = f"{_DELIMITERS[other]} separates the cells of this row"
         place = f"{path}:{line}:{cells[0].index(other) + 1}"
-        raise TableError(message.format(place=place, found=_DELIMITERS[other], wanted=_DELIMITERS[delimiter]))
+        raise TableError(f"{place}: {found}, but {_DELIMITERS[delimiter]} those of the first row.")
 
 
-def _bad_quote(text: str, delimiter: str) -> str:
-    """Return the line and column of the quotation mark that makes a table invalid, and what is wrong with it."""
-    ends = (delimiter, "\n", "\r")
-    opened, is_closed, before = None, False, "\n"
-    line, column = 0, 0
-    for char in text:
-        line, column = (line + 1, 1) if before == "\n" else (line, column + 1)
-        if opened is None:
-            if char == '"' and before in ends:
-                opened, is_closed = (line, column), False
-        elif char == '"':
-            is_closed = not is_closed
-        elif is_closed and char in ends:
-            opened = None
-        elif is_closed:
-            message = "{line}:{column}: the cell goes on after its closing quotation mark. Double inner ones."
-            return message.format(line=line, column=column)
-        before = char
-    line, column = opened or (line, column)
-    return f"{line}:{column}: the quotation mark that opens here is never closed."
+def _bad_quote(path: Path, text: str, delimiter: str) -> TableError:
+    """Return where the quotation mark is that makes a table invalid, and what is wrong with it."""
+    for cell in re.finditer(rf'(?<![^{delimiter}\n])"(?:[^"]|"")*("?)', text):
+        if not cell[1]:
+            place = _place(path, text, cell.start())
+            return TableError(f"{place}: the quotation mark that opens here is never closed.")
+        if text[cell.end() : cell.end() + 1] not in (delimiter, "\n", ""):
+            place = _place(path, text, cell.end())
+            return TableError(f"{place}: the cell goes on after its closing quotation mark. Double inner ones.")
+    return TableError(f"{path}: the table is not valid CSV.")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -1,16 +1,14 @@
 """Line up a class: whose each file is, which of several counts, who sent nothing or only files of other kinds."""
 
-import collections
 import contextlib
 import dataclasses
 import hashlib
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_around, expand, find_archives
+from jaxguide.grading.intake.archives import ArchivedEntry, archive_around, expand, find_archives
 from jaxguide.grading.intake.file_owners import StudentPattern, below, students_of
 from jaxguide.grading.intake.file_search import files_of_students, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
@@ -123,7 +121,6 @@ class LineUp:
 def find_entries(
     paths: Sequence[Path],
     out: Path,
-    unpacker: Unpacker,
     *,
     pattern: StudentPattern | None = None,
     roster: ClassList | None = None,
@@ -135,7 +132,6 @@ def find_entries(
     Args:
         paths: files, folders and archives.
         out: the folder for results.
-        unpacker: unpacks the archives.
         pattern, roster: whose files of other kinds are.
 
     Raises:
@@ -146,28 +142,25 @@ def find_entries(
     on_disk = [path for path in paths if path not in inside]
     archives = [path for path in find_archives(on_disk) if not is_in(path, out)]
     files = [path for path in find_submissions(on_disk) if not is_in(path, out) and path not in archives]
-    canvas = _canvas_folders(files)
-    entries: list[FileEntry | ArchivedEntry] = [
-        FileEntry(path, owner_on_disk(path, path.parent in canvas)) for path in files
-    ]
-    entries += expand(archives, unpacker)
-    entries += [_entry_in(archive, path, unpacker) for path, archive in inside.items() if archive not in archives]
+    entries: list[FileEntry | ArchivedEntry] = [*_on_disk(files), *expand(archives)]
+    entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
     return [*entries, *only_others(on_disk, entries, out, pattern=pattern, roster=roster)]
 
 
-def _canvas_folders(files: Iterable[Path]) -> set[Path]:
-    """Return the folders whose files have the names that Canvas gives them."""
-    names = collections.defaultdict(list)
-    for path in files:
-        names[path.parent].append(path.name)
-    return {folder for folder, own in names.items() if are_canvas_names(own)}
+def _on_disk(paths: Iterable[Path]) -> list[FileEntry]:
+    """Return files with whose they are as far as an unpacked export says."""
+    paths = list(paths)
+    names: dict[Path, list[str]] = {}
+    for path in paths:
+        names.setdefault(path.parent, []).append(path.name)
+    canvas = {folder for folder, own in names.items() if are_canvas_names(own)}
+    return [FileEntry(path, owner_on_disk(path, path.parent in canvas)) for path in paths]
 
 
-def _entry_in(archive: Path, path: Path, unpacker: Unpacker) -> ArchivedEntry:
-    found = next((entry for entry in expand([archive], unpacker) if entry.path == path), None)
+def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
+    found = next((entry for entry in expand([archive]) if entry.path == path), None)
     if found is None:
-        message = "There is no submission `{inside}` in `{archive}`."
-        raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))
+        raise NothingToGrade(f"There is no submission `{path.relative_to(archive)}` in `{archive}`.")
     return found
 
 
@@ -204,39 +197,32 @@ def line_up(
         lessons: the lessons that are graded, by default all; files that answer only others are left out.
         known: absolute path of a file -> its students, if it was in a class before of which these files are a part.
     """
-    owners = _owners_of(entries, course, roots, pattern, roster or ClassList())
-    before = [(known or {}).get(entry.path.absolute()) for entry in entries]
-    owners = [
-        owner if names is None else dataclasses.replace(owner, people=tuple(Person(n, _ids_of(owner)) for n in names))
-        for owner, names in zip(owners, before, strict=True)
-    ]
     contents = _Contents(read)
-    entries, owners = _without_copies(entries, owners)
+    sent = _without_copies(entries, _owners_of(entries, course, roots, pattern, roster or ClassList(), known or {}))
     elsewhere: dict[str, list[str]] = {}
     if lessons is not None and not course.books.keys() <= set(lessons):
-        kept = [not (found := contents.lessons(entry)) or not found.isdisjoint(lessons) for entry in entries]
-        for entry, owner, is_kept in zip(entries, owners, kept, strict=True):
-            for person in () if is_kept else owner.people:
-                message = "{file} answers {lessons}, which is not graded here."
-                answered = ", ".join(sorted(contents.lessons(entry)))
-                elsewhere.setdefault(person.name, []).append(message.format(file=entry.path.name, lessons=answered))
-        entries, owners = list(itertools.compress(entries, kept)), list(itertools.compress(owners, kept))
+        for entry, owner in sent:
+            answered = contents.lessons(entry)
+            for person in owner.people if answered and answered.isdisjoint(lessons) else ():
+                note = f"{entry.path.name} answers {', '.join(sorted(answered))}, which is not graded here."
+                elsewhere.setdefault(person.name, []).append(note)
+        sent = [one for one in sent if not contents.lessons(one[0]) or not contents.lessons(one[0]).isdisjoint(lessons)]
     by_student: dict[str, list[Entry]] = {}
-    for owner, entry in zip(owners, entries, strict=True):
+    for entry, owner in sent:
         for person in owner.people:
             by_student.setdefault(person.name, []).append(entry)
     counts: dict[int, dict[str, frozenset[str]]] = {}
     passed_over: set[int] = set()
-    for name, sent in by_student.items():
-        helpers = [one for one in sent if _HELPER.search(below(one.path, roots).as_posix())]
+    for name, own in by_student.items():
+        helpers = [one for one in own if _HELPER.search(below(one.path, roots).as_posix())]
         passed_over |= {id(one) for one in helpers if contents.only_imports(one)}
-        own = [one for one in sent if id(one) not in passed_over]
+        own = [one for one in own if id(one) not in passed_over]
         if len(own) > 1:
             for entry, exercises in contents.counting(own, course.names):
                 counts.setdefault(id(entry), {})[name] = exercises
             if any(contents.lessons(entry) for entry in own):
                 passed_over |= {id(entry) for entry in own if contents.answers_nothing(entry)}
-    if len(passed_over) == len(entries):
+    if len(passed_over) == len(sent):
         passed_over = set()
     files = [
         Submitted(
@@ -245,34 +231,41 @@ def line_up(
             counts.get(id(entry), {}),
             frozenset(contents.lessons(entry) if len(course.books) > 1 else course.books),
         )
-        for owner, entry in zip(owners, entries, strict=True)
+        for entry, owner in sent
         if id(entry) not in passed_over
     ]
-    return LineUp(files, roster, [entry.path for entry in entries if id(entry) in passed_over], elsewhere)
+    return LineUp(files, roster, [entry.path for entry, _owner in sent if id(entry) in passed_over], elsewhere)
 
 
 def _owners_of(
-    entries: Sequence[Entry], course: Course, roots: Sequence[Path], pattern: StudentPattern | None, roster: ClassList
+    entries: Sequence[Entry],
+    course: Course,
+    roots: Sequence[Path],
+    pattern: StudentPattern | None,
+    roster: ClassList,
+    known: Mapping[Path, Sequence[str]],
 ) -> list[Owner]:
     """Return whose each file is, with names as the class list writes them if it has them."""
-    paths, exported = [entry.path for entry in entries], [entry.owner for entry in entries]
-    named = [owner.name for owner in exported]
+    exported = [entry.owner for entry in entries]
+    named, paths = [owner.name for owner in exported], [entry.path for entry in entries]
     names = students_of(paths, course, roots=roots, pattern=pattern, roster=roster, named=named)
-    names = told_apart_by_sight(names)
     owners = [
-        owner if name == owner.name else Owner((Person(name, _ids_of(owner)),), owner.group)
-        for name, owner in zip(names, exported, strict=True)
+        owner if name == owner.name else _renamed(owner, [name])
+        for name, owner in zip(told_apart_by_sight(names), exported, strict=True)
     ]
-    found = resolved_owners(owners, roster)
-    return [dataclasses.replace(owner, people=roster.group_of(owner) or owner.people) for owner in found]
+    owners = resolved_owners(owners, roster)
+    owners = [dataclasses.replace(owner, people=roster.group_of(owner) or owner.people) for owner in owners]
+    before = [known.get(path.absolute()) for path in paths]
+    return [one if names is None else _renamed(one, names) for one, names in zip(owners, before, strict=True)]
 
 
-def _ids_of(owner: Owner) -> dict[str, str]:
-    return owner.people[0].ids if len(owner.people) == 1 else {}
+def _renamed(owner: Owner, names: Sequence[str]) -> Owner:
+    ids = owner.people[0].ids if len(owner.people) == 1 else {}
+    return dataclasses.replace(owner, people=tuple(Person(name, ids) for name in names))
 
 
-def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> tuple[list[Entry], list[Owner]]:
-    """Return files and owners with one file in place of the copies that Moodle exports for a group's members."""
+def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> list[tuple[Entry, Owner]]:
+    """Return each file with its owner, one file in place of the copies that Moodle exports for a group's members."""
     found: dict[object, tuple[Entry, Owner]] = {}
     for entry, owner in zip(entries, owners, strict=True):
         key: object = id(entry)
@@ -282,7 +275,7 @@ def _without_copies(entries: Sequence[Entry], owners: Sequence[Owner]) -> tuple[
         first, before = found.setdefault(key, (entry, owner))
         people = {person.name: person for person in (*before.people, *owner.people)}
         found[key] = first, dataclasses.replace(owner, people=tuple(people.values()))
-    return [entry for entry, _owner in found.values()], [owner for _entry, owner in found.values()]
+    return list(found.values())
 
 
 class _Contents:
@@ -308,14 +301,14 @@ class _Contents:
     def answers_nothing(self, entry: Entry) -> bool:
         """Return whether a file was read whole and answers nothing, not even under a similar name."""
         found = self._of(entry)
-        return found is not None and found.is_python and not found.lessons and not found.close
+        return found is not None and found.is_python and not found.lessons and not found.is_close
 
     def only_imports(self, entry: Entry) -> bool:
         """Return whether a file, such as a test, imports the answers and defines none."""
         found = self._of(entry)
         names = "|".join(map(re.escape, found.defined if found is not None else ()))
         defines = rf"^[ \t]*(?:(?:def|class)[ \t]+(?:{names})\b|(?:{names})[ \t]*[:=])".encode()
-        is_whole = found is not None and found.is_python and not found.close
+        is_whole = found is not None and found.is_python and not found.is_close
         return is_whole and (not names or re.search(defines, entry.read(), re.MULTILINE) is None)
 
     def _answers(self, entry: Entry) -> set[str]:
@@ -377,51 +370,27 @@ def only_others(
         pattern: how paths contain the student's name.
         roster: the class list.
     """
-    found = list(found)
-    are_folders = any(len(below(entry.path, roots).parts) > 1 for entry in found if isinstance(entry, FileEntry))
-    owners = _Owners(roots, pattern, roster or ClassList(), are_folders)
-    answered: set[Key] = set()
-    has_row = set()
-    for entry in found:
-        path = entry.archive if isinstance(entry, ArchivedEntry) else entry.path
-        has_row.add(path.absolute())
-        answered.update(whose.key for whose in owners.all_of(path))
-        answered.add(entry.owner.key)
-        answered |= {Owner((Person(person.name),)).key for person in entry.owner.people}
-    others: dict[Key, FileEntry] = {}
-    files = [path for root in roots if root.is_dir() for path in files_of_students(root, out)]
-    canvas = _canvas_folders(files)
-    for path in files:
-        whose = None if path.absolute() in has_row else owners.of(path, path.parent in canvas)
-        if whose is not None and whose.key not in answered:
-            others.setdefault(whose.key, FileEntry(path, whose))
-    return list(others.values())
+    listed = roster or ClassList()
+    at = {(entry.archive if isinstance(entry, ArchivedEntry) else entry.path).absolute(): entry for entry in found}
+    are_folders = any(len(below(path, roots).parts) > 1 for path, one in at.items() if isinstance(one, FileEntry))
 
-
-class _Owners:
-    """Finds the student of a file of another kind, which neither a lesson's name nor other files help to name."""
-
-    def __init__(self, roots: Sequence[Path], pattern: StudentPattern | None, listed: ClassList, are_folders: bool):
-        self._roots, self._pattern, self._listed, self._are_folders = roots, pattern, listed, are_folders
-
-    def of(self, path: Path, is_canvas: bool = False) -> Owner | None:
-        """Return the file's student, or None if unknown."""
-        exported = owner_on_disk(path, is_canvas)
-        if exported.people:
-            return exported
-        place = below(path, self._roots)
+    def named(file: FileEntry) -> Owner:
+        place = below(file.path, roots)
         folders = place.parts[:-1]
-        name = self._pattern.find(place) if self._pattern is not None and folders else None
-        found = (person.name for person in map(self._listed.find, folders or (place.stem,)) if person is not None)
-        name = name or next(found, None)
-        if name is None and self._are_folders:
-            name = next(iter(folders), None)
-        return Owner((Person(as_read(name)),)) if name is not None else None
+        name = pattern.find(place) if pattern is not None and folders else None
+        known = (person.name for person in map(listed.find, folders or (place.stem,)) if person is not None)
+        name = name or next(known, None) or (folders[0] if are_folders and folders else "")
+        return file.owner if file.owner.people or not name else Owner((Person(as_read(name)),))
 
-    def all_of(self, path: Path) -> Iterator[Owner]:
-        """Yield every name by which a file that has a row may count for a student."""
-        whose = self.of(path)
-        if whose is not None:
-            yield whose
-        place = below(path, self._roots)
-        yield Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),))
+    answered: set[Key] = set()
+    for entry in found:
+        answered |= {entry.owner.key, *(Owner((Person(person.name),)).key for person in entry.owner.people)}
+    for file in _on_disk(at):
+        place = below(file.path, roots)
+        answered |= {named(file).key, Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),)).key}
+    others: dict[Key, FileEntry] = {}
+    for file in _on_disk(path for root in roots if root.is_dir() for path in files_of_students(root, out)):
+        whose = named(file)
+        if whose.people and whose.key not in answered and file.path.absolute() not in at:
+            others.setdefault(whose.key, dataclasses.replace(file, owner=whose))
+    return list(others.values())

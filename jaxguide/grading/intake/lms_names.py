@@ -26,7 +26,7 @@ METADATA_LIMIT_BYTES = 16 * 2**20
 _TOP_KEY = re.compile(r"^['\"]?(submission_\d+)['\"]?:\s*$")
 _FIELD = re.compile(r"^(?P<indent>\s*)(?P<dash>-\s+)?:(?P<name>\w+):\s*(?P<value>.*)$")
 _FIELDS = {"sid": "sid", "email": "email"}
-_LINE_LIMIT = 1_000
+_LINE_LIMIT, _PEOPLE_LIMIT = 1_000, 100
 
 
 def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None, is_canvas: bool = False) -> Owner:
@@ -136,7 +136,8 @@ def gradescope_owners(metadata: str) -> dict[str, Owner]:
                 indent = -1
             if indent >= 0 and people:
                 people[-1][field["name"]] = _scalar(field["value"])
-    return {folder: _gradescope_owner(folder, listed) for folder, listed in found.items() if any(_names(listed))}
+    groups = ((folder, listed[:_PEOPLE_LIMIT]) for folder, listed in found.items())
+    return {folder: _gradescope_owner(folder, listed) for folder, listed in groups if any(_names(listed))}
 
 
 def _names(people: Iterable[Mapping[str, str]]) -> Iterator[str]:

@@ -4,20 +4,20 @@ Parsing can take time and memory without bounds, so the grader leaves this to a 
 `jaxguide.grading.workers.reader`, and takes from it nothing but the names of the course and bounded text.
 """
 
+import ast
 import dataclasses
 import difflib
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_code
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.intake.answer_runs import answer_runs
-from jaxguide.grading.intake.elsewhere import alike, elsewhere
-from jaxguide.grading.intake.late_settings import late_settings
 from jaxguide.grading.intake.submission import (
     CODE_LIMIT,
     Submission,
@@ -25,6 +25,7 @@ from jaxguide.grading.intake.submission import (
     UnreadableSubmission,
     is_notebook,
     parse_submission,
+    seen_definitions,
     too_much_code,
 )
 
@@ -35,6 +36,10 @@ CLOSE = 0.8
 _MAGICS_LIMIT, _MAGIC_LIMIT = 1_000, 300
 # Names longer than this are not misspelled names of exercises.
 _NAME_LIMIT, _NAMES_LIMIT = 100, 200
+_READ_AT_START = re.compile(r"(JAX|XLA)_\w{1,100}|CUDA_VISIBLE_DEVICES|LIBTPU_INIT_ARGS")
+_SETTINGS_LIMIT = 20
+_ENV_MAGIC = re.compile(r"%(?:set_)?env\s+(\w+)(?:\s*=|\s+\S)")
+_COMMENT = re.compile(r"^[ \t]*#[ \t]?", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,61 +53,35 @@ class Stub:
 
 @dataclasses.dataclass(frozen=True)
 class CourseText:
-    """What reading a submission needs of a course, all of which students see.
+    """What reading a submission needs of a course, all of which students see, as plain data.
 
     Args:
-        stubs: lesson -> its exercises.
-        given: lesson -> the names that its book defines for answers.
+        names: lesson -> the names of its exercises.
+        stubs: the exercises.
+        given: the names that books define for answers.
         printed: a digest of each code cell of the printed lessons.
         identity: the course's identity, by which its notebooks start it.
         dropped: the exercises that it no longer has, see `CourseSettings`.
     """
 
-    stubs: Mapping[str, tuple[Stub, ...]]
-    given: Mapping[str, frozenset[str]]
-    printed: frozenset[str]
+    names: dict[str, list[str]]
+    stubs: tuple[Stub, ...]
+    given: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
     identity: str = ""
-    dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    dropped: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, course: "Course") -> "CourseText":
         """Return what students see of a course."""
-        printed = [source for book in course.books.values() for source in printed_code(book)]
+        books = course.books.values()
         return cls(
-            {
-                topic: tuple(Stub(e.name, e.starter_source, e.cell_source) for e in book.exercises)
-                for topic, book in course.books.items()
-            },
-            {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
-            frozenset(map(printed_digest, printed)),
+            {book.topic: [exercise.name for exercise in book.exercises] for book in books},
+            tuple(Stub(e.name, e.starter_source, e.cell_source) for book in books for e in book.exercises),
+            tuple({name: None for book in books for statement in book.given for name in statement.binds}),
+            tuple({printed_digest(source): None for book in books for source in printed_code(book)}),
             course.identity,
-            course.settings.dropped,
-        )
-
-    @property
-    def names(self) -> dict[str, list[str]]:
-        """The names of each lesson's exercises."""
-        return {topic: [stub.name for stub in stubs] for topic, stubs in self.stubs.items()}
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return this as dicts, lists and strings."""
-        return {
-            "stubs": {topic: [[*vars(stub).values()] for stub in stubs] for topic, stubs in self.stubs.items()},
-            "given": {topic: sorted(names) for topic, names in self.given.items()},
-            "printed": sorted(self.printed),
-            "identity": self.identity,
-            "dropped": dict(self.dropped),
-        }
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "CourseText":
-        """Return the text that `to_plain` described."""
-        return cls(
-            {topic: tuple(Stub(*stub) for stub in stubs) for topic, stubs in plain["stubs"].items()},
-            {topic: frozenset(names) for topic, names in plain["given"].items()},
-            frozenset(plain["printed"]),
-            plain["identity"],
-            plain["dropped"],
+            dict(course.settings.dropped),
         )
 
 
@@ -161,11 +140,10 @@ class ReadSubmission:
         cells: its code cells.
         lessons: the lessons that it answers, see `lessons_of`.
         topics: the course's lessons that it names with `start("topic")`.
-        misspelled: exercise -> a name that the file defines instead, for exercises that it does not define.
-        close: a name that the file defines and that is close to an exercise's, with that exercise, or nothing.
+        missing: exercise -> a sentence that says why its function is missing, unless it was not attempted.
+        no_exercise: why the file answers no exercise, '' if it answers one.
+        is_close: whether it answers none, but defines a function with a similar name.
         runs: exercise -> the hashes that identify its answer, see `answer_runs`.
-        elsewhere: exercise -> a sentence that says where its function is although the file does not define it.
-        alike: exercise -> a function with the same parameters, for exercises that the file does not define.
         dropped: the exercises that it defines and that the course no longer has: it is of an earlier edition.
         other_course: the identity of the course that it was started for, '' if that is this one or not known.
         may_await: whether its cells may await outside of functions.
@@ -174,11 +152,10 @@ class ReadSubmission:
     cells: list[ReadCell]
     lessons: list[str]
     topics: list[str]
-    misspelled: dict[str, str]
-    close: list[str]
+    missing: dict[str, str]
+    no_exercise: str
+    is_close: bool
     runs: dict[str, list[int]]
-    elsewhere: dict[str, str]
-    alike: dict[str, str]
     dropped: list[str]
     other_course: str
     may_await: bool
@@ -204,11 +181,11 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     if sum(len(cell.source.lstrip("\n")) for cell in submission.cells) > CODE_LIMIT:
         raise UnreadableSubmission(too_much_code())
     lessons = lessons_of(submission, course.names)
-    stubs = {stub.name: stub for lesson in course.stubs.values() for stub in lesson}
-    given = frozenset[str]().union(*course.given.values())
+    stubs = {stub.name: stub for stub in course.stubs}
+    given, as_printed = frozenset(course.given), frozenset(course.printed)
     starters, apart = starters_in_cells([cell.tree for cell in submission.cells], stubs)
     printed = [
-        cell.tree is not None and printed_digest(cell.source) in course.printed and not cell.defines & apart
+        cell.tree is not None and printed_digest(cell.source) in as_printed and not cell.defines & apart
         for cell in submission.cells
     ]
     cells = [
@@ -220,24 +197,67 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     unknown = defined - stubs.keys() - course.dropped.keys()
     others = sorted(one for one in unknown if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
-    asked = [stub for topic in lessons for stub in course.stubs[topic]]
+    asked = [stubs[name] for topic in lessons for name in course.names[topic]]
     absent = [stub for stub in asked or stubs.values() if stub.name not in defined]
     own = dataclasses.replace(
         submission, cells=[one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
     )
+    misspelled = _misspelled([stub.name for stub in absent], others)
+    elsewhere = _elsewhere(own, absent)
+    alike = _alike(own, absent, set(stubs) | given | course.dropped.keys())
+    topics = [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names]
+    dropped = sorted(defined & course.dropped.keys())
+    seen = {name for cell in cells for name in cell.defines}
+    missing = {
+        # The lesson's own file, if it is not of an earlier edition, once had all functions.
+        name: _why_missing(name, topic in topics and not dropped, elsewhere, misspelled, alike)
+        for topic in lessons
+        for name in course.names[topic]
+        if name not in seen
+    }
     return ReadSubmission(
         cells,
         lessons,
-        [topic for topic in dict.fromkeys(submission.topics()) if topic in course.stubs],
-        _misspelled([stub.name for stub in absent if lessons], others),
-        [] if lessons else _close(others, list(stubs)),
+        topics,
+        {name: why for name, why in missing.items() if why},
+        "" if lessons else _why_no_exercise(cells, elsewhere, misspelled, alike),
+        not lessons and bool(misspelled),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
-        elsewhere(own, absent),
-        alike(own, absent, set(stubs) | given | course.dropped.keys()),
-        sorted(defined & course.dropped.keys()),
+        dropped,
         _other_course(submission, course.identity),
         is_notebook(Path(name)),
     )
+
+
+def _why_missing(
+    name: str, is_lesson: bool, elsewhere: Mapping[str, str], misspelled: Mapping[str, str], alike: Mapping[str, str]
+) -> str:
+    """Return why a function is missing: it is elsewhere, renamed or deleted; or '' if it was not attempted."""
+    said = f"Your file has no function `{name}`"
+    if name in elsewhere:
+        return elsewhere[name]
+    if name in misspelled:
+        return f"{said}, but a similar `{misspelled[name]}`. Give it the exercise's name."
+    if is_lesson and name in alike:
+        return f"{said}, but `{alike[name]}` has its parameters. Was it renamed?"
+    return f"{said}. Was its cell deleted, the function renamed, or is the file old?" if is_lesson else ""
+
+
+def _why_no_exercise(
+    cells: Iterable[ReadCell], elsewhere: Mapping[str, str], misspelled: Mapping[str, str], alike: Mapping[str, str]
+) -> str:
+    said = "The file does not answer any exercise of this course."
+    if elsewhere:
+        return f"{said} {next(iter(elsewhere.values()))}"
+    if misspelled or len(alike) == 1:
+        name, other = next(iter((misspelled or alike).items()))
+        said += f" It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
+    broken = next((cell for cell in cells if cell.error is not None or cell.rejected), None)
+    if broken is None:
+        return said
+    if broken.error is None:
+        return f"{said} At {broken.label}: {broken.rejected}"
+    return f"{said} At {broken.label}: {broken.error.message[:_MAGIC_LIMIT]} (line {broken.error.line or '?'})."
 
 
 def _other_course(submission: Submission, identity: str) -> str:
@@ -292,14 +312,90 @@ def _reads(source: str) -> frozenset[str]:
         return frozenset()
 
 
-def _misspelled(absent: Iterable[str], others: list[str]) -> dict[str, str]:
-    found = {name: difflib.get_close_matches(name, others, n=1, cutoff=CLOSE) for name in absent}
-    return {name: close[0] for name, close in found.items() if close}
+def _misspelled(absent: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    as_written = {one.casefold(): one for one in others}
+    close = {name: difflib.get_close_matches(name.casefold(), as_written, n=1, cutoff=CLOSE) for name in absent}
+    return {name: as_written[found[0]] for name, found in close.items() if found}
 
 
-def _close(others: Iterable[str], names: list[str]) -> list[str]:
-    for other in others:
-        close = difflib.get_close_matches(other.casefold(), names, n=1, cutoff=CLOSE)
-        if close:
-            return [other, close[0]]
-    return []
+def late_settings(cell: SubmittedCell) -> list[str]:
+    """Return the variables that a cell sets although JAX has read them already."""
+    names = [name for node in ast.walk(cell.tree) for name in _names_set(node)] if cell.tree is not None else []
+    names += [match[1] for line in cell.magics if (match := _ENV_MAGIC.match(line))]
+    return [name for name in dict.fromkeys(names) if _READ_AT_START.fullmatch(name)][:_SETTINGS_LIMIT]
+
+
+def _names_set(node: ast.AST) -> Iterator[str]:
+    """Yield the keys that a node sets in `os.environ` or any dict: no other has such keys."""
+    keys: list[ast.expr | None] = []
+    match node:
+        case ast.Subscript(slice=key, ctx=ast.Store()):
+            keys = [key]
+        case ast.AugAssign(value=ast.Dict(keys=keys)):
+            pass
+        case ast.Call(func=ast.Attribute(attr="setdefault" | "putenv"), args=[key, *_]):
+            keys = [key]
+        case ast.Call(func=ast.Attribute(attr="update"), args=args, keywords=keywords):
+            keys = [key for given in args if isinstance(given, ast.Dict) for key in given.keys]
+            yield from (keyword.arg for keyword in keywords if keyword.arg)
+    yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+
+
+def _elsewhere(submission: Submission, absent: Iterable[Stub]) -> dict[str, str]:
+    """Return a sentence for each exercise whose function is in a file without being defined.
+
+    Args:
+        submission: the file.
+        absent: the exercises that it does not define.
+    """
+    found: dict[str, str] = {}
+    for message, fields, names in _places(submission):
+        for exercise in absent:
+            if exercise.name in names:
+                found.setdefault(exercise.name, message.format(name=exercise.name, **fields))
+    return found
+
+
+def _places(submission: Submission) -> Iterator[tuple[str, dict[str, str], Collection[str]]]:
+    """Yield a message, its fields, and the names of what is there, for each place that defines nothing."""
+    for kind, source in submission.other_cells:
+        message = "`{name}` is in a {kind} cell, which does not run. Turn it into a code cell."
+        yield message, {"kind": "Markdown" if kind == "markdown" else "raw"}, seen_definitions(source)
+    for cell in submission.cells:
+        for magic, text in cell.not_python:
+            message = "`{name}` is below `{magic}` in {label}, which is not run as Python. Delete `{magic}`."
+            yield message, {"magic": magic[:_NAME_LIMIT], "label": cell.label}, seen_definitions(text)
+        nodes = ast.walk(cell.tree) if cell.tree is not None else ()
+        for outer in nodes:
+            if isinstance(outer, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = [n.name for n in ast.walk(outer) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+                message = "`{name}` is inside `{outer}` in {label}. Define it at the beginning of a line."
+                yield message, {"outer": outer.name[:_NAME_LIMIT], "label": cell.label}, {*inner} - {outer.name}
+    for cell in submission.cells:
+        comments = "\n".join(line for line in cell.source.split("\n") if _COMMENT.match(line))
+        message = "`{name}` is in a comment in {label}, which does not run. Delete the `#` of its lines."
+        yield message, {"label": cell.label}, seen_definitions(_COMMENT.sub("", comments))
+
+
+def _alike(submission: Submission, absent: Iterable[Stub], known: Collection[str]) -> dict[str, str]:
+    """Return a function with the same parameters for each exercise that has one.
+
+    Args:
+        submission: the file.
+        absent: the exercises that the file does not define.
+        known: names that mean something else: those of exercises, and of what books define.
+    """
+    nodes = [node for cell in submission.cells if cell.tree is not None for node in cell.tree.body]
+    functions = {node.name: _parameters(node) for node in nodes if isinstance(node, ast.FunctionDef)}
+    others = {name: own for name, own in functions.items() if own and name not in known and len(name) <= _NAME_LIMIT}
+    stubs = {one.name: _parameters(node) for one in absent for node in ast.parse(one.starter_source).body}
+    found = {name: [other for other, own in others.items() if own == wanted] for name, wanted in stubs.items()}
+    return {name: same[-1] for name, same in found.items() if same}
+
+
+def _parameters(node: ast.stmt) -> list[str]:
+    return (
+        [part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)]
+        if isinstance(node, ast.FunctionDef)
+        else []
+    )

@@ -72,8 +72,7 @@ def read_roster(path: Path, column: str | None = None) -> Roster:
         if first != line and columns.platform:
             continue
         if first != line:
-            message = "{path}:{line}: `{student}` is already in line {first}."
-            raise TableError(message.format(path=path, line=line, student=person.name, first=first))
+            raise TableError(f"{path}:{line}: `{person.name}` is already in line {first}.")
         people.append(person)
         groups.append(as_read(row.get("group", "")))
     named = [dataclasses.replace(one, name=name) for one, name in zip(people, told_apart(people), strict=True)]
@@ -103,8 +102,7 @@ class _Columns:
         self._identifier = self._of.get("identifier", "")
         if chosen is not None:
             if _plain(chosen) not in self._of:
-                message = "{path}:1: there is no column `{chosen}`; found {found}."
-                said = message.format(path=path, chosen=chosen, found=listed(header))
+                said = f"{path}:1: there is no column `{chosen}`; found {listed(header)}."
                 raise TableError(said + did_you_mean(chosen, header))
             names = [self._of[_plain(chosen)]]
         else:

@@ -21,7 +21,6 @@ ID_KINDS = {
 """The kinds of ids by which learning platforms know students, and their columns in `grades.csv`."""
 # It tells students of the same name apart, but no platform knows anyone by it.
 SUBMISSION = "submission"
-ID_LIMIT = 255
 # How programs on Windows and macOS may have written a name that an archive does not mark as UTF-8 (cp437).
 _OTHER_CODINGS = ("utf-8", "cp1252", "cp850", "mac_roman", "gb18030", "shift_jis", "euc_kr", "big5", "cp1251", "cp866")
 _NUMBERS = ("sid", "canvas_id", "moodle_id")

@@ -8,16 +8,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.clean import clean
 from jaxguide.base.plain import read_plain
-from jaxguide.course.verdict import AnswerGone, ErrorInfo, NotJudged, StudentError, Verdict
-from jaxguide.grading.intake.submission import UnreadableSubmission
+from jaxguide.course.verdict import AnswerGone, ErrorInfo, NotJudged, StudentError
 from jaxguide.grading.workers.how_code_ended import broken_reply
 
 _MESSAGE_LIMIT = 20_000
 _LINE_LIMIT = 2_000
 _CELL_MESSAGE_LIMIT = 1_000  # of thousands of cells, all in one row
-_PROBLEM_LIMIT = 1_000
 _LARGEST_LINE_NUMBER = 10**6
 
 
@@ -76,19 +73,6 @@ def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
         _cut(found.cell, _LINE_LIMIT),
         found.explanation and found.explanation.bounded(),
     )
-
-
-def raise_problem(reply: dict[str, Any]) -> None:
-    """Raise what the reply of a process that reads says instead of an answer, if it does.
-
-    Raises:
-        UnreadableSubmission: there is nothing to grade, for the reason in the message.
-        AnswerGone: reading takes too much memory, or the reply is broken.
-    """
-    if reply.get("is_out_of_memory") is True:
-        raise AnswerGone(Verdict.OUT_OF_MEMORY, "")
-    if "problem" in reply:
-        raise UnreadableSubmission(clean(checked(str, lambda: reply["problem"]), _PROBLEM_LIMIT))
 
 
 def _cut(text: str, limit: int) -> str:

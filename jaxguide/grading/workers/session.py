@@ -2,18 +2,18 @@
 
 import dataclasses
 import errno
-import functools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
+from jaxguide.course.books.book import Book
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
-from jaxguide.grading.intake.plan import Plan, PlannedCell
+from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
 from jaxguide.grading.workers.program_folder import ProgramFolder
@@ -27,30 +27,21 @@ class Stopped(GraderError):
     """Grading was stopped through `WorkerRegistry.stop`."""
 
 
-class Killable(Protocol):
-    """A worker process that can be killed."""
-
-    def kill(self) -> None: ...
-
-
-_T = TypeVar("_T", bound=Killable)
-
-
 class WorkerRegistry:
     """The workers of one grader, which can all be stopped at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._workers: weakref.WeakSet[Killable] = weakref.WeakSet()
+        self._workers: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
         self._is_stopped = False
 
-    def start(self, make: Callable[[], _T]) -> _T:
-        """Start a worker and register it.
+    def start(self, *args: Any, **options: Any) -> WorkerProcess:
+        """Start a worker, see `WorkerProcess`, and register it.
 
         Raises:
             Stopped: `stop` was called.
         """
-        worker = None if self._is_stopped else make()
+        worker = None if self._is_stopped else WorkerProcess(*args, **options)
         with self._lock:
             if worker is not None and not self._is_stopped:
                 self._workers.add(worker)
@@ -95,27 +86,42 @@ class Surroundings:
     running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
     is_rerun: bool = False
 
+    def start_worker(self) -> WorkerProcess:
+        """Start a worker in these conditions."""
+        return self.running.start(self.hidden, self.limits, self.tier, self.programs, set_up=self.set_up)
+
 
 class Session:
     """Run one submission for one lesson, as a context manager.
 
-    After `define`, `repairs` lists the problems in its cells, `lost` contains the cells that ended a worker, `raised`
-    the cells that raised an error, and `definitions` the cells that define each exercise, of which the last counts.
-    `was_killed` says whether a worker was killed and counts as ended by the submission's code, see `Surroundings`.
+    `cells` are the cells that run, after the book's code that they need. After `define`, `repairs` lists what was left
+    out or repaired, a sentence each, `lost` contains the cells that ended a worker, `raised` the cells that raised an
+    error, and `definitions` the cells that define each exercise, of which the last counts. `was_killed` says whether a
+    worker was killed and counts as ended by the submission's code, see `Surroundings`.
 
     Args:
-        plan: the cells to run.
+        submission: the submission.
+        book: the lesson.
         names: the names of the exercises.
         surroundings: the conditions in which the cells run.
         others: the submission's sessions for all lessons, whose processor time counts, too.
     """
 
-    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, others: "Sequence[Session]" = ()):
+    def __init__(
+        self,
+        submission: ReadSubmission,
+        book: Book,
+        names: Sequence[str],
+        surroundings: Surroundings,
+        others: "Sequence[Session]" = (),
+    ):
         self._others = others
-        self.plan = plan
+        self._may_await = submission.may_await
         self.names = list(names)
         self.limits = surroundings.limits
         self.repairs: list[str] = []
+        self.cells: list[ReadCell] = []
+        self._broken: dict[str, StudentError | AnswerGone] = {}
         self.tier: Tier | None = None
         self.versions: dict[str, str] = {}
         self.was_killed = False
@@ -125,8 +131,37 @@ class Session:
         self._gone: AnswerGone | None = None
         self.lost: dict[int, AnswerGone] = {}
         self.raised: dict[int, ErrorInfo] = {}
-        self.definitions: dict[str, list[PlannedCell]] = {}
+        self.definitions: dict[str, list[ReadCell]] = {}
         self._values: dict[str, str] = {}
+        self._plan(submission, book)
+        self._setup = book.setup_source({name for cell in self.cells for name in cell.reads})
+
+    def _plan(self, submission: ReadSubmission, book: Book) -> None:
+        """Decide which cells run, and why exercises are broken: not valid Python, rejected, or missing."""
+        if submission.other_course:
+            course = submission.other_course
+            self.repairs.append(
+                f"The file was started for another course, `{course}`; what it answers of this one is graded."
+            )
+        for cell in submission.cells:
+            for magic in cell.magics:
+                self.repairs.append(f"{cell.label}: the magic or shell line `{magic[:100]}` was removed, not run.")
+            own = book.exercise_names.intersection(cell.defines)
+            if cell.rejected:
+                self.repairs.append(f"{cell.label}: rejected, not run. {cell.rejected}")
+                self._broken.update(dict.fromkeys(own, AnswerGone(Verdict.REJECTED, cell.rejected)))
+            elif cell.error is not None:
+                why = f"{cell.error.message} (line {cell.error.line or '?'})."
+                self.repairs.append(f"{cell.label}: not run. Python cannot read it: {why}")
+                self._broken.update(dict.fromkeys(own, StudentError(cell.error)))
+            elif cell.runs:
+                self.cells.append(cell)
+                for name in cell.late_settings:
+                    self.repairs.append(
+                        f"{cell.label}: sets `{name}`, which has no effect here: JAX has already started."
+                    )
+        for name in book.exercise_names & submission.missing.keys():
+            self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, submission.missing[name])
 
     def __enter__(self) -> "Session":
         return self
@@ -152,22 +187,19 @@ class Session:
 
     def define(self) -> None:
         """Run the cells in a worker, if there are any. A cell that ends the worker is skipped in the next one."""
-        if self.plan.cells:
+        if self.cells:
             self._run_cells()
-        for planned in self.plan.cells:
-            cell = planned.cell
+        for cell in self.cells:
             gone, error = self.lost.get(cell.number), self.raised.get(cell.number)
             if gone is not None:
                 self.repairs.append(f"{cell.label}: left out. {gone.note}")
             elif error is not None:
-                message = "{label}: raised {name}: {message} (line {line})."
-                fields = {"name": error.type_name, "message": error.message, "line": error.line or "?"}
-                self.repairs.append(message.format(label=cell.label, **fields))
+                where = f"(line {error.line or '?'})"
+                self.repairs.append(f"{cell.label}: raised {error.type_name}: {error.message} {where}.")
         for name, cells in self.definitions.items():
             if len(cells) > 1:
-                labels = ", ".join(planned.cell.label for planned in cells)
-                message = "`{name}` is defined {count} times ({labels}); the last counts."
-                self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
+                labels = ", ".join(cell.label for cell in cells)
+                self.repairs.append(f"`{name}` is defined {len(cells)} times ({labels}); the last counts.")
 
     def rest(self) -> None:
         """End the worker, so that it takes no memory; the next question starts another one."""
@@ -187,20 +219,22 @@ class Session:
             if self._worker is not None:
                 self._worker.start_exercise()
             return RemoteAnswer(name, self._ask)
-        return self._broken(name)
+        return self._broken_answer(name)
 
-    def _broken(self, name: str) -> Answer | None:
+    def _broken_answer(self, name: str) -> Answer | None:
         """Return an answer for a name without a working definition, or None if the submission never defines it."""
-        for planned in reversed(self.plan.cells):
-            cell = planned.cell
-            if name in cell.defines and name not in planned.starters:
+        for cell in reversed(self.cells):
+            if name in cell.defines and name not in cell.starters:
                 if cell.number in self.lost:
                     return BrokenAnswer(name, self.lost[cell.number])
                 if cell.number in self.raised:
                     return BrokenAnswer(name, StudentError(self.raised[cell.number]))
-        if name in self.plan.broken:
-            return BrokenAnswer(name, self.plan.broken[name])
-        return BrokenAnswer(name, _no_function(name, self._values[name])) if name in self._values else None
+        if name in self._broken:
+            return BrokenAnswer(name, self._broken[name])
+        if name not in self._values:
+            return None
+        why = f"`{name}` is not a function: {self._values[name]} sets it to a value. Define it with `def {name}(...)`."
+        return BrokenAnswer(name, AnswerGone(Verdict.NO_SUCH_FUNCTION, why))
 
     @property
     def _is_spent(self) -> bool:
@@ -211,44 +245,37 @@ class Session:
         while True:
             worker = self._start()
             self.definitions = {}
-            for planned in self.plan.cells:
-                if planned.cell.number in self.lost:
+            for cell in self.cells:
+                if cell.number in self.lost:
                     continue
                 try:
-                    self._run_cell(worker, planned)
+                    self._run_cell(worker, cell)
                 except AnswerGone as gone:
                     worker.kill()
-                    self._lose(planned, gone)
+                    self.lost[cell.number] = gone
+                    if len(self.lost) >= _LOST_CELLS_LIMIT:
+                        note = f"Not run, because {_LOST_CELLS_LIMIT} cells before it ended the process."
+                        self._lose_after(cell, AnswerGone(Verdict.DIED, note))
                     if self._is_spent:
-                        self._lose_after(planned, all_spent(self.limits))
+                        self._lose_after(cell, all_spent(self.limits))
                         return
                     break
             else:
                 return
 
-    def _lose(self, planned: PlannedCell, gone: AnswerGone) -> None:
-        self.lost[planned.cell.number] = gone
-        if len(self.lost) < _LOST_CELLS_LIMIT:
-            return
-        note = f"Not run, because {_LOST_CELLS_LIMIT} cells before it ended the process."
-        self._lose_after(planned, AnswerGone(Verdict.DIED, note))
-
-    def _lose_after(self, planned: PlannedCell, gone: AnswerGone) -> None:
-        for later in self.plan.cells:
-            if later.cell.number > planned.cell.number:
-                self.lost.setdefault(later.cell.number, gone)
+    def _lose_after(self, cell: ReadCell, gone: AnswerGone) -> None:
+        for later in self.cells:
+            if later.number > cell.number:
+                self.lost.setdefault(later.number, gone)
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
-        start = functools.partial(
-            WorkerProcess, around.hidden, around.limits, around.tier, around.programs, set_up=around.set_up
-        )
         spent_s = self.spent_s
         try:
-            self._worker = worker = around.running.start(start)
+            self._worker = worker = around.start_worker()
             self._workers.append(worker)
             self.tier, self.versions = worker.tier, worker.versions
-            reply = worker.request("setup", source=self.plan.setup)
+            reply = worker.request("setup", source=self._setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
             raise NotGraded(f"The lesson's setup ended a worker: {gone.note}") from gone
@@ -264,13 +291,12 @@ class Session:
         worker.start_submission(spent_s)
         return worker
 
-    def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
-        cell = planned.cell
+    def _run_cell(self, worker: WorkerProcess, cell: ReadCell) -> None:
         worker.start_exercise()
         fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
-        fields |= {"starters": sorted(planned.starters), "may_await": self.plan.may_await}
+        fields |= {"starters": cell.starters, "may_await": self._may_await}
         # Its error is that of the exercises that it defines.
-        explains = len(self.raised) < _EXPLAINED_CELLS and not planned.starters.issuperset(cell.defines)
+        explains = len(self.raised) < _EXPLAINED_CELLS and not set(cell.starters).issuperset(cell.defines)
         fields |= {"explains": explains}
         reply = self._request(worker, "define", **fields)
         found = defined_by(reply, self.names)
@@ -278,14 +304,12 @@ class Session:
             explanation = found.failed.explanation if explains else None
             self.raised[cell.number] = dataclasses.replace(found.failed, explanation=explanation)
         for name in found.bound:
-            if name not in planned.starters:
-                self.definitions.setdefault(name, []).append(planned)
+            if name not in cell.starters:
+                self.definitions.setdefault(name, []).append(cell)
         for name in found.values:
             self._values[name] = cell.label
-            message = "{label}: sets `{name}` to a value, not a function."
-            if name in self.definitions:
-                message = "{label}: sets `{name}` to a value, not a function; the earlier function counts."
-            self._note(message.format(label=cell.label, name=name))
+            counts = "; the earlier function counts" if name in self.definitions else ""
+            self.repairs.append(f"{cell.label}: sets `{name}` to a value, not a function{counts}.")
 
     def _request(self, worker: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
         try:
@@ -296,10 +320,6 @@ class Session:
             self.was_killed = True
             raise killed.gone from None
 
-    def _note(self, repair: str) -> None:
-        if repair not in self.repairs:
-            self.repairs.append(repair)
-
     def _ask(self, name: str, request: Request) -> dict[str, Any]:
         if self._gone is not None or self._worker is None:
             raise self._gone or AnswerGone(Verdict.DIED, "The process that ran your code has ended.")
@@ -308,34 +328,19 @@ class Session:
         except AnswerGone as gone:
             self._gone = gone
             raise
-        if _is_out_of_memory(reply):
+        self._gone = _used_up(reply, self.limits)
+        if self._gone is not None:
             # Objects from the failed call may still fill the memory, so the next exercise gets a new worker.
             self._worker.kill()
-            self._gone = out_of_memory(self.limits)
-            raise self._gone
-        if _is_out_of_space(reply):
-            self._worker.kill()
-            self._gone = scratch_full(self.limits)
             raise self._gone
         return reply
 
 
-def _no_function(name: str, label: str) -> AnswerGone:
-    message = "`{name}` is not a function: {label} sets it to a value. Define it with `def {name}(...)`."
-    return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
-
-
-def _is_out_of_space(reply: dict[str, Any]) -> bool:
+def _used_up(reply: dict[str, Any], limits: Limits) -> AnswerGone | None:
+    """Return how code ended that raised an error because it used up its memory or its folder."""
     error = reply.get("error")
-    said = error.get("message") if isinstance(error, dict) else None
-    return isinstance(said, str) and said.startswith(f"[Errno {errno.ENOSPC}]")
-
-
-def _is_out_of_memory(reply: dict[str, Any]) -> bool:
-    error = reply.get("error")
-    if not isinstance(error, dict):
-        return False
-    name, message = error.get("type_name"), error.get("message")
-    return name in ("MemoryError", "_ArrayMemoryError") or (
-        isinstance(message, str) and "RESOURCE_EXHAUSTED" in message
-    )
+    said = error if isinstance(error, dict) else {}
+    name, message = said.get("type_name"), str(said.get("message"))
+    if name in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in message:
+        return out_of_memory(limits)
+    return scratch_full(limits) if message.startswith(f"[Errno {errno.ENOSPC}]") else None

@@ -7,12 +7,12 @@ little-endian, in C order). Anything else raises `WireError`.
 Code goes in one direction and place only: a worker takes functions by their source as arguments of a request.
 """
 
+import functools
 import json
 import math
-import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import ml_dtypes
@@ -57,8 +57,6 @@ DTYPES.update({n: np.dtype(getattr(ml_dtypes, n)) for n in _EXTRA_NAMES if hasat
 KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 """The supported key implementations, each with the length of one key in words of 32 bits."""
 
-_HEX_INT = re.compile(r"-?0x[0-9a-f]+")
-
 
 class WireError(Exception):
     """The bytes are not a valid message, or the data exceeds the limits."""
@@ -94,7 +92,7 @@ def frame_size(prefix: bytes) -> int:
         WireError: the bytes do not begin a frame, or the announced size exceeds the limits.
     """
     if len(prefix) != PREFIX.size:
-        raise WireError("the beginning of a frame was cut off")
+        raise CutOff("the beginning of a frame was cut off")
     magic, header_bytes, payload_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise WireError("these bytes do not begin a frame")
@@ -124,7 +122,10 @@ def decode(frame: bytes, takes_requests: bool = False) -> Data:
     except (ValueError, RecursionError) as error:
         raise WireError(f"a frame's header is not valid JSON: {type(error).__name__}") from None
     reader = _Reader(memoryview(frame)[start:], takes_requests)
-    data = reader.read(tree, 0)
+    try:
+        data = reader.read(tree)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise WireError(f"a message contains something that is not valid: {type(error).__name__}") from None
     if reader.rest:
         raise WireError(f"{len(reader.rest)} bytes of the payload do not belong to any array")
     return data
@@ -216,108 +217,79 @@ class _Reader:
         self.leaves = 0
         self._takes_requests, self._is_in_request = takes_requests, False
 
-    def read(self, tree: Any, depth: int) -> Data:
+    def read(self, tree: Any, depth: int = 0) -> Data:
+        """Return a part of a message. What is not valid raises `WireError`, or an error that `decode` catches."""
         self.leaves += 1
         if depth > DEPTH_LIMIT or self.leaves > LEAF_LIMIT:
             raise WireError("a message is nested too deeply or contains too many values")
-        if tree is None or tree is True or tree is False:
-            return tree
-        if isinstance(tree, str):
-            return _text(tree, None)
-        if not isinstance(tree, list) or not tree or not isinstance(tree[0], str) or tree[0] not in _READERS:
-            raise WireError("a message contains a value without a known tag")
-        tag, *parts = tree
-        least, most, reader = _READERS[tag]
-        if not least <= len(parts) <= most:
-            raise WireError(f"a value with the tag `{tag}` has {len(parts)} parts")
-        return reader(self, parts, depth + 1)
+        below = functools.partial(self.read, depth=depth + 1)
+        match tree:
+            case None | True | False:
+                return tree
+            case str():
+                return _text(tree, None)
+            case ["i", str(digits)]:
+                return _integer(digits)
+            case ["f", str(digits)]:
+                return float.fromhex(digits)
+            case ["c", str(real), str(imaginary)]:
+                return complex(float.fromhex(real), float.fromhex(imaginary))
+            case ["t", *parts]:
+                return tuple(map(below, parts))
+            case ["l", *parts]:
+                return list(map(below, parts))
+            case ["d", *pairs]:
+                return _mapping([(below(key), below(value)) for key, value in pairs])
+            case ["D", str(name)]:
+                return DTYPES[name]
+            case ["a", str(name), list(shape), bool(weak), "jax" | "numpy" as origin]:
+                return ArrayData(self._array(DTYPES[name], shape), weak, origin)
+            case ["k", "uint32", list(shape), str(impl)]:
+                bits = self._array(DTYPES["uint32"], shape)
+                if _is_key(bits, impl):
+                    return KeyData(bits, impl)
+            case ["n", str(name), list(children), static]:
+                named = {_text(child): below(value) for child, value in children}
+                if len(named) == len(children):
+                    return NodeData(_text(name), named, below(static))
+            case ["F", str(name)]:
+                return FunctionName(_text(name))
+            case ["u", str(name), str(note)]:
+                return Unsupported(_text(name), _text(note))
+            case ["S", str(name), *options] if self._is_in_request:
+                return Step(_text(name), tuple((_text(key), below(value)) for key, value in options))
+            case ["P", str(name), str(source)] if self._is_in_request:
+                return InputFunction(_text(name), _text(source, SOURCE_LIMIT))
+            case ["R", steps, str(question), calls, bool(explains)] if self._takes_requests:
+                self._is_in_request = True
+                request = Request(below(steps), _text(question), below(calls), explains)
+                self._is_in_request = False
+                if _is_request(request):
+                    return request
+        raise WireError("a message contains something that is not valid or does not belong there")
 
-    def sequence(self, parts: list[Any], depth: int) -> list[Data]:
-        return [self.read(part, depth) for part in parts]
-
-    def mapping(self, parts: list[Any], depth: int) -> dict[Any, Data]:
-        keys, values = [], []
-        for name, value in _pairs(parts):
-            key = self.read(name, depth)
-            if not (key is None or type(key) in (bool, int, float, complex, str)):
-                raise WireError("a dict key is not None, a bool, a number or a str")
-            keys.append(key)
-            values.append(self.read(value, depth))
-        _require_different_hashes(keys)
-        result: dict[Any, Data] = dict(zip(keys, values, strict=True))
-        if len(result) != len(parts):
-            raise WireError("a dict has the same key twice")
-        return result
-
-    def array(self, name: Any, shape: Any) -> np.ndarray:
-        dtype = DTYPES.get(name) if isinstance(name, str) else None
-        if dtype is None:
-            raise WireError("the dtype of an array is not supported")
-        if not isinstance(shape, list) or len(shape) > _AXES_LIMIT:
-            raise WireError("an array's shape is not a short list")
+    def _array(self, dtype: np.dtype, shape: list[Any]) -> np.ndarray:
         axes = [_integer(axis) for axis in shape]
-        if any(axis < 0 or axis >= 2**48 for axis in axes):
-            raise WireError("an array has an axis of impossible length")
-        if _extent(axes) > _EMPTY_LIMIT:
-            raise WireError("an array has too long axes")
+        if len(axes) > _AXES_LIMIT or any(axis < 0 or axis >= 2**48 for axis in axes) or _extent(axes) > _EMPTY_LIMIT:
+            raise WireError("an array's shape is impossible")
         size_bytes = math.prod(axes) * dtype.itemsize
         if size_bytes > len(self.rest):
             raise WireError("an array is larger than the payload")
         taken, self.rest = self.rest[:size_bytes], self.rest[size_bytes:]
         if dtype.kind == "b" and size_bytes and (np.frombuffer(taken, np.uint8) > 1).any():
             raise WireError("an array of bool contains other values")
-        try:
-            return np.frombuffer(taken, dtype).reshape(axes).copy()
-        except ValueError:
-            raise WireError("an array's shape is impossible") from None
+        return np.frombuffer(taken, dtype).reshape(axes).copy()
 
-    def array_data(self, parts: list[Any], depth: int) -> ArrayData:
-        name, shape, weak, origin = parts
-        if not isinstance(weak, bool) or origin not in ("jax", "numpy"):
-            raise WireError("an array's description is not valid")
-        return ArrayData(self.array(name, shape), weak, origin)
 
-    def key_data(self, parts: list[Any], depth: int) -> KeyData:
-        name, shape, impl = parts
-        bits = self.array(name, shape)
-        if not isinstance(impl, str) or not _is_key(bits, impl):
-            raise WireError("a key's bits do not match its implementation")
-        return KeyData(bits, impl)
-
-    def node(self, parts: list[Any], depth: int) -> NodeData:
-        name, children, static = parts
-        if not isinstance(children, list):
-            raise WireError("a node's children are not a list")
-        named = {_text(child): self.read(value, depth) for child, value in _pairs(children)}
-        if len(named) != len(children):
-            raise WireError("a node has two children with the same name")
-        return NodeData(_text(name), named, self.read(static, depth))
-
-    def step(self, parts: list[Any], depth: int) -> Step:
-        if not self._is_in_request:
-            raise WireError("a message contains a step where none belongs")
-        name, *options = parts
-        return Step(_text(name), tuple((_text(key), self.read(value, depth)) for key, value in _pairs(options)))
-
-    def function_source(self, parts: list[Any], depth: int) -> InputFunction:
-        if not self._is_in_request:
-            raise WireError("a message contains code where none belongs")
-        return InputFunction(_text(parts[0]), _text(parts[1], SOURCE_LIMIT))
-
-    def request(self, parts: list[Any], depth: int) -> Request:
-        if not self._takes_requests:
-            raise WireError("a message contains a request where none belongs")
-        self._is_in_request = True
-        steps, question, calls = self.read(parts[0], depth), _text(parts[1]), self.read(parts[2], depth)
-        self._is_in_request = False
-        if type(steps) is not tuple or not all(type(step) is Step for step in steps):
-            raise WireError("a request's steps are not valid")
-        good = type(calls) is tuple and calls and all(_is_call(call) for call in calls)
-        if not good:
-            raise WireError("a request's calls are not valid")
-        if type(parts[3]) is not bool:
-            raise WireError("a request does not say whether it explains")
-        return Request(steps, question, calls, parts[3])
+def _mapping(pairs: list[tuple[Data, Data]]) -> dict[Any, Data]:
+    keys = [key for key, _value in pairs]
+    if not all(key is None or type(key) in (bool, int, float, complex, str) for key in keys):
+        raise WireError("a dict key is not None, a bool, a number or a str")
+    _require_different_hashes(keys)
+    result: dict[Any, Data] = dict(pairs)
+    if len(result) != len(pairs):
+        raise WireError("a dict has the same key twice")
+    return result
 
 
 def _require_different_hashes(keys: Iterable[Any]) -> None:
@@ -326,58 +298,24 @@ def _require_different_hashes(keys: Iterable[Any]) -> None:
         raise WireError(f"more than {_SAME_HASH_LIMIT} keys of a dict have the same hash")
 
 
-def _is_call(call: Any) -> bool:
-    return type(call) is tuple and len(call) == 2 and type(call[0]) is tuple and type(call[1]) is dict
+def _is_request(request: Request) -> bool:
+    return (
+        type(request.steps) is tuple
+        and all(type(step) is Step for step in request.steps)
+        and type(request.calls) is tuple
+        and bool(request.calls)
+        and all(type(call) is tuple and tuple(map(type, call)) == (tuple, dict) for call in request.calls)
+    )
 
 
-def _pairs(parts: list[Any]) -> list[list[Any]]:
-    if not all(isinstance(pair, list) and len(pair) == 2 for pair in parts):
-        raise WireError("a list of pairs contains something else")
-    return parts
-
-
-def _text(value: Any, limit: int | None = _NAME_LIMIT) -> str:
-    if not isinstance(value, str) or (limit is not None and len(value) > limit):
+def _text(value: str, limit: int | None = _NAME_LIMIT) -> str:
+    if limit is not None and len(value) > limit:
         raise WireError("a name is not a short string")
     # Python allows a lone surrogate in a str, but cannot print it or write it to a file.
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _integer(value: Any) -> int:
-    if not isinstance(value, str) or len(value) > INT_LIMIT_BITS // 4 + 4 or not _HEX_INT.fullmatch(value):
-        raise WireError("an integer is not in hexadecimal format")
+def _integer(value: str) -> int:
+    if len(value) > INT_LIMIT_BITS // 4 + 4:
+        raise WireError("an integer is too long")
     return int(value, 16)
-
-
-def _float(value: Any) -> float:
-    try:
-        return float.fromhex(value)
-    except (TypeError, ValueError, OverflowError):
-        raise WireError("a float is not in hexadecimal format") from None
-
-
-def _dtype(parts: list[Any]) -> np.dtype:
-    if not isinstance(parts[0], str) or parts[0] not in DTYPES:
-        raise WireError("a dtype is not supported")
-    return DTYPES[parts[0]]
-
-
-# Tag -> minimum and maximum number of parts, and the function that reads them.
-_MANY = LEAF_LIMIT
-_READERS: dict[str, tuple[int, int, Callable[[_Reader, list[Any], int], Data]]] = {
-    "i": (1, 1, lambda reader, parts, depth: _integer(parts[0])),
-    "f": (1, 1, lambda reader, parts, depth: _float(parts[0])),
-    "c": (2, 2, lambda reader, parts, depth: complex(_float(parts[0]), _float(parts[1]))),
-    "t": (0, _MANY, lambda reader, parts, depth: tuple(reader.sequence(parts, depth))),
-    "l": (0, _MANY, _Reader.sequence),
-    "d": (0, _MANY, _Reader.mapping),
-    "D": (1, 1, lambda reader, parts, depth: _dtype(parts)),
-    "a": (4, 4, _Reader.array_data),
-    "k": (3, 3, _Reader.key_data),
-    "n": (3, 3, _Reader.node),
-    "F": (1, 1, lambda reader, parts, depth: FunctionName(_text(parts[0]))),
-    "P": (2, 2, _Reader.function_source),
-    "u": (2, 2, lambda reader, parts, depth: Unsupported(_text(parts[0]), _text(parts[1]))),
-    "S": (1, _MANY, _Reader.step),
-    "R": (4, 4, _Reader.request),
-}

@@ -29,8 +29,6 @@ FIRST_PRIVATE_DESCRIPTOR = 200
 # What notebooks import from `jaxguide.lesson`, which does nothing here.
 _OF_LESSONS = ("check", "hint", "progress", "solution", "start")
 _FEATURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
-# However long the names of files, this many fit into a reply.
-_FILES_AT_A_TIME, _BYTES_AT_A_TIME = 100, 4 * 2**20
 
 
 def main() -> None:
@@ -85,7 +83,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
     worker_set_up.write_files(files, Path())  # the current folder is the scratch folder
     del files
 
-    from jaxguide.grading.intake import reading, unpacking  # noqa: F401  (before the limits, as are the other modules)
+    from jaxguide.grading.intake import reading  # noqa: F401  (before the limits, as are the other modules)
     from jaxguide.grading.workers.wire import encode
 
     memory_bytes = config["memory_bytes"]
@@ -136,10 +134,8 @@ def _compiler_bytes() -> int:
 
 def _spill(text: str) -> None:
     """Write output beyond what `Printed` keeps to standard error, whose size the grader watches."""
-    rest = memoryview(text.encode("utf-8", "replace"))
     with contextlib.suppress(OSError):  # over the file size limit, or closed by the submission
-        while rest:
-            rest = rest[os.write(2, rest) :]
+        _write(2, text.encode("utf-8", "replace"))
 
 
 def _versions() -> dict[str, str]:
@@ -161,13 +157,13 @@ def _versions() -> dict[str, str]:
 
 
 def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader") -> None:
-    from jaxguide.grading.workers.wire import WireError, encode
+    from jaxguide.grading.workers.wire import WireError, decode, encode
 
     process = os.getpid()
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read_frames, args=(incoming, frames), daemon=True).start()
     while True:
-        request = _decoded(frames.get())
+        request: Any = decode(frames.get(), takes_requests=True)
         try:
             reply = encode({"id": request["id"], **served.answer(request)})
         except WireError as error:
@@ -179,37 +175,19 @@ def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader"
         _write(outgoing, reply)
 
 
-def _decoded(frame: bytes) -> dict[str, Any]:
-    from jaxguide.grading.workers.wire import decode
-
-    request: dict[str, Any] = decode(frame, takes_requests=True)
-    return request
-
-
 def _read_frames(incoming: int, frames: "queue.SimpleQueue[bytes]") -> None:
     """Queue the frames that the grader sends, and end this process when the grader is gone, even during a request."""
     from jaxguide.grading.workers.wire import PREFIX, frame_size
 
     try:
-        while True:
-            prefix = _read(incoming, PREFIX.size)
-            frames.put(prefix + _read(incoming, frame_size(prefix)))
+        with open(incoming, "rb", closefd=False) as pipe:
+            while prefix := pipe.read(PREFIX.size):
+                frames.put(prefix + pipe.read(frame_size(prefix)))
     except MemoryError:
         _write(2, b"MemoryError\n")  # the grader reads the last words of a process that fails
         os._exit(1)
     finally:
         os._exit(0)
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(descriptor, min(size, 2**20))
-        if not part:
-            os._exit(0)
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 def _write(descriptor: int, frame: bytes) -> None:
@@ -319,84 +297,30 @@ class StudentNamespace:
 
 
 class FileReader:
-    """Reads the files and archives that students sent, in a process that runs none of their code."""
+    """Reads the files that students sent, in a process that runs none of their code."""
 
     def __init__(self) -> None:
         self._course: Any = None
         self._parts = io.BytesIO()
-        self._archive: Any = None
-        self._found: Any = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request from the grader, the name of a method, or say why there is no answer."""
+        """Answer one request from the grader: 'course', 'part' or 'read', or say why there is no answer."""
+        from jaxguide.grading.intake.reading import CourseText, read_content
         from jaxguide.grading.intake.submission import UnreadableSubmission
 
-        methods = self.course, self.part, self.read, self.hold, self.files, self.content
-        answers = {method.__name__: method for method in methods}
         try:
-            return answers[request["op"]](request)
+            if request["op"] == "course":
+                self._course = read_plain(CourseText, request["course"])
+            elif request["op"] == "part":
+                self._parts.write(request["part"].values.data)
+            else:
+                content, self._parts = self._parts.getvalue(), io.BytesIO()
+                return {"submission": plain_of(read_content(request["name"], content, self._course))}
         except UnreadableSubmission as problem:
             return {"problem": str(problem)}
         except MemoryError:
             return {"is_out_of_memory": True}
-
-    def course(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Keep what reading needs of the course."""
-        from jaxguide.grading.intake.reading import CourseText
-
-        self._course = CourseText.from_plain(request["course"])
         return {}
-
-    def part(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Keep a part of the content of a file or an archive."""
-        self._archive = None  # not both in memory
-        self._parts.write(request["part"].values.data)
-        return {}
-
-    def read(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Read the file with the content that was sent."""
-        from jaxguide.grading.intake.reading import read_content
-
-        return {"submission": plain_of(read_content(request["name"], self._sent(), self._course))}
-
-    def hold(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Keep the archive with the content that was sent."""
-        from jaxguide.grading.intake.unpacking import Archive
-
-        self._archive = Archive(self._sent())
-        return {}
-
-    def files(self, request: dict[str, Any]) -> dict[str, Any]:
-        """List some of the files of the archive, from the index `start`."""
-        if not request["start"]:
-            from jaxguide.grading.intake.student_names import Owner
-
-            owner = read_plain(Owner, request["owner"])
-            self._found = self._archive.files(owner, request["is_own"], request["is_deep"])
-        some, more = self._some(request["start"], _FILES_AT_A_TIME)
-        return {"files": plain_of(some), "more": more}
-
-    def content(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return some bytes of a file in the archive, from the index `start`."""
-        import numpy as np
-
-        from jaxguide.course.judging.values import ArrayData
-
-        if not request["start"]:
-            self._found = self._archive.read(request["numbers"], request["limit_bytes"])
-        some, more = self._some(request["start"], _BYTES_AT_A_TIME)
-        return {"part": ArrayData(np.frombuffer(some, np.uint8)), "more": more}
-
-    def _sent(self) -> bytes:
-        content, self._parts = self._parts.getvalue(), io.BytesIO()
-        return content
-
-    def _some(self, start: int, count: int) -> tuple[Any, bool]:
-        """Return a part of what was found, and whether there is more; otherwise forget it."""
-        some, more = self._found[start : start + count], start + count < len(self._found)
-        if not more:
-            self._found = None
-        return some, more
 
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:

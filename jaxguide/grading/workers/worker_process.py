@@ -1,11 +1,13 @@
 """Start a worker, send it requests under resource limits, and stop it."""
 
 import contextlib
+import io
 import json
 import os
 import queue
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,11 +32,11 @@ from jaxguide.grading.workers.how_code_ended import (
     scratch_full,
     too_much_output,
 )
+from jaxguide.grading.workers.processes import Process
 from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import ProcessTree
-from jaxguide.grading.workers.worker_pipe import WorkerPipe
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 from jaxguide.grading.workers.zygote import Forked, new_token
 
@@ -47,6 +49,46 @@ _LAST_WORDS_S = 0.02
 _CPU_BACKSTOP_FACTOR = 100
 # This includes the threads per processor that JAX starts later. Each reserves 8 MB of address space, which is limited.
 _LEFT_THREADS = 32 + 4 * (os.cpu_count() or 1)
+
+
+class _Pipes:
+    """The pipes to and from a worker, which may send incomplete frames, invalid frames, or nothing.
+
+    A thread reads and writes, so that the grader can check limits meanwhile. `received` has the replies: a frame, a
+    `WireError` if the frame is not valid, or None if the connection has ended. A frame put into `sent` is sent after
+    the reply to the one before; None closes the connection, without waiting for its end, because another process may
+    hold it open.
+
+    Args:
+        process: the worker's process.
+        config: the bytes to send first.
+    """
+
+    def __init__(self, process: Process, config: bytes):
+        self.sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
+        self.sent.put(config)
+        threading.Thread(target=self._carry, args=(process.stdin, process.stdout), daemon=True).start()
+
+    def _carry(self, stdin: Any, stdout: Any) -> None:
+        try:
+            with io.BufferedWriter(stdin) as writer, io.BufferedReader(stdout) as reader:
+                while (frame := self.sent.get()) is not None:
+                    writer.write(frame)
+                    writer.flush()
+                    prefix = reader.read(wire.PREFIX.size)
+                    if not prefix:
+                        break
+                    size = wire.frame_size(prefix)
+                    frame = prefix + reader.read(size)
+                    if len(frame) < len(prefix) + size:
+                        raise wire.CutOff("the connection ended in the middle of a frame")
+                    self.received.put(frame)
+        except wire.WireError as error:
+            self.received.put(error)
+        except (OSError, ValueError):
+            pass
+        self.received.put(None)
 
 
 class GraderError(NotJudged):
@@ -116,16 +158,16 @@ class WorkerProcess:
         token = new_token()
         try:
             self._process = (spawn or default_spawn())(self._scratch, token, self._output)
-            self._tree = ProcessTree(self._process.pid, token, can_fork=not self.tier.uses(SECCOMP))
+            self._tree = ProcessTree(self._process.pid, can_fork=not self.tier.uses(SECCOMP))
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(f"A worker process did not start: {error}") from error
         self._count = 0
         # Send the configuration through the pipe: an argument is limited to 128 KiB on Linux and readable by all users.
-        self._line = WorkerPipe(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
+        self._pipes = _Pipes(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
         try:
             ready = self._wait(_START_LIMIT_S)
-            self._count_from_here()
+            self._tree.start(base_memory=True)
             self._first_threads = self._tree.threads()
             self._replied_at = time.monotonic()
             self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
@@ -136,16 +178,6 @@ class WorkerProcess:
             said = self._last_output()
             self.kill()
             raise GraderError(f"A worker process did not start: {said or problem}") from problem
-
-    def _count_from_here(self) -> None:
-        """Treat the memory in use now as the memory that JAX needs, which is the same for all forks of one zygote."""
-        if not self._runs_code:
-            self._tree.start(base_memory=True, own_bytes=0)
-            return
-        zygote = self._process.zygote if isinstance(self._process, Forked) else None
-        self._tree.start(base_memory=True, own_bytes=None if zygote is None else zygote.own_bytes)
-        if zygote is not None:
-            zygote.own_bytes = self._tree.peak_bytes
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
@@ -175,7 +207,7 @@ class WorkerProcess:
 
     @property
     def peak_bytes(self) -> int:
-        """The peak memory that was sampled, without memory shared with other processes."""
+        """The most memory that was sampled, beyond what the worker needed before it ran code."""
         return self._tree.peak_bytes
 
     @property
@@ -208,7 +240,7 @@ class WorkerProcess:
         self._count += 1
         # What the grader does between requests, such as asking planted answers, is not this submission's time.
         self._tree.leave_out_since(self._replied_at)
-        self._line.send(wire.encode({"id": self._count, "op": operation, **fields}))
+        self._pipes.sent.put(wire.encode({"id": self._count, "op": operation, **fields}))
         try:
             reply = self._wait(None)
             if reply.get("id") != self._count:
@@ -232,13 +264,14 @@ class WorkerProcess:
         poll_s = _FIRST_POLL_S
         while True:
             with contextlib.suppress(queue.Empty):
-                frame = self._line.receive(poll_s)
+                frame = self._pipes.received.get(timeout=poll_s)
                 break
             poll_s = min(poll_s * 2, _LAST_POLL_S)
-            if self._process.poll() is not None and self._line.is_quiet:
+            if self._process.poll() is not None:
                 # The process has ended. Do not wait for the end of the pipe, which a child may keep open.
-                time.sleep(_LAST_WORDS_S)
-                frame = None if self._line.is_quiet else self._line.receive(poll_s)
+                frame = None
+                with contextlib.suppress(queue.Empty):
+                    frame = self._pipes.received.get(timeout=_LAST_WORDS_S)
                 break
             self._check_limits(start_limit_s)
         if frame is None:
@@ -312,7 +345,7 @@ class WorkerProcess:
         self._tree.sample()
         self._tree.kill()
         self._process.wait()
-        self._line.close()
+        self._pipes.sent.put(None)
         self._clean()
 
     def _clean(self) -> None:

@@ -155,7 +155,6 @@ class Zygote:
 
     def __init__(self, start: "Callable[[socket.socket, IO[bytes]], subprocess.Popen[bytes] | _Child]" = _new_python):
         self.grader = os.getpid()
-        self.own_bytes: int | None = None  # a new worker's unshared memory, once known
         self._lock = threading.Lock()
         self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small_course import ANSWERS
@@ -19,32 +18,17 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.intake import archives, unpacking, untrusted_zip
-from jaxguide.grading.intake.archives import ArchivedEntry, find_archives, unpacked_here
+from jaxguide.grading.intake import archives, untrusted_zip
+from jaxguide.grading.intake.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import find_entries, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.student_names import ClassList, resolved_owners
-from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
-from jaxguide.grading.isolation import find_tier
+from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, parse_submission
 from jaxguide.grading.workers.reader import Readers
-from jaxguide.grading.workers.worker_process import WorkerProcess
 
 CODE = ANSWERS["double"].encode()
 Members = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
-
-
-def _no_course() -> CourseText:
-    raise AssertionError("archives are read without the course")
-
-
-PROCESSES, HERE = Readers(_no_course, tier=find_tier()), Readers(_no_course)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def end_processes() -> Iterator[None]:
-    yield
-    PROCESSES.close()
 
 
 def zip_bytes(members: Members) -> bytes:
@@ -53,14 +37,6 @@ def zip_bytes(members: Members) -> bytes:
         for name, content in members:
             archive.writestr(name, content)
     return out.getvalue()
-
-
-def expand(paths: Iterable[Path]) -> list[ArchivedEntry]:
-    """Return the rows that processes find, which are those that this one finds."""
-    paths = list(paths)
-    found = archives.expand(paths, PROCESSES)
-    assert found == archives.expand(paths, HERE)
-    return found
 
 
 def packed(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
@@ -81,7 +57,7 @@ def unpack(folder: Path, members: Members) -> None:
 def students_of(*paths: Path) -> dict[str | None, bool]:
     """Return the students that files are of, and whether each file contains something to grade."""
     students: dict[str | None, bool] = {}
-    entries = find_entries(paths, paths[0] / "results", PROCESSES)
+    entries = find_entries(paths, paths[0] / "results")
     for entry, owner in zip(entries, resolved_owners([entry.owner for entry in entries], ClassList()), strict=True):
         student = owner.name
         assert student not in students
@@ -182,7 +158,7 @@ def test_an_unpacked_moodle_export_names_the_same_students(tmp_path: Path, syste
 
 def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> None:
     unpack(tmp_path, [("byronada_31_4711_homework.ipynb", CODE), ("Ada_assignsubmission_file_/hw.py", CODE)])
-    entries = find_entries([tmp_path], tmp_path / "results", PROCESSES)
+    entries = find_entries([tmp_path], tmp_path / "results")
     assert [entry.owner.name for entry in entries] == [None, None]
 
 
@@ -221,6 +197,7 @@ def test_what_programs_put_into_archives_is_passed_over(tmp_path: Path) -> None:
         ("ev\u202eyp.il.py", "invisible characters"),
         ("x" * 300 + ".py", "too long"),
         ("a/" * 600 + "evil.py", "too long"),
+        ("\xa0" * 30_000 + "/../evil.py", "too long"),
     ],
 )
 def test_a_name_that_is_none_has_a_row_and_is_not_read(tmp_path: Path, name: str, says: str) -> None:
@@ -315,7 +292,7 @@ def test_a_quine_of_archives_ends(tmp_path: Path) -> None:
 def test_one_students_thousand_files_are_one_row_and_cost_no_other(tmp_path: Path) -> None:
     many = zip_bytes((f"{n}.py", b"x") for n in range(1_000))
     bad, good = expanded(tmp_path, ("ada.zip", many), ("bob.zip", zip_bytes([("hw.py", CODE)])))
-    assert "more than 200 files" in why_not(bad)
+    assert "contains 1000 files of one student; at most 200" in why_not(bad)
     assert (bad.owner.name, good.owner.name) == ("ada", "bob")
     assert good.read() == CODE
 
@@ -332,16 +309,43 @@ def test_one_students_own_archive_of_many_files_is_one_row_too(tmp_path: Path) -
 def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(untrusted_zip, "MEMBERS_LIMIT", 10)
     path = packed(tmp_path, *((f"{n}.py", b"x") for n in range(11)))
-    assert "contains 11 files; at most 10" in why_not(only(archives.expand([path], HERE)))
+    assert "contains 11 files; at most 10" in why_not(only(expand([path])))
     monkeypatch.setattr(untrusted_zip, "DIRECTORY_LIMIT_BYTES", 100)
     path = packed(tmp_path, *((f"{n}.py", b"x") for n in range(5)))
-    assert "lists too many files" in why_not(only(archives.expand([path], HERE)))
+    assert "lists too many files" in why_not(only(expand([path])))
 
 
-def test_all_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_TOTAL_LIMIT_BYTES", 2**20)
-    path = packed(tmp_path, *((f"{n}.py", os.urandom(2**19)) for n in range(3)))
-    assert "more than 1 MB" in why_not(only(archives.expand([path], HERE)))
+def test_what_one_student_packs_into_each_other_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "_OWN_LIMIT_BYTES", 2**20)
+    inner = zip_bytes([("hw.py", CODE), ("x", os.urandom(400_000))])
+    folders = ("Ada_12_assignsubmission_file_", "Bob_13_assignsubmission_file_")
+    packed(tmp_path, *((f"{folder}/{number}.zip", inner) for folder in folders for number in range(3)))
+
+    def too_large(row: ArchivedEntry) -> int:
+        return int(row.problem.removeprefix("The archive and those in it contain more than ")[0]) if row.problem else 0
+
+    for around, limits in ((4, [0, 0, 1, 0, 0, 1]), (1, [0, 0, 1, 1, 1, 1])):
+        monkeypatch.setattr(archives, "_TOTAL_LIMIT_BYTES", around * 2**20)
+        assert [too_large(row) for row in expand([tmp_path / "class.zip"])] == limits
+
+
+def test_a_students_large_archive_is_refused(tmp_path: Path) -> None:
+    content = zip_bytes([("hw.py", CODE)])
+    for name, size in (("ada", archives.PACKED_LIMIT_BYTES), ("bob", 0)):
+        with (tmp_path / f"{name}.zip").open("wb") as file:
+            file.seek(size)  # as in an archive that unpacks itself
+            file.write(content)
+    large, good = expand(find_archives([tmp_path]))
+    assert why_not(large) == "The archive is larger than 64 MB; hand in the files themselves."
+    assert good.read() == CODE
+    assert only(expand([large.path])).read() == CODE  # alone, it may be a class's
+
+
+@pytest.mark.long
+def test_the_largest_files_in_the_largest_archives_are_read(tmp_path: Path) -> None:
+    content = os.urandom(FILE_LIMIT_BYTES)
+    inner = zip_bytes([("hw.py", content)])
+    assert only(expanded(tmp_path, ("ada.zip", zip_bytes([("a.zip", inner)])))).read() == content
 
 
 def test_encrypted_files_ask_for_open_ones(tmp_path: Path) -> None:
@@ -381,7 +385,7 @@ def test_no_bytes_of_an_archive_stop_the_grader(tmp_path: Path) -> None:
     for place in range(len(content)):
         for broken in (content[:place], content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]):
             path.write_bytes(broken)
-            rows = archives.expand([path], HERE)
+            rows = expand([path])
             assert rows
             for row in rows:
                 with contextlib.suppress(UnreadableSubmission):
@@ -392,7 +396,7 @@ def test_a_directory_of_64_bit_sizes_is_measured_before_it_is_read(tmp_path: Pat
     end = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**25, 0)
     locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 0, 1)
     tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 2**16 - 1, 2**16 - 1, 2**32 - 1, 2**32 - 1, 0)
-    (tmp_path / "class.zip").write_bytes(end + bytes(2**25) + locator + tail)
+    (tmp_path / "class.zip").write_bytes(bytes(2**25) + end + locator + tail)
     assert "lists too many files" in why_not(only(expand([tmp_path / "class.zip"])))
     (tmp_path / "class.zip").write_bytes(end + locator + tail)
     assert "damaged" in why_not(only(expand([tmp_path / "class.zip"])))
@@ -444,22 +448,24 @@ def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
 def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = zip_bytes([(f"{number}.py", CODE) for number in range(5)])
     path = packed(tmp_path, *((f"{name}_12_assignsubmission_file_/all.zip", own) for name in ("Ada", "Bob", "Cy")))
-    requests: list[str] = []
-    request = WorkerProcess.request
+    rows = expand([path])
+    limits: list[int] = []
+    read_member = untrusted_zip.read_member
 
-    def recorded(self: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
-        requests.append(operation)
-        return request(self, operation, **fields)
+    def recorded(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> bytes:
+        limits.append(limit_bytes)
+        return read_member(archive, number, limit_bytes)
 
-    monkeypatch.setattr(WorkerProcess, "request", recorded)
-    rows = archives.expand([path], PROCESSES)
-    assert requests.count("hold") == 4
+    monkeypatch.setattr(archives, "read_member", recorded)
     assert [row.read() for row in rows] == [CODE] * 15
-    # Cy's archive was the last of which a process had listed the files.
-    assert (requests.count("hold"), requests.count("content")) == (4 + 3, 3 + 3 + 15)
-    before = unpacked_here.cache_info().misses
-    assert [row.read() for row in archives.expand([path], HERE)] == [CODE] * 15
-    assert unpacked_here.cache_info().misses <= before + 7
+    assert limits.count(archives.PACKED_LIMIT_BYTES) == 3
+
+
+def test_an_archive_that_has_changed_says_so(tmp_path: Path) -> None:
+    _first, last = expanded(tmp_path, ("1.py", CODE), ("2.py", CODE))
+    assert last.read() == CODE
+    packed(tmp_path, ("1.py", CODE))
+    assert why_not(last) == "The archive has changed since its files were listed."
 
 
 def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: Path) -> None:
@@ -467,7 +473,7 @@ def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: 
     older = zipfile.ZipInfo("Ada Byron_12_assignsubmission_file_/first.py", (2024, 4, 1, 0, 0, 0))
     members = [(newer, CODE), (older, CODE), ("Bob_13_assignsubmission_file_/../../x.py", CODE)]
     (tmp_path / "class.zip").write_bytes(zip_bytes(members))
-    entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results", PROCESSES)
+    entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results")
     read = Readers(lambda: CourseText.of(course)).read
     roots, roster = [tmp_path / "class.zip"], ClassList.of(["ada byron", "Bob"])
     files = line_up(entries, course, read=read, roots=roots, roster=roster).files

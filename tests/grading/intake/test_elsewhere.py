@@ -5,17 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from jaxguide.grading.batch.grader import _no_exercise
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission, Stub, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
 STARTER = "def unit_rows(x):\n    ...\n"
-COURSE = CourseText(
-    {"rows": (Stub("unit_rows", STARTER, STARTER),)},
-    {"rows": frozenset({"given"})},
-    frozenset(),
-    "rows-1",
-)
+COURSE = CourseText({"rows": ["unit_rows"]}, (Stub("unit_rows", STARTER, STARTER),), ("given",), identity="rows-1")
 ANSWER = "def unit_rows(x):\n    return x / abs(x)\n"
 START = "from jaxguide.lesson import start\nstart('rows', course='rows-1')\n"
 
@@ -42,23 +36,20 @@ def read(*cells: str | tuple[str, str], start: str = START) -> ReadSubmission:
 @pytest.mark.parametrize("start", [START, "import math"])
 def test_the_place_of_an_answer_that_does_not_run_is_named(cell: str | tuple[str, str], why: str, start: str) -> None:
     found = read(cell, start=start)
-    assert why in found.elsewhere["unit_rows"]
-    assert found.elsewhere.keys() == {"unit_rows"}
     assert bool(found.lessons) is (start == START)
-    assert found.lessons or why in _no_exercise(found)
+    assert why in (found.missing["unit_rows"] if found.lessons else found.no_exercise)
 
 
 def test_a_function_with_the_same_parameters_is_named() -> None:
-    assert read("def normalise(x): return x\ndef other(x, y): ...\ndef given(x): ...").alike == {
-        "unit_rows": "normalise"
-    }
-    assert read("def normalise(y): return x").alike == {}
-    assert "It defines `normalise`" in _no_exercise(read("def normalise(x): return x", start=""))
+    found = read("def normalise(x): return x\ndef other(x, y): ...\ndef given(x): ...")
+    assert "but `normalise` has its parameters" in found.missing["unit_rows"]
+    assert "Was its cell deleted" in read("def normalise(y): return x").missing["unit_rows"]
+    assert "It defines `normalise`" in read("def normalise(x): return x", start="").no_exercise
 
 
 def test_a_file_with_the_answer_needs_no_reason() -> None:
     found = read(ANSWER, ("raw", ANSWER), "class A:\n    def unit_rows(x): ...\ndef normalise(x): return x")
-    assert (found.elsewhere, found.alike, found.other_course) == ({}, {}, "")
+    assert (found.missing, found.no_exercise, found.other_course) == ({}, "", "")
 
 
 def test_a_notebook_of_another_course_is_noted() -> None:

@@ -37,7 +37,7 @@ def lined_up(course: Course, folder: Path, roster: list[str] | None = None, stud
     pattern = StudentPattern(student_from) if student_from else None
     listed = ClassList.of(roster) if roster else None
     readers = Readers(lambda: CourseText.of(course))
-    entries = find_entries([folder], folder / "results", readers, pattern=pattern, roster=listed)
+    entries = find_entries([folder], folder / "results", pattern=pattern, roster=listed)
     return line_up(entries, course, read=readers.read, roots=[folder], pattern=pattern, roster=listed)
 
 
@@ -65,7 +65,7 @@ def test_folders_that_are_nested_too_deeply_are_passed_over(course: Course, tmp_
         os.close(folder)
         folder = below
     os.close(folder)
-    found = find_entries([tmp_path / "class"], tmp_path / "results", Readers(lambda: CourseText.of(course)))
+    found = find_entries([tmp_path / "class"], tmp_path / "results")
     remove_scratch(tmp_path / "class")  # which `pytest` could not
     assert [entry.path.name for entry in found] == ["hw.py"]
 

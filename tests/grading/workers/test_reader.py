@@ -42,7 +42,9 @@ def test_a_process_reads_what_this_one_reads(readers: Readers, text: CourseText)
     path = Path("ada.py")
     found = readers.read(path, GOOD.encode())
     assert found == read_content(path.name, GOOD.encode(), text)
-    assert (found.lessons, found.misspelled, found.is_python) == (["small_numbers"], {"triple": "tripel"}, False)
+    assert (found.lessons, found.is_python) == (["small_numbers"], False)
+    why = "Your file has no function `triple`, but a similar `tripel`. Give it the exercise's name."
+    assert found.missing == {"triple": why}
     assert [cell.defines for cell in found.cells] == [[], ["double"], [], []]
 
 
@@ -97,9 +99,9 @@ def forged(text: CourseText, **changes: Any) -> dict[str, Any]:
         {"lessons": ["other"]},
         {"lessons": [["small_numbers"]]},
         {"topics": "small_numbers"},
-        {"misspelled": {"double": "x" * 2_000}},
-        {"misspelled": {"other": "x"}},
-        {"close": ["double"]},
+        {"missing": {"double": "x" * 2_000}},
+        {"missing": {"other": "x"}},
+        {"no_exercise": "x" * 2_000},
         {"runs": {"double": [2**48]}},
         {"runs": {"double": [1.0]}},
         {"runs": {"double": list(range(129))}},

@@ -4,18 +4,16 @@ import contextlib
 import dataclasses
 import json
 import math
-import random
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 import pytest
 from needs import first_of
 
 from jaxguide.course.judging.evaluate import Request, Step
-from jaxguide.course.judging.values import ArrayData, FunctionName, KeyData, NodeData, Unsupported, to_data
+from jaxguide.course.judging.values import ArrayData, FunctionName, KeyData, Unsupported, to_data
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.wire import WireError, decode, encode
 
@@ -66,7 +64,7 @@ def test_requests_cross() -> None:
     sent = encode({"id": 1, "request": request})
     assert same(decode(sent, takes_requests=True)["request"], request)
     for stray in (sent, encode({"value": steps[0]})):  # as a worker may not reply
-        with pytest.raises(wire.WireError, match="where none belongs"):
+        with pytest.raises(wire.WireError, match="does not belong"):
             decode(stray)
 
 
@@ -100,37 +98,10 @@ def test_too_much_is_refused_before_it_is_sent() -> None:
 # Multiples of this have one hash in CPython.
 ONE_HASH = 2**61 - 1
 
-SAMPLE = encode(
-    {
-        "id": 3,
-        "value": (1, 2.5, 1j, [ArrayData(np.arange(6, dtype="float32").reshape(2, 3))], to_data(np.bool_(True))),
-        "node": NodeData("Point", {"x": ArrayData(np.ones(2, ml_dtypes.bfloat16)), "y": None}, 3),
-        "request": Request((Step("grad", (("argnums", 0),)),), "value", (((1,), {}),)),
-    }
-)
-
 
 def only_wire_errors(frame: bytes) -> None:
     with contextlib.suppress(WireError):
         decode(frame)
-
-
-def test_mutated_frames_give_wire_errors_only() -> None:
-    chance = random.Random(0)
-    for _round in range(4000):
-        frame = bytearray(SAMPLE)
-        for _change in range(chance.randint(1, 4)):
-            place = chance.randrange(len(frame))
-            action = chance.randrange(4)
-            if action == 0:
-                frame[place] = chance.randrange(256)
-            elif action == 1:
-                frame[place] = chance.choice(b'[]",{}0123456789truefalsn-x.')
-            elif action == 2:
-                del frame[place]
-            else:
-                frame.insert(place, chance.randrange(256))
-        only_wire_errors(bytes(frame))
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_who_waits_for_a_processor_is_not_idle() -> None:
     measured = subprocess.Popen(burn)
     try:
         time.sleep(0.2)
-        tree = ProcessTree(measured.pid, "none")
+        tree = ProcessTree(measured.pid)
         for _sample in range(20):
             time.sleep(0.1)
             used = tree.sample()
@@ -143,7 +143,7 @@ def test_who_sleeps_is_idle() -> None:
     with subprocess.Popen([sys.executable, "-c", sleeps], stdout=subprocess.PIPE) as measured:
         assert measured.stdout is not None
         measured.stdout.readline()  # from now on it only sleeps
-        tree = ProcessTree(measured.pid, "none")
+        tree = ProcessTree(measured.pid)
         for _sample in range(10):
             time.sleep(0.1)
             used = tree.sample()
