@@ -400,9 +400,9 @@ def _pair_of_the_rest(facts: Facts) -> str | None:
     return _pair(facts, parts, outputs) if len(parts) > facts["container"][1] else None
 
 
-def _starts_as_none(facts: Facts) -> bool | None:
+def _none(facts: Facts) -> str | None:
     start = facts.node("start")
-    return (isinstance(start, ast.Constant) and start.value is None) or None
+    return "None" if isinstance(start, ast.Constant) and start.value is None else None
 
 
 entry(
@@ -412,13 +412,14 @@ entry(
     when=probes.knows("result", "start"),
     keys=probes.said(texts.CARRY_KEYS),
     other_keys=probes.said(texts.CARRY_OTHER_KEYS),
-    none=_starts_as_none,
+    none=_none,
     other_container=_other_container,
     pair=_pair_of_the_rest,
     title="A carry that changes its parts",
     what=(
         "`{x}` goes in and comes out with other keys: {keys[1]} is on one side only.",
         "`{x}` goes in with the keys {other_keys[1]}, and comes out with the keys {other_keys[2]}.",
+        "`{x}` goes in as {none}, and comes out as an array.",
         "`{x}` goes in as `{start}`, and a turn returns `{out}`.",
     ),
     why="What one turn returns as carry is what the next one takes, so both have the same parts.",
