@@ -18,7 +18,7 @@ import psutil
 
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.values import to_data
-from jaxguide.grading.isolation import find_tier
+from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.workers.processes import fresh_process
 from jaxguide.grading.workers.spawning import Spawn, can_fork, forked_process, the_zygote
 from jaxguide.grading.workers.worker_process import WorkerProcess
@@ -31,7 +31,7 @@ def main() -> None:
     """Print seconds and megabytes as a table, or as an object with `--json`."""
     import numpy as np
 
-    find_tier()  # a batch tests isolation once
+    find_isolation()  # a batch tests isolation once
     ways: dict[str, Spawn] = {"fresh process": fresh_process}
     measured: dict[str, dict[str, float]] = {}
     if can_fork():

@@ -75,7 +75,7 @@ def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> Exercis
     return ExerciseResult(name, title, "random_numbers", points, verdict, score(points, checks), checks)
 
 
-def made_class(tier: str = "strong") -> BatchResult:
+def made_class() -> BatchResult:
     """Return a batch with every state and verdict; it is the same each time."""
     draw = np.random.default_rng(4)
     common, rare = [Verdict.PASSED, Verdict.FAILED], [Verdict.PARTLY_RIGHT, Verdict.ERROR, Verdict.NOT_ATTEMPTED]
@@ -114,8 +114,6 @@ def made_class(tier: str = "strong") -> BatchResult:
         course_folder="courses/spring",
         course_digest="d" * 64,
         seed=7,
-        tier=tier,
-        layers=[{"name": "landlock", "holds": True, "why": ""}, {"name": "seccomp", "holds": False, "why": "refused"}],
         versions=VERSIONS,
         unknown=[EVIL],
         passed_over=["class/Ada/essay.pdf", "class/Ada/helper.py"],
@@ -132,7 +130,6 @@ def _submission(student: str, results: list[ExerciseResult], place: int) -> Subm
         lessons=["random_numbers"],
         results=results,
         points=sum(one.points for one in results),
-        tier="strong",
         course_digest="d" * 64,
         versions=VERSIONS,
         cpu_s=1.25,

@@ -24,7 +24,6 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from jaxguide.grading.batch.grader import GradeSettings
     from jaxguide.grading.intake.roster import Roster
 
 _MOST_LINES = 20
@@ -80,17 +79,9 @@ def _say_stopped() -> None:
     click.echo("Stopped. Run the same command again to continue.", err=True)
 
 
-def _say_tier(settings: "GradeSettings") -> None:
-    """Print the isolation tier before any submission runs; if none can be used, the grader says so later."""
-    from jaxguide.grading.isolation import IsolationError, find_tier
-    from jaxguide.grading.isolation.tier import STRONG
-
-    try:
-        tier = find_tier(settings.tier)
-    except IsolationError:
-        return
-    if settings.trust_submissions or not tier.asks_for_trust:
-        click.echo(f"Isolation: {tier.name if tier.name == STRONG else tier}", err=True)
+def _no_choice(_context: click.Context, _parameter: click.Parameter, asked: str | None) -> None:
+    if asked is not None:
+        raise click.UsageError("`--isolation` is gone: submissions are always isolated as `jaxguide doctor` says.")
 
 
 def _say_roster(roster: "Roster") -> None:
@@ -162,7 +153,7 @@ def _say_lines(title: str, lines: list[str]) -> None:
     "OUT/overrides.csv, if it exists.",
 )
 @click.option("--reveal", is_flag=True, help="Show students the details of hidden checks, too.")
-@click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="Insist on this tier.")
+@click.option("--isolation", hidden=True, expose_value=False, callback=_no_choice)
 @click.option("--trust-submissions", is_flag=True, help="Grade even if submissions could read your files.")
 @click.option(
     "--scheduler", metavar="ADDRESS", callback=_need_port, help="Grade on the workers of this Dask scheduler."
@@ -185,7 +176,6 @@ def grade(
     student_from: str | None,
     overrides: Path | None,
     reveal: bool,
-    tier: str | None,
     trust_submissions: bool,
     scheduler: str | None,
     folder: Path | None,
@@ -215,6 +205,7 @@ def grade(
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.submission import why_passed_over
+    from jaxguide.grading.isolation.self_test import find_isolation
     from jaxguide.grading.reports import write_reports
     from jaxguide.grading.reports.marks import changed_marks, note_files, outdated
     from jaxguide.grading.reports.read_results import marks_without_store, results_before, with_marks_elsewhere
@@ -232,7 +223,6 @@ def grade(
             limits=parse_limits(limits_text or "", course.settings.limits),
             all_or_nothing=all_or_nothing,
             only=frozenset(asked) or None,
-            tier=tier,
             trust_submissions=trust_submissions,
         )
         order = Order(
@@ -252,8 +242,8 @@ def grade(
     try:
         with Store(out) as store:
             try:
-                if scheduler is None:
-                    _say_tier(settings)
+                if scheduler is None and trust_submissions and (missing := find_isolation().missing):
+                    click.echo(f"Submissions are not isolated completely: {'; '.join(missing)}.", err=True)
                 with ProgressBar(run.count) as bar:
                     run.grade(store, bar.watch)
             except KeyboardInterrupt:

@@ -15,8 +15,8 @@ from jaxguide.cli.common import course_meant, json_option, print_json, read_cour
 def doctor(folder: Path | None, as_json: bool) -> None:
     """Report installed versions, JAX's devices and settings, and known problems with their remedies.
 
-    Also report the isolation tier for grading and what keeps it from being better, and how workers start and what keeps
-    them from starting faster. The tier is always tested again; other commands then use the result.
+    Also report whether submissions can be isolated here and what is missing if not, and how workers start and what
+    keeps them from starting faster.
 
     Also report what the course requires and is not installed.
 

@@ -104,17 +104,17 @@ def test_a_fact_of_several_lines_is_aligned() -> None:
 
 def test_what_to_do_comes_first_and_grading_under_a_heading_of_its_own() -> None:
     troubles = [Trouble(name, name == "bad", f"{name}.", "Do it.", about=about) for name, about in ABOUT.items()]
-    facts = {"jax": "0.12", "devices": "none", "isolation": "medium", "cache": "here"}
+    facts = {"jax": "0.12", "devices": "none", "isolation": "complete", "cache": "here"}
     said = str(Diagnosis(facts, troubles))
     order = ["✗ Problem: bad.", "! Worth knowing: odd.", "\nVersions and devices\n", "\nJAX\n", "callbacks."]
-    order += ["\nGrading\n", "tier."]
+    order += ["\nGrading\n", "walls."]
     assert sorted(order, key=said.index) == order
     assert said.startswith(order[0])
     page = Diagnosis(facts, troubles)._repr_html_()
     assert sorted(ABOUT, key=page.index) == list(ABOUT)
 
 
-ABOUT = {"bad": "", "odd": "", "callbacks": "JAX", "tier": "Grading"}
+ABOUT = {"bad": "", "odd": "", "callbacks": "JAX", "walls": "Grading"}
 
 
 def test_without_jupyterlab_the_terminal_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_the_command_prints_it_and_its_status_says_whether_something_serious_was
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("✓ jaxguide works here.\n")
-    assert re.search(r"\nGrading\n  grading +works here\n  isolation +\w+ ", done.stdout)
+    assert re.search(r"\nGrading\n  grading +works here\n  isolation +(in)?complete: ", done.stdout)
     assert ("✓ Fixed in lessons and in grading: " in done.stdout) == (FLAG is not None)
     assert "✗" not in done.stdout
     env["JAX_PLATFORMS"] = "none_such"

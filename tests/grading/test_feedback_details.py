@@ -4,9 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 from made_class import check
-from needs import lacks
 from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import Course, load_course
@@ -14,7 +12,6 @@ from jaxguide.course.verdict import Kind, Verdict, score
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.store import Store
-from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, find_tier
 from jaxguide.grading.reports import write_reports
 
 # Each way writes the word while visible checks run.
@@ -41,14 +38,6 @@ def pair(x):
 """
 
 
-def in_tier(name: str) -> GradeSettings:
-    try:
-        find_tier(name)
-    except IsolationError as problem:
-        lacks(str(problem))
-    return GradeSettings(tier=name, trust_submissions=True)
-
-
 def feedback(folder: Path, course: Course, settings: GradeSettings, student: str, **sources: str) -> str:
     (folder / "class").mkdir(exist_ok=True)
     for name, source in sources.items():
@@ -60,11 +49,8 @@ def feedback(folder: Path, course: Course, settings: GradeSettings, student: str
     return re.sub(r"\s+", " ", (folder / "results" / "feedback" / f"{student}.txt").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    "tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), pytest.param(PROCESS, marks=pytest.mark.long)]
-)
-def test_in_a_class_each_student_reads_what_their_code_did(course: Course, tmp_path: Path, tier: str) -> None:
-    said = feedback(tmp_path, course, in_tier(tier), "bob", ada=TELLS, bob=TELLS, cyn=ANSWERS["double"])
+def test_in_a_class_each_student_reads_what_their_code_did(course: Course, tmp_path: Path) -> None:
+    said = feedback(tmp_path, course, GradeSettings(), "bob", ada=TELLS, bob=TELLS, cyn=ANSWERS["double"])
     for word in ("of a cell", "printed", "of an exception", "of a key", "returned"):
         assert f"telltale {word}" in said
     for words in ("TelltaleClass", "double(", "Call", "Got", "Expected"):

@@ -77,23 +77,22 @@ def honest_names(cases: Sequence[Case]) -> list[str]:
     return [f"h-{cases[number - number % _CASES_FOR_AN_HONEST].name}~honest" for number in range(len(cases))]
 
 
-def grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
+def grade(cases: Sequence[Case], folder: Path) -> Run:
     """Grade cases and honest submissions, with separate home, temporary and working folders.
 
     Args:
         cases: the cases to grade.
         folder: an empty folder; files that submissions leave in its `tmp` and `cwd` are deleted.
-        tier: the isolation tier.
     """
     try:
-        return _grade(cases, folder, tier)
+        return _grade(cases, folder)
     finally:
         # Submissions may leave folders too deep or locked for pytest to delete later.
         for place in ("tmp", "cwd"):
             remove_scratch(folder / place)
 
 
-def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
+def _grade(cases: Sequence[Case], folder: Path) -> Run:
     course.write_course(folder / "course")
     home, submissions = folder / "home", folder / "class"
     # Short names, since a path below them becomes the name of a Unix socket, which has at most 107 bytes.
@@ -120,7 +119,7 @@ def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
     before = snapshot(watched)
     shared = shared_folders()
     command = [sys.executable, "-m", "jaxguide", "grade", str(submissions), "--out", str(places["results"])]
-    command += ["--course", str(folder / "course"), "--isolation", tier, "--limits", LIMITS, "--jobs", "2"]
+    command += ["--course", str(folder / "course"), "--limits", LIMITS, "--jobs", "2"]
     command += ["--student-from", STUDENT]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "XDG_"))},

@@ -12,7 +12,7 @@ from hostile.case import Case
 from hostile.corpus import CASES
 from hostile.runner import Run, grade, honest_names
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier
+from jaxguide.grading.isolation.self_test import find_isolation
 
 _SECRETS = (course.KEY_SECRET, course.OTHERS_SECRET, course.HOME_SECRET, course.ENVIRONMENT_SECRET, "STOLEN")
 # C0 and C1 control characters except tab and newline, and characters that change the text direction.
@@ -24,22 +24,20 @@ _WALL_LIMIT_S, _CPU_LIMIT_S = 300, 40
 _WORKER_LIMIT_BYTES = 2 * 2**30
 
 
-@pytest.fixture(params=[STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
-def tier(request: pytest.FixtureRequest) -> str:
-    try:
-        return find_tier(request.param).name
-    except IsolationError as problem:
-        lacks(str(problem))
+@pytest.fixture(autouse=True)
+def isolated() -> None:
+    if find_isolation().missing:
+        lacks("; ".join(find_isolation().missing))
 
 
-def test_some_of_each_kind_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:
+def test_some_of_each_kind_get_their_verdicts_and_do_no_harm(tmp_path: Path) -> None:
     cases = [case for case in CASES if case.quick]
-    check(cases, grade(cases, tmp_path, tier), tier)
+    check(cases, grade(cases, tmp_path))
 
 
 @ON_THE_NEWEST
-def test_all_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:
-    check(CASES, grade(CASES, tmp_path, tier), tier)
+def test_all_get_their_verdicts_and_do_no_harm(tmp_path: Path) -> None:
+    check(CASES, grade(CASES, tmp_path))
 
 
 def test_folders_that_submissions_nest_and_lock_are_removed_when_a_run_fails(tmp_path: Path) -> None:
@@ -54,13 +52,13 @@ def test_folders_that_submissions_nest_and_lock_are_removed_when_a_run_fails(tmp
     os.close(folder)
     (left / "d" / "d").chmod(0)
     with pytest.raises(FileExistsError):
-        grade([], tmp_path, "strong")
+        grade([], tmp_path)
     assert not left.exists()
 
 
-def check(cases: list[Case], run: Run, tier: str) -> None:
+def check(cases: list[Case], run: Run) -> None:
     """Fail with all problems at once, so that one case does not hide the others."""
-    wrong = [*problems(cases, run), *badly_isolated(run, tier)]
+    wrong = problems(cases, run)
     assert not wrong, "\n".join(wrong)
 
 
@@ -102,11 +100,6 @@ def wrong_verdicts(case: Case, run: Run) -> list[str]:
         elif result.name == "double" and case.says not in said:
             wrong.append(f"{case.name}: says {said[:300]!r}, not {case.says!r}")
     return wrong
-
-
-def badly_isolated(run: Run, tier: str) -> list[str]:
-    """Return the submissions that did not run in the requested tier."""
-    return [f"{one.student}: ran in {one.tier}" for one in run.batch.submissions if one.tier not in ("", tier)]
 
 
 def unbounded(run: Run) -> list[str]:

@@ -13,7 +13,6 @@ from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.intake.student_names import ClassList, Person, name_key
-from jaxguide.grading.isolation.tier import NAMES
 
 
 @dataclasses.dataclass
@@ -29,8 +28,6 @@ class BatchResult:
         seed: the seed that every input derives from.
         settings: digest of the settings that affect marks, see `settings_digest`; '' if an earlier version graded.
         limits: the resource limits.
-        tier: the name of the weakest isolation tier that code ran in, or '' if no code ran.
-        layers: the layers of that tier, as plain data.
         versions: the versions of Python, jax, jaxlib, numpy and jaxguide.
         all_or_nothing: whether partial marks were disabled.
         only: the names of the exercises that were graded, or None if all were.
@@ -50,8 +47,6 @@ class BatchResult:
     seed: int = DEFAULT_SEED
     settings: str = ""
     limits: Limits = dataclasses.field(default_factory=Limits)
-    tier: str = ""
-    layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     all_or_nothing: bool = False
     only: list[str] | None = None
@@ -101,8 +96,6 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
 def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
     submissions = _submissions(store, plain)
     graded = {result.lesson for one in submissions for result in one.results}
-    ran = [one for one in submissions if one.tier]
-    weakest = max(ran, key=lambda one: NAMES.index(one.tier), default=SubmissionResult(Path(), ""))
     return BatchResult(
         submissions,
         course_name=plain["course_name"],
@@ -111,9 +104,7 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
         seed=plain["seed"],
         settings=plain.get("settings", ""),
         limits=Limits(**plain["limits"]),
-        tier=weakest.tier,
-        layers=weakest.layers,
-        versions=weakest.versions,
+        versions=next((one.versions for one in submissions if one.versions), {}),
         all_or_nothing=plain["all_or_nothing"],
         only=_only(plain),
         beyond=plain.get("beyond", []),

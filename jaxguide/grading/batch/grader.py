@@ -32,8 +32,8 @@ from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier
-from jaxguide.grading.isolation.tier import PROCESS
+from jaxguide.grading.isolation.self_test import find_isolation
+from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
 from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.session import Session, Surroundings
@@ -56,9 +56,8 @@ class GradeSettings:
         all_or_nothing: whether to disable partial credit.
         hidden: whether hidden checks run.
         only: the names of the exercises to grade, or None for all.
-        tier: the name of the isolation tier to use; by default the strongest that this machine supports.
         conceal: further folders and files that no worker may see, such as the submissions and the results.
-        trust_submissions: whether code may run without isolation from the key and the disk.
+        trust_submissions: whether code may run where this machine cannot isolate it completely.
         compile_cache: the folder of programs and values that batches share, see `shared_programs.folder_of`.
     """
 
@@ -67,7 +66,6 @@ class GradeSettings:
     all_or_nothing: bool = False
     hidden: bool = True
     only: frozenset[str] | None = None
-    tier: str | None = None
     conceal: tuple[Path, ...] = ()
     trust_submissions: bool = False
     compile_cache: Path | None = None
@@ -119,23 +117,20 @@ def open_grader(
         yield grader
 
 
-def usable_tier(settings: GradeSettings) -> Tier:
-    """Return the isolation tier for a batch.
+def usable_isolation(settings: GradeSettings) -> Isolation:
+    """Return how submissions of a batch are isolated.
 
     Raises:
-        GraderError: the wanted tier is not supported on this machine, or it is too weak for untrusted submissions.
+        GraderError: this machine does not isolate them completely, and they are not trusted.
     """
-    try:
-        tier = find_tier(settings.tier)
-    except IsolationError as error:
-        raise GraderError(str(error)) from error
-    if tier.asks_for_trust and not settings.trust_submissions:
+    isolation = find_isolation()
+    if isolation.missing and not settings.trust_submissions:
         message = (
-            "On this machine, nothing keeps a submission from reading the key, the hidden inputs and your files. "
-            "Isolation is {tier}. If you trust everyone who submitted, grade with --trust-submissions."
+            "This machine does not isolate submissions completely: {missing}. A submission could read the key and your "
+            "files. Grade on Linux 5.13 or newer, or if you trust everyone who submitted, with --trust-submissions."
         )
-        raise GraderError(message.format(tier=tier))
-    return tier
+        raise GraderError(message.format(missing="; ".join(isolation.missing)))
+    return isolation
 
 
 @dataclasses.dataclass
@@ -168,7 +163,7 @@ class Grader:
         lent: a folder of programs that workers load instead of those in the `compile_cache`.
 
     Raises:
-        GraderError: the isolation tier is not supported on this machine, or it is too weak for untrusted submissions.
+        GraderError: see `usable_isolation`.
     """
 
     def __init__(
@@ -191,13 +186,13 @@ class Grader:
         self.course_digest = course_state_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
-        tier = usable_tier(settings) if fill is None else Tier(PROCESS, ())
+        isolation = usable_isolation(settings) if fill is None else Isolation(parts=())
         self._fill, self._lent = fill, lent
         hidden = tuple(path.absolute() for path in concealed)
-        self._surroundings = Surroundings(hidden, settings.limits, tier, set_up=WorkerSetUp.of(course))
+        self._surroundings = Surroundings(hidden, settings.limits, isolation, set_up=WorkerSetUp.of(course))
         # Without hidden checks, users check their own files.
         own = fill is not None or not settings.hidden
-        reads = None if own else tier
+        reads = None if own else isolation
         self._readers = Readers(lambda: CourseText.of(course), hidden, reads, self._surroundings.running)
         self._references = References(None if self.kept is None else self.kept / VALUES)
         self._planted = PlantedWorkers(course, self._references, self._around) if settings.hidden else None
@@ -295,8 +290,8 @@ class Grader:
     @property
     def kept(self) -> Path | None:
         """The folder of programs and values that affect marks, or None if a submission could change them."""
-        has_walls = not self._surroundings.tier.asks_for_trust
-        return self.settings.compile_cache if has_walls and self._fill is None else None
+        may_keep = not self._surroundings.isolation.missing and self._fill is None
+        return self.settings.compile_cache if may_keep else None
 
     def _rehearse(self, book: Book) -> None:
         """Judge the key's answers to a lesson in this process, to compile and compute what its checks need."""
@@ -399,9 +394,6 @@ class Grader:
 
     def _end(self, lesson: "_Lesson", result: SubmissionResult, attempt: _Attempt) -> None:
         session = lesson.session
-        if session.tier is not None:
-            result.tier = session.tier.name
-            result.layers = session.tier.to_plain()["layers"]
         result.versions = session.versions or result.versions
         attempt.was_killed |= session.was_killed
         result.cpu_s = round(result.cpu_s + session.cpu_s, 3)

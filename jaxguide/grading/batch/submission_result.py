@@ -13,7 +13,7 @@ from jaxguide.grading.intake.student_names import joined
 from jaxguide.grading.workers import wire
 
 # Fields that earlier versions recorded.
-_OF_EARLIER_VERSIONS = ("withheld_repairs", "habits")
+_OF_EARLIER_VERSIONS = ("withheld_repairs", "habits", "tier", "layers")
 
 
 class State(enum.StrEnum):
@@ -58,8 +58,6 @@ class SubmissionResult:
         unreadable: why the file could not be read, or None.
         not_graded: exercise -> why the grader could not grade it, through no fault of the student. The name '' gives
             the reason why nothing was graded.
-        tier: the name of the isolation tier that the code ran in, or '' if no code ran.
-        layers: the tier's layers as plain data: what each protects against, whether it holds, and if not, why.
         course_digest: digest of the course and the JAX version, see `course_state_digest`.
         versions: the versions of Python, jax, jaxlib, numpy and jaxguide in the worker.
         cpu_s: processor time of the workers.
@@ -80,8 +78,6 @@ class SubmissionResult:
     fingerprints: dict[str, list[int]] = dataclasses.field(default_factory=dict)
     unreadable: str | None = None
     not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
-    tier: str = ""
-    layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     course_digest: str = ""
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     cpu_s: float = 0.0

@@ -103,9 +103,6 @@ class GradeTable:
         if lessons:
             said = ", ".join(f"{clean(lesson, 60)} ({total:g})" for lesson, total in lessons.items())
             yield plural("Lesson and its points: {said}.", "Lessons and their points: {said}.", len(lessons), said=said)
-        tiers = sorted({result.tier for result in self.results if result.tier})
-        if tiers:
-            yield "Isolation: {names}.".format(names=", ".join(tiers))
         for state, (one, many) in _COUNTED_STATES.items():
             count = sum(result.state is state and not result.repairs for result in self.results)
             if count:

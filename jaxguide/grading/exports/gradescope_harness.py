@@ -32,7 +32,7 @@ class AutograderSettings:
         only: the names of the exercises to grade, or empty for all.
         all_or_nothing: whether to give no partial marks.
         visibility: the visibility of marks and hidden checks, see `gradescope_results`.
-        trust_submissions: whether code may run without isolation from the key.
+        trust_submissions: whether code may run where isolation is incomplete.
         limits: the resource limits of one exercise and of the whole submission.
     """
 
@@ -160,7 +160,6 @@ class _Run:
         self.progress.facts = {
             "course_digest": result.course_digest,
             "submission_digest": result.digest,
-            "tier": result.tier,
             "versions": result.versions,
             "not_graded": result.not_graded,
         }

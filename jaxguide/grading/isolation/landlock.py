@@ -25,10 +25,6 @@ _READ = _READ_FILE | _READ_DIR
 _WRITE = (1 << 1) | _READ | sum(1 << bit for bit in (4, 5, 7, 8, 9, 10, 12, 13, 14))
 
 
-class LandlockMissing(Exception):
-    """This kernel does not have Landlock, or does not let this process use it."""
-
-
 def version() -> int:
     """Return the kernel's Landlock version, or 0 if it has none."""
     if not sys.platform.startswith("linux"):
@@ -56,18 +52,15 @@ def restrict_files(
         newest: use nothing that is newer than this version of Landlock, as on an older kernel; tests set it.
 
     Raises:
-        LandlockMissing: the kernel does not support it.
+        OSError: the kernel does not have Landlock, or does not let this process use it.
     """
     found = version() if newest is None else min(version(), newest)
     if not found:
-        raise LandlockMissing("this kernel has no Landlock")
+        raise OSError("this kernel has no Landlock")
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(found, 16)) - 1
     network, scope = (3 if found >= 4 else 0), (3 if found >= 6 else 0)
     attributes = struct.pack("<QQQ", handled, network, scope)[: 24 if found >= 6 else 16 if found >= 4 else 8]
-    try:
-        ruleset = call_number(_CREATE_RULESET, attributes, len(attributes), 0)
-    except OSError as error:
-        raise LandlockMissing(str(error)) from error
+    ruleset = call_number(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for paths, rights in ((readable, _READ), (unlisted, _READ_FILE)):
             for path in paths:
@@ -75,11 +68,8 @@ def restrict_files(
                     _grant(ruleset, part, rights & handled)
         for path in writable:
             _grant(ruleset, path, _WRITE & handled)
-        try:
-            prctl(PR_SET_NO_NEW_PRIVS, 1)
-            call_number(_RESTRICT_SELF, ruleset, 0)
-        except OSError as error:
-            raise LandlockMissing(str(error)) from error
+        prctl(PR_SET_NO_NEW_PRIVS, 1)  # otherwise only root may restrict itself
+        call_number(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
 

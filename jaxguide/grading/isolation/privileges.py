@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import signal
 import struct
 import sys
+from pathlib import Path
 
 from jaxguide.grading.isolation.syscalls import (
     PR_CAP_AMBIENT,
@@ -11,12 +13,16 @@ from jaxguide.grading.isolation.syscalls import (
     PR_CAPBSET_DROP,
     PR_SET_DUMPABLE,
     PR_SET_KEEPCAPS,
+    PR_SET_NO_NEW_PRIVS,
+    PR_SET_PDEATHSIG,
     call,
     prctl,
 )
 
+READING = 1 << 2
+"""The capability to read any folder and file that Landlock shows, CAP_DAC_READ_SEARCH."""
+
 _CAPABILITIES_VERSION = 0x20080522
-_DAC_READ_SEARCH, _SYS_ADMIN = 2, 21
 _NOBODY = 65534
 # Far above the IDs that systems give to people, services and the users of containers.
 _FIRST_UNUSED, _UNUSED_COUNT = 1_900_000_000, 10_000_000
@@ -25,20 +31,6 @@ _FIRST_UNUSED, _UNUSED_COUNT = 1_900_000_000, 10_000_000
 def is_root() -> bool:
     """Return whether this process runs as root."""
     return sys.platform != "win32" and (os.geteuid() == 0 or os.getuid() == 0)
-
-
-def effective_capabilities() -> int:
-    """Return this process's effective capabilities as the kernel's bits."""
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("CapEff:"):
-                return int(line.split()[1], 16)
-    return 0
-
-
-def may_mount() -> bool:
-    """Return whether this process may make namespaces and mounts without its own user namespace."""
-    return is_root() and bool(effective_capabilities() >> _SYS_ADMIN & 1)
 
 
 def unused_user() -> int:
@@ -52,49 +44,43 @@ def unused_user() -> int:
     return _NOBODY
 
 
-def become(user: int, reads_as_root: bool = False) -> None:
-    """Become this user, irrevocably, with no groups and no capabilities.
+def give_up(user: int | None, scratch: Path, reads_as_root: bool = False) -> None:
+    """Give up all capabilities, irrevocably, and become another user without groups.
 
     Args:
-        user: the ID of the user and of its group.
-        reads_as_root: keep the right to read any folder and file that other layers leave visible.
+        user: the ID of that user and of its group, or None to remain this user, who is not root.
+        scratch: the folder that the user shall own.
+        reads_as_root: keep the capability `READING`.
 
     Raises:
         OSError: the system refuses.
     """
-    drop_bounding_set()
-    if reads_as_root:
-        prctl(PR_SET_KEEPCAPS, 1)
-    os.setgroups([])
-    os.setresgid(user, user, user)
-    os.setresuid(user, user, user)
-    set_capabilities(1 << _DAC_READ_SEARCH if reads_as_root else 0)
-    # A change of user makes /proc/self unwritable, which a user namespace's ID maps are written to.
-    prctl(PR_SET_DUMPABLE, 1)
-
-
-def drop_bounding_set() -> None:
-    """Remove every capability from the set that programs started later could get, if this process may."""
-    for capability in range(64):
-        try:
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    with contextlib.suppress(OSError):  # without the capability to do so, or above the last capability
+        for capability in range(64):
             prctl(PR_CAPBSET_DROP, capability)
-        except OSError:
-            return
-
-
-def drop_capabilities(kept: int = 0) -> None:
-    """Give up every capability except those whose bits are in `kept`."""
-    drop_bounding_set()
     with contextlib.suppress(OSError):  # before Linux 4.3
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
-    set_capabilities(kept)
-
-
-def set_capabilities(bits: int) -> None:
-    """Set the effective and permitted capabilities, and make none inheritable."""
+    if user is not None:
+        parent = os.getppid()
+        os.chown(scratch, user, user)
+        prctl(PR_SET_KEEPCAPS, int(reads_as_root))
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        prctl(PR_SET_DUMPABLE, 1)  # cleared by the change of user, as is the signal; without it, /proc/self is root's
+        end_with_parent(parent)
     header = struct.pack("<Ii", _CAPABILITIES_VERSION, 0)
-    low, high = bits & 0xFFFFFFFF, bits >> 32
-    call("capset", header, struct.pack("<6I", low, low, 0, high, high, 0))
+    kept = READING if reads_as_root else 0
+    call("capset", header, struct.pack("<6I", kept, kept, 0, 0, 0, 0))
 
 
-READING = 1 << _DAC_READ_SEARCH
+def end_with_parent(parent: int) -> None:
+    """Make this process end when its parent ends, or at once if the parent has already ended. Linux only.
+
+    Args:
+        parent: the parent's process id, determined while the parent was certainly alive.
+    """
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the call above
+        os._exit(1)

@@ -14,7 +14,6 @@ from jaxguide.grading.isolation.syscalls import (
     NUMBERS,
     PR_SCHED_CORE,
     PR_SET_DUMPABLE,
-    PR_SET_MEMORY_MERGE,
     PR_SET_NO_NEW_PRIVS,
     PR_SET_PDEATHSIG,
     PR_SET_SECCOMP,
@@ -37,14 +36,13 @@ _SET_MODE_FILTER, _ALL_THREADS = 1, 1
 
 # Some calls report success but do nothing, since honest code makes them.
 IGNORED = (
-    # Changes of a file's mode, owner, dates and attributes, as when it copies files. In a tier without its own mounts,
-    # many visible files belong to the grader's own user.
+    # Changes of a file's mode, owner, dates and attributes, as when it copies files. Many visible files may belong to
+    # the grader's own user.
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat"),
     *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
-    # Other submissions could see locks on shared files, and which of their pages are in memory. Files that a submission
-    # can write are its own.
-    *("flock", "fadvise64", "readahead", "sync", "syncfs", "sync_file_range"),
+    # These make the disk, which others need too, work.
+    *("sync", "syncfs"),
 )
 
 _CLONE_THREAD = 0x10000
@@ -54,22 +52,13 @@ _CLONE_NAMESPACES = 0x7E020080  # mount, cgroup, uts, ipc, user, pid, net, time
 _HARMLESS = (0, 17, 18, 23, 28)
 _KILLING_LIMITS = (0, 15)  # RLIMIT_CPU, RLIMIT_RTTIME
 _OPEN_ACCESS, _OPEN_TRUNCATING = 0o3, 0o1000
-# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_OFD_GETLK, F_DUPFD_CLOEXEC. The others set leases, watches and
-# hints, which are seen by all who open the file, or let the kernel send signals.
-_FILE_COMMANDS = (0, 1, 2, 3, 4, 5, 36, 1030)
-# F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW. Like `flock`, they have no effect.
-_LOCK_COMMANDS = (6, 7, 37, 38)
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, locks, F_DUPFD_CLOEXEC. The others make all who open the file wait, let
+# the kernel send signals, or take memory of pipes from others.
+_FILE_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
 # TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2. Others could have signals sent, type for
 # a terminal, or change files that are open for reading.
 _DEVICE_REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
-# MADV_NORMAL to MADV_DONTNEED, FREE, DONTFORK, DOFORK, UNMERGEABLE to KEEPONFORK, GUARD_INSTALL, GUARD_REMOVE. Others
-# share memory with other processes, or tell or change what the system keeps of a file.
-_MEMORY_ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 13, 14, 15, 16, 17, 18, 19, 102, 103)
 _AF_UNIX, _PRIO_PROCESS = 1, 0
-
-
-class SeccompMissing(Exception):
-    """This kernel does not have seccomp filters, or this machine's call numbers are not known."""
 
 
 def filter_calls() -> None:
@@ -78,11 +67,11 @@ def filter_calls() -> None:
     Call it in the process to confine, since the filter allows signals only to the ID of the process that calls it.
 
     Raises:
-        SeccompMissing: the kernel does not support it.
+        OSError: the kernel does not have seccomp filters, or this machine's call numbers are not known.
     """
     here = machine()
     if here is None:
-        raise SeccompMissing("the system calls of this machine are not known")
+        raise OSError("the system calls of this machine are not known")
     install(filter_program(os.getpid(), here))
 
 
@@ -90,17 +79,13 @@ def install(instructions: list[bytes]) -> None:
     """Install a filter in the kernel, irrevocably.
 
     Raises:
-        SeccompMissing: the kernel does not support it.
+        OSError: the kernel does not have seccomp filters.
     """
     code = ctypes.create_string_buffer(b"".join(instructions))
     header = struct.pack("<HxxxxxxQ", len(instructions), ctypes.addressof(code))
-    try:
-        prctl(PR_SET_NO_NEW_PRIVS, 1)  # otherwise only root may install filters
-        left_out = call("seccomp", _SET_MODE_FILTER, _ALL_THREADS, header)
-    except OSError as error:
-        raise SeccompMissing(str(error)) from error
-    if left_out:
-        raise SeccompMissing("a thread that is already running cannot be confined")
+    prctl(PR_SET_NO_NEW_PRIVS, 1)  # otherwise only root may install filters
+    if call("seccomp", _SET_MODE_FILTER, _ALL_THREADS, header):
+        raise OSError("a thread that is already running cannot be confined")
 
 
 def filter_program(own_pid: int, here: str) -> list[bytes]:
@@ -126,7 +111,6 @@ def filter_program(own_pid: int, here: str) -> list[bytes]:
 def _rules(own_pid: int) -> dict[str, list[bytes]]:
     """Return the instructions for the calls that are refused only in part."""
     allow = [_op(_RETURN, _ALLOW)]
-    about_itself = [*_require(0, 0, own_pid), *allow]
     nobody_named = [  # sendto: a pair of sockets needs no address
         *(_op(_LOAD, _argument(4)), _op(_EQUAL, 0, 0, 2), _op(_LOAD, _argument(4) + 4), _op(_EQUAL, 0, 1, 0)),
         *(_op(_RETURN, _REFUSE), _op(_RETURN, _ALLOW)),
@@ -140,14 +124,11 @@ def _rules(own_pid: int) -> dict[str, list[bytes]]:
     # Landlock refuses this, too, but only from Linux 6.2.
     emptying = dict.fromkeys((_OPEN_TRUNCATING, _OPEN_TRUNCATING | _OPEN_ACCESS), _REFUSE)
     mask = _OPEN_TRUNCATING | _OPEN_ACCESS
-    file_commands = dict.fromkeys(_FILE_COMMANDS, _ALLOW) | dict.fromkeys(_LOCK_COMMANDS, _DO_NOTHING)
     # By clearing the first, a worker would outlive the grader; by the second, it would hide its open files. The third
-    # limits its calls at the price of being killed; the others compete or share with other processes.
-    properties = (PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SCHED_CORE, PR_SET_MEMORY_MERGE)
+    # limits its calls at the price of being killed; the last keeps others from a processor.
+    properties = (PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SCHED_CORE)
     not_there = [_op(_RETURN, _UNKNOWN)]
     harmless_signal, harmless_to_thread = ([*_require(0, own_pid), *_require(at, *_HARMLESS), *allow] for at in (1, 2))
-    own_priority = [*_require(0, _PRIO_PROCESS), *_require(1, 0), *allow]
-    without_flags = [*_require(5, 0), *allow]
     return {
         "clone": _by_argument(0, {_CLONE_THREAD: _ALLOW}, _REFUSE, mask=_CLONE_THREAD | _CLONE_NAMESPACES),
         # The arguments of these two are in memory, which filters cannot read; libc falls back to `clone` and `openat`.
@@ -156,19 +137,13 @@ def _rules(own_pid: int) -> dict[str, list[bytes]]:
         **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), harmless_to_thread),
         "prlimit64": own_limits,
         "setrlimit": _by_argument(0, dict.fromkeys(_KILLING_LIMITS, _REFUSE), _ALLOW),
-        **dict.fromkeys(("sched_setaffinity", "sched_getattr", "sched_rr_get_interval"), about_itself),
-        **dict.fromkeys(("getpgid", "getsid"), about_itself),
-        # libc asks about its own threads, by their IDs, and does without the answer if the call does not exist.
-        "sched_getaffinity": _by_argument(0, {0: _ALLOW, own_pid: _ALLOW}, _UNKNOWN),
-        **dict.fromkeys(("setpriority", "getpriority"), own_priority),
+        "sched_setaffinity": [*_require(0, 0, own_pid), *allow],
+        "setpriority": [*_require(0, _PRIO_PROCESS), *_require(1, 0), *allow],
         "socketpair": [*_require(0, _AF_UNIX), *allow],  # asyncio wakes itself with a pair
         "sendto": nobody_named,
         "open": _by_argument(1, emptying, _ALLOW, mask),
         "openat": _by_argument(2, emptying, _ALLOW, mask),
-        # With a flag, they tell what is in memory.
-        **dict.fromkeys(("preadv2", "pwritev2"), without_flags),
-        "madvise": [*_require(2, *_MEMORY_ADVICE), *allow],
-        "fcntl": _by_argument(1, file_commands, _REFUSE),
+        "fcntl": [*_require(1, *_FILE_COMMANDS), *allow],
         "ioctl": [*_require(1, *_DEVICE_REQUESTS), *allow],
         "prctl": _by_argument(0, dict.fromkeys(properties, _REFUSE), _ALLOW),
     }

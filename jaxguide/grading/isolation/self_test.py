@@ -1,16 +1,18 @@
-"""Test isolation on this machine: enter layers in a process, and attempt there the worst that a submission could do.
+"""Test isolation on this machine: enter it in a process, and attempt there the worst that a submission could do.
 
-`find_tier` starts this module as a program. The project's own tests make many more attempts.
+`find_isolation` starts this module as a program. The project's own tests make more attempts.
 """
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -18,23 +20,73 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.held_folders import PROBE, new_held_folder
-from jaxguide.grading.isolation import rlimits, syscalls
-from jaxguide.grading.isolation.enter import enter_inner, enter_outer
-from jaxguide.grading.isolation.tier import (
-    AUDIT_HOOK,
-    LANDLOCK,
-    MOUNT_NAMESPACE,
-    NET_NAMESPACE,
-    ORDINARY_USER,
-    PID_NAMESPACE,
-    RLIMITS,
-    SECCOMP,
-    Tier,
-)
+from jaxguide.grading.isolation import privileges, rlimits, syscalls
+from jaxguide.grading.isolation.stack import Isolation, PartMissing, enter
 
 FILE_BYTES, MEMORY_BYTES = 2**16, 2**28
-_LIMIT_S = 20
+_LIMIT_S, _ALL_LIMIT_S = 20, 120.0
 _ATTACH, _NO_PROCESS = 16, -1
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    "from jaxguide.grading.isolation.self_test import main; main()"
+)
+
+
+@functools.cache
+def find_isolation() -> Isolation:
+    """Return how this machine isolates submissions, as attempts in a process of its own find.
+
+    What the system refuses to enter is left out, and said. The result is kept as long as this process runs.
+    """
+    if not sys.platform.startswith("linux"):
+        return Isolation((), ("only Linux has Landlock and seccomp",))
+    top = str(Path(__file__).parents[3])
+    places = [top, *(entry for entry in sys.path if entry and entry != top)]
+    kept = ("TMPDIR", "LD_LIBRARY_PATH")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    environment |= {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(places)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tempfile.gettempdir(),
+            timeout=_ALL_LIMIT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    else:
+        with contextlib.suppress(json.JSONDecodeError):
+            plain = json.loads(done.stdout)
+            return Isolation(tuple(plain["parts"]), tuple(plain["missing"]), plain["reads_as_root"])
+        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "it printed nothing"
+    return Isolation((), (f"the self-test did not run: {said}",))
+
+
+def main() -> None:
+    """Print what `find_isolation` returns."""
+    with new_targets() as targets:
+        print(json.dumps(dataclasses.asdict(_tried(targets))))
+
+
+def _tried(targets: "Targets") -> Isolation:
+    isolation = Isolation()
+    while True:
+        reply = attempts_in(isolation, FORBIDDEN, HONEST, targets)
+        if reply["missing"]:
+            part, why = reply["missing"]
+            parts = tuple(one for one in isolation.parts if one != part)
+            isolation = dataclasses.replace(isolation, parts=parts, missing=(*isolation.missing, f"{part}: {why}"))
+            continue
+        hindered = [f"honest code cannot {name} ({how})" for name, how in reply["works"].items() if how]
+        if hindered and privileges.is_root() and not isolation.reads_as_root:
+            isolation = dataclasses.replace(isolation, reads_as_root=True)
+            continue
+        said = [reply["error"]] if reply["error"] else hindered
+        if not isolation.missing:
+            said += [f"a submission can {name}" for name, how in reply["fails"].items() if not how]
+        return dataclasses.replace(isolation, missing=(*isolation.missing, *said))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +96,7 @@ class Targets:
     Args:
         key: a hidden file.
         outside: a folder that every user may write to.
-        scratch: the folder that a tier leaves writable.
+        scratch: the folder that remains writable.
         address: an address on this machine at which a process listens.
         process: the ID of a process outside.
     """
@@ -108,19 +160,6 @@ def be_root(_targets: Targets) -> None:
     os.setresuid(0, 0, 0)
 
 
-# For each layer, the attempts that it must prevent by itself. Others hold if the system lets a process enter them.
-PREVENTED: dict[str, tuple[Attempt, ...]] = {
-    PID_NAMESPACE: (signal_another,),
-    NET_NAMESPACE: (connect_on_the_machine,),
-    MOUNT_NAMESPACE: (read_the_key, write_outside),
-    ORDINARY_USER: (be_root,),
-    RLIMITS: (write_a_large_file,),
-    LANDLOCK: (read_the_key, write_outside),
-    AUDIT_HOOK: (read_the_key,),
-    SECCOMP: (fork, connect_on_the_machine, trace_a_process, signal_another, change_a_mode),
-}
-
-
 def read_python(_targets: Targets) -> None:
     import importlib.util
 
@@ -133,87 +172,72 @@ def read_python(_targets: Targets) -> None:
     Path(rlimits.__file__).read_bytes()
 
 
+FORBIDDEN: tuple[Attempt, ...] = (
+    *(read_the_key, write_outside, connect_on_the_machine, fork, trace_a_process, signal_another, change_a_mode),
+    *(write_a_large_file, be_root),
+)
 HONEST: tuple[Attempt, ...] = (read_python,)
-"""What every tier must allow."""
-
-
-def main() -> None:
-    """Read tiers and the layers whose attempts to make from standard input, and print how each attempt ended."""
-    requests = json.load(sys.stdin)
-    with new_targets() as targets:
-        replies = [
-            attempts_in(Tier.from_plain(tier), [a for name in layers for a in PREVENTED.get(name, ())], HONEST, targets)
-            for tier, layers in requests
-        ]
-    print(json.dumps(replies))
+"""What isolation must prevent, and what it must allow."""
 
 
 def attempts_in(
-    tier: Tier, forbidden: Sequence[Attempt], honest: Sequence[Attempt], targets: Targets, **config: Any
+    isolation: Isolation, forbidden: Sequence[Attempt], honest: Sequence[Attempt], targets: Targets, **config: Any
 ) -> dict[str, Any]:
-    """Enter a tier in a child process, and make attempts there.
+    """Enter isolation in a child process, and make attempts there.
 
     Args:
-        tier: the tier, with layers that may not hold.
+        isolation: the parts, which the system may refuse.
         forbidden, honest: the attempts.
         targets: what they aim at, but for the scratch, which is a new one.
-        config: more for `enter_inner`.
+        config: more for `enter`.
 
     Returns:
-        'error', why the tier could not be entered, or None; 'fails' and 'works', for each forbidden and each honest
-        attempt how it was prevented, '' if it succeeded.
+        'missing', the arguments of `PartMissing`, or 'error', what else went wrong, or None; 'fails' and 'works', for
+        each forbidden and each honest attempt how it was prevented, '' if it succeeded.
     """
     targets = dataclasses.replace(
         targets, scratch=tempfile.mkdtemp(prefix="scratch-", dir=Path(targets.outside).parent)
     )
     config |= {"hidden": [os.path.dirname(targets.key)], "scratch": targets.scratch, "cpu_s": _LIMIT_S}
+    reply: dict[str, Any] = {"missing": None, "error": "the process that entered it ended", "works": {}, "fails": {}}
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(reading)
             signal.alarm(_LIMIT_S)
-            _end_with_parent()
-            enter_outer(tier, config)
-            worker = os.fork()
-            if worker:
-                os.waitpid(worker, 0)
-            else:
-                _end_with_parent()
-                enter_inner(tier, config)
-                if tier.uses(RLIMITS):
-                    rlimits.limit(MEMORY_BYTES, FILE_BYTES)
-                # Try first what must work, because the other attempts may leave things behind.
-                reply = {"error": None, "works": _outcomes(honest, targets), "fails": _outcomes(forbidden, targets)}
-                os.write(writing, json.dumps(reply).encode())
+            enter(isolation, config)
+            rlimits.limit(MEMORY_BYTES, FILE_BYTES)
+            # Try first what must work, because the other attempts may leave things behind.
+            reply["works"], reply["fails"] = _outcomes(honest, targets), _outcomes(forbidden, targets)
+            reply["error"] = None
+        except PartMissing as error:
+            reply |= {"missing": error.args, "error": None}
         except BaseException as error:
-            os.write(writing, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+            reply["error"] = f"{type(error).__name__}: {error}"
         finally:
+            os.write(writing, json.dumps(reply).encode())
             os._exit(0)
     os.close(writing)
     with open(reading, "rb") as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
     shutil.rmtree(targets.scratch, ignore_errors=True)
-    found: dict[str, Any] = json.loads(said or '{"error": "the process that entered it ended"}')
-    return found
+    return json.loads(said) if said else reply
 
 
 def _outcomes(attempts: Sequence[Attempt], targets: Targets) -> dict[str, str]:
     found: dict[str, str] = {}
     for attempt in attempts:
+        name = attempt.__name__.replace("_", " ")
         try:
             attempt(targets)
-            found[attempt.__name__] = ""
+            found[name] = ""
         except OSError as error:
-            found[attempt.__name__] = error.strerror or str(error) or type(error).__name__
+            found[name] = error.strerror or str(error) or type(error).__name__
         except (ImportError, LookupError) as error:  # a hidden module or codec
-            found[attempt.__name__] = f"{type(error).__name__}: {error}"
+            found[name] = f"{type(error).__name__}: {error}"
     return found
-
-
-def _end_with_parent() -> None:
-    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextlib.contextmanager

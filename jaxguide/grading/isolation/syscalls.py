@@ -20,9 +20,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **{"tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240), "prlimit64": (302, 261)},
     **{"setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setaffinity": (203, 122)},
     **{"sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274)},
-    **{"migrate_pages": (256, 238), "move_pages": (279, 239), "getpriority": (140, 141), "ioprio_get": (252, 31)},
-    **{"getpgid": (121, 155), "getsid": (124, 156), "sched_getaffinity": (204, 123), "sched_getattr": (315, 275)},
-    **{"sched_rr_get_interval": (148, 127)},
+    **{"migrate_pages": (256, 238), "move_pages": (279, 239)},
     # ways to end by a signal that the kernel sends
     **{"timer_create": (222, 107), "mq_notify": (244, 184), "setrlimit": (160, 164)},
     # network
@@ -45,12 +43,10 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **{"open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264), "fanotify_init": (300, 262)},
     **{"fanotify_mark": (301, 263), "quotactl": (179, 60), "quotactl_fd": (443, 443), "acct": (163, 89)},
     **{"mknod": (133, None), "mknodat": (259, 33), "truncate": (76, 45), "openat2": (437, 437)},
-    **{"open": (2, None), "openat": (257, 56), "statfs": (137, 43), "fstatfs": (138, 44), "ustat": (136, None)},
-    # what a process can do to a file that it may only read, and another process can see
-    **{"inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27), "flock": (73, 32)},
-    **{"fadvise64": (221, 223), "readahead": (187, 213), "mincore": (27, 232), "cachestat": (451, 451)},
-    **{"madvise": (28, 233), "preadv2": (327, 286), "pwritev2": (328, 287)},
-    **{"sync": (162, 81), "syncfs": (306, 267), "sync_file_range": (277, 84)},
+    **{"open": (2, None), "openat": (257, 56)},
+    # what watches the files of others, or makes their disk work
+    **{"inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27)},
+    **{"sync": (162, 81), "syncfs": (306, 267)},
     # metadata of files: its owner can change it even if Landlock or a mode keeps the file from being opened
     **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452)},
     **{"chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54)},
@@ -71,7 +67,7 @@ _MACHINES = {"x86_64": 0, "aarch64": 1}
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 8, 22, 24
 PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 39, 47, 4
-PR_SCHED_CORE, PR_SET_MEMORY_MERGE = 62, 67
+PR_SCHED_CORE = 62
 
 
 def machine() -> str | None:

@@ -52,7 +52,7 @@ def grades_csv(batch: BatchResult) -> str:
     head = ["student", *(ID_KINDS[kind] for kind in kinds), "state", "score", "points"]
     lessons = batch.lessons if len(batch.lessons) > 1 else []
     head += [f"{lesson}: score" for lesson in lessons]
-    last = ["overrides", "files", "isolation"]
+    last = ["overrides", "files"]
     head += [f"{column.name} (exercise)" if column.name in (*head, *last) else column.name for column in columns]
     head += [*(f"{column.name}: verdict" for column in columns), *last]
     rows = []
@@ -72,7 +72,6 @@ def grades_csv(batch: BatchResult) -> str:
                 *(mark.said for mark in marks),
                 cell("; ".join(overrides)),
                 cell("; ".join(file_names(row))),
-                cell("; ".join(dict.fromkeys(one.tier for one in row.submissions if one.tier))),
             ]
         )
     return sheet([cell(name) for name in head], rows)

@@ -36,8 +36,6 @@ def _suite(row: Row) -> ET.Element:
         cases.append(_file_case(row))
     properties = ET.SubElement(suite, "properties")
     ET.SubElement(properties, "property", name="state", value=_xml(row.state.value))
-    tiers = dict.fromkeys(one.tier for one in row.submissions if one.tier)
-    ET.SubElement(properties, "property", name="isolation", value=_xml(", ".join(tiers) or "none"))
     suite.extend(cases)
     found = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     suite.set("tests", str(len(cases)))

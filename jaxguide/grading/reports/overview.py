@@ -9,13 +9,12 @@ from jaxguide.base.text import plural
 from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports.csv_tables import file_names
 from jaxguide.grading.reports.insight import BINS, Distribution, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import rendered
-from jaxguide.grading.reports.record_sections import of_student, record_view, tier_sentence
+from jaxguide.grading.reports.record_sections import of_student, record_view
 
 _SHOWN = 12
 
@@ -40,7 +39,6 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     return {
         "title": f"Grading of {batch.course_name}" if batch.course_name else "Grading of a class",
         "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons), *core]),
-        "weak_isolation": "Weak isolation." + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
         "tiles": _tiles(rows, found),
         "marks": _marks(found),
         "exercises": _exercises(batch),

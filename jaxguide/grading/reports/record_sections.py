@@ -11,7 +11,6 @@ from jaxguide.course.verdict import Outcome, about
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.submission import why_passed_over
-from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
 from jaxguide.grading.reports.csv_tables import points_cell
 from jaxguide.grading.reports.insight import checks_of
 from jaxguide.grading.reports.marks import Column, LessonTotal, Row, columns_of, outdated, totals_of
@@ -39,7 +38,6 @@ def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
     columns = columns_of(batch)
     return {
         "how": _how(batch),
-        "layers": batch.layers,
         "command": reproduce(batch),
         "checks": checks_of(batch),
         "attention": [(title, entries) for title, entries in _before_publishing(batch, rows) if entries],
@@ -58,8 +56,6 @@ def _how(batch: BatchResult) -> dict[str, Any]:
     used = "{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission"
     limits = "{cpu:g} s of processor time and {memory:g} MB per exercise"
     return {
-        "tier": batch.tier or "none",
-        "tier_sentence": tier_sentence(batch.tier),
         "seed": batch.seed,
         "course": batch.course_name,
         "digest": batch.course_digest[:12],
@@ -71,22 +67,6 @@ def _how(batch: BatchResult) -> dict[str, Any]:
         if ran
         else "",
     }
-
-
-def tier_sentence(tier: str) -> str:
-    """Return a sentence about what an isolation tier means for the results."""
-    return {
-        STRONG: "Each submission ran alone in its own namespaces, without access to the key, disk or network.",
-        MEDIUM: (
-            "Each submission ran without access to the key, disk or network, but not in its own namespaces, "
-            "which this machine does not allow."
-        ),
-        PROCESS: (
-            "Nothing kept a submission from reading the key or the disk. So even checks of values are not protected: "
-            "a submission that read the key could return the expected values."
-        ),
-        "": "No submission's code ran.",
-    }.get(tier, "")
 
 
 def _before_publishing(batch: BatchResult, rows: list[Row]) -> _Lists:
@@ -197,8 +177,8 @@ def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
     >>> from pathlib import Path
     >>> reproduce(BatchResult([], seed=7), SubmissionResult(Path("my class/ada.ipynb"), "ada"))
     "jaxguide grade 'my class/ada.ipynb' --seed 7 --out again"
-    >>> reproduce(BatchResult([], seed=7, course_name="spring", course_folder="../spring", tier="medium"))
-    'jaxguide grade FILE --course ../spring --seed 7 --only EXERCISE --isolation medium --out again'
+    >>> reproduce(BatchResult([], seed=7, course_name="spring", course_folder="../spring"))
+    'jaxguide grade FILE --course ../spring --seed 7 --only EXERCISE --out again'
     """
     words = ["jaxguide", "grade", clean(str(one.path), 500) if one else "FILE"]
     words += ["--course", clean(batch.course_folder, 500)] if batch.course_folder else []
@@ -207,6 +187,4 @@ def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
     words += ["--only", clean(failed, 100)] if failed else []
     words += ["--all-or-nothing"] if batch.all_or_nothing else []
     words += ["--limits", limits] if (limits := write_limits(batch.limits)) else []
-    words += ["--isolation", batch.tier] if batch.tier not in ("", STRONG) else []
-    words += ["--trust-submissions"] if batch.tier == PROCESS else []
     return shlex.join([*words, "--out", "again"])

@@ -16,7 +16,6 @@ from jaxguide.grading.batch.cell_states import CellFact, CellState
 from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
-from jaxguide.grading.isolation.tier import Layer
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.replies import fits
 
@@ -38,12 +37,12 @@ _APART_OF_BATCH = {
     "ids",
 }
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
-_APART_OF_SUBMISSION = {"results", "score", "fingerprints", "layers", "course_digest", "versions"}
+_APART_OF_SUBMISSION = {"results", "score", "fingerprints", "course_digest", "versions"}
 _DIGITS = 12  # of each number of a fingerprint
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 # Fields that a document may lack.
-_OPTIONAL = {"members", "tier", "layers", "passed_over", "lessons", "beyond"}
+_OPTIONAL = {"members", "passed_over", "lessons", "beyond"}
 
 
 class NoResults(Exception):
@@ -139,7 +138,6 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
             **head,
         )
         _require(batch, BatchResult)
-        _require([Layer(**one) for one in batch.layers], list[Layer])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         message = "The results are damaged ({error}). Grade again."
         raise NoResults(message.format(error=clean(repr(error), 100))) from None

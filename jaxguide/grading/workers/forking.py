@@ -25,7 +25,7 @@ MODULES = (
     *("jax.dtypes", "numpy", "numpy.random", "numpy.testing", "ml_dtypes"),
     *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
     *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
-    *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation"),
+    *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation.stack"),
     *("jaxguide.grading.workers.program_folder", "jaxguide.grading.workers.worker_set_up"),
     *("jaxguide.grading.workers.supervisor", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
@@ -143,7 +143,7 @@ def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def _end_with(zygote: int) -> None:
-    from jaxguide.grading.workers.supervisor import end_with_parent
+    from jaxguide.grading.isolation.privileges import end_with_parent
 
     end_with_parent(zygote)
 

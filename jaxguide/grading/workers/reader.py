@@ -19,7 +19,7 @@ from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.intake.answer_runs import MOST_RUNS
 from jaxguide.grading.intake.reading import CourseText, ReadCell, ReadSubmission, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.isolation import Tier
+from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.grading.workers.replies import checked, error_of
 from jaxguide.grading.workers.session import WorkerRegistry
@@ -36,7 +36,7 @@ class Readers:
     Args:
         course: called once for what reading needs of the course.
         hidden: folders and files that the processes must not see.
-        tier: how they are isolated; None to read in this process, as is right for a user's own files.
+        isolation: how they are isolated; None to read in this process, as is right for a user's own files.
         running: the registry of workers, so that another thread can stop them.
     """
 
@@ -44,11 +44,11 @@ class Readers:
         self,
         course: Callable[[], CourseText],
         hidden: tuple[Path, ...] = (),
-        tier: Tier | None = None,
+        isolation: Isolation | None = None,
         running: WorkerRegistry | None = None,
     ):
         self._course = functools.cache(course)
-        self._hidden, self._tier, self._running = hidden, tier, running or WorkerRegistry()
+        self._hidden, self._isolation, self._running = hidden, isolation, running or WorkerRegistry()
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
         weakref.finalize(self, _end, self._idle)
@@ -61,7 +61,7 @@ class Readers:
                 long or too much memory to read.
             GraderError: workers do not start on this machine, or are killed one after the other.
         """
-        if self._tier is None:
+        if self._isolation is None:
             return read_content(path.name, content, self._course())
         try:
             return self._read(path.name, content)
@@ -85,7 +85,7 @@ class Readers:
         return self._read_in(self._start(), name, content)
 
     def _start(self) -> WorkerProcess:
-        process = self._running.start(self._hidden, LIMITS, self._tier, runs_code=False)
+        process = self._running.start(self._hidden, LIMITS, self._isolation, runs_code=False)
         try:
             process.request("course", course=plain_of(self._course()))
         except AnswerGone as gone:  # before the process has seen the file

@@ -14,7 +14,7 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
-from jaxguide.grading.isolation import Tier
+from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
 from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
@@ -70,7 +70,7 @@ class Surroundings:
     Args:
         hidden: folders and files that no worker may see.
         limits: the resource limits.
-        tier: the isolation tier.
+        isolation: how this machine isolates them.
         programs: the folder from which workers load compiled programs.
         set_up: what workers need of the course.
         running: the registry of workers, so that another thread can stop them.
@@ -80,7 +80,7 @@ class Surroundings:
 
     hidden: tuple[Path, ...]
     limits: Limits
-    tier: Tier
+    isolation: Isolation
     programs: ProgramFolder | None = None
     set_up: WorkerSetUp = dataclasses.field(default_factory=WorkerSetUp)
     running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
@@ -88,7 +88,7 @@ class Surroundings:
 
     def start_worker(self) -> WorkerProcess:
         """Start a worker in these conditions."""
-        return self.running.start(self.hidden, self.limits, self.tier, self.programs, set_up=self.set_up)
+        return self.running.start(self.hidden, self.limits, self.isolation, self.programs, set_up=self.set_up)
 
 
 class Session:
@@ -122,7 +122,6 @@ class Session:
         self.repairs: list[str] = []
         self.cells: list[ReadCell] = []
         self._broken: dict[str, StudentError | AnswerGone] = {}
-        self.tier: Tier | None = None
         self.versions: dict[str, str] = {}
         self.was_killed = False
         self._surroundings = surroundings
@@ -274,7 +273,7 @@ class Session:
         try:
             self._worker = worker = around.start_worker()
             self._workers.append(worker)
-            self.tier, self.versions = worker.tier, worker.versions
+            self.versions = worker.versions
             reply = worker.request("setup", source=self._setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:

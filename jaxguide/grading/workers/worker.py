@@ -59,27 +59,23 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
     with open(incoming, "rb", closefd=False) as pipe:  # reads ahead, but the grader sends nothing more before our reply
         config = json.loads(pipe.readline())
     os.umask(0o077)
-    parent = os.getppid()
     from jaxguide import compat
     from jaxguide.course.set_up import set_up_process
-    from jaxguide.grading import isolation
+    from jaxguide.grading.isolation import rlimits
+    from jaxguide.grading.isolation.stack import Isolation, enter
     from jaxguide.grading.workers import program_folder, worker_set_up
-    from jaxguide.grading.workers.supervisor import end_with_parent, supervise
+    from jaxguide.grading.workers.supervisor import supervise
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
     if config["runs_code"]:
         set_up_process(**config["set_up"]["process"])
         sys.path += [folder for folder in config["set_up"]["folders"] if folder not in sys.path]
     files = worker_set_up.read_files(config["set_up"]["files"])
-    tier = isolation.Tier.from_plain(config["tier"])
     held = hold(Path(config["scratch"]).parent)
-    isolation.enter_outer(tier, config)
-    if status is not None:
-        end_with_parent(parent)  # a change of user resets this setting
     supervise(pipes=(incoming, outgoing), status=status)
     if held is not None:
         os.close(held)  # only the supervisor holds it: through this descriptor, a submission could let it go
-    isolation.enter_inner(tier, config)
+    enter(Isolation(**config["isolation"]), config)
     worker_set_up.write_files(files, Path())  # the current folder is the scratch folder
     del files
 
@@ -92,7 +88,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
             program_folder.use(**config["programs"])
         _start_jax()
         memory_bytes += _compiler_bytes()
-    isolation.limit(memory_bytes, config["file_bytes"])
+    rlimits.limit(memory_bytes, config["file_bytes"])
     return encode({"versions": _versions()}), config["runs_code"]
 
 

@@ -1,6 +1,7 @@
 """Start a worker, send it requests under resource limits, and stop it."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -17,8 +18,8 @@ import psutil
 
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier
-from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
+from jaxguide.grading.isolation.self_test import find_isolation
+from jaxguide.grading.isolation.stack import SECCOMP, Isolation
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.how_code_ended import (
     all_spent,
@@ -117,7 +118,7 @@ class WorkerProcess:
     Args:
         hidden: folders and files that the process must not see.
         limits: the resource limits.
-        tier: the isolation tier; by default the strongest that this machine supports.
+        isolation: how it is isolated; by default as well as this machine can.
         programs: the folder from which the process loads compiled programs.
         spawn: how to start the process; by default it is forked from the zygote if possible.
         runs_code: whether it runs a submission's code; otherwise it only reads files, see `Readers`.
@@ -132,7 +133,7 @@ class WorkerProcess:
         self,
         hidden: Sequence[Path] = (),
         limits: Limits | None = None,
-        tier: Tier | None = None,
+        isolation: Isolation | None = None,
         programs: ProgramFolder | None = None,
         spawn: Spawn | None = None,
         runs_code: bool = True,
@@ -141,24 +142,18 @@ class WorkerProcess:
         self.limits = limits or Limits()
         self._programs, self._runs_code = programs, runs_code
         self._set_up = set_up or WorkerSetUp()
-        try:
-            self.tier = find_tier() if tier is None else tier
-        except IsolationError as error:
-            raise GraderError(str(error)) from error
+        self.isolation = find_isolation() if isolation is None else isolation
         self.is_alive = True
         self._scratch = new_scratch()
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
-        # In a mount namespace, the scratch folder is a separate file system: not visible here, and limited in size.
-        is_seen = not self.tier.uses(MOUNT_NAMESPACE)
         output = os.fstat(self._output.fileno()).st_ino
-        self._scratch_bytes = self.limits.scratch_bytes + self._set_up.size_bytes
-        self._watch = ScratchWatch(self._scratch, self._scratch_bytes, output) if is_seen else None
+        self._watch = ScratchWatch(self._scratch, self.limits.scratch_bytes + self._set_up.size_bytes, output)
         self._spent_before_s: float | None = None
         self._started_cpu_s = 0.0
         token = new_token()
         try:
             self._process = (spawn or default_spawn())(self._scratch, token, self._output)
-            self._tree = ProcessTree(self._process.pid, can_fork=not self.tier.uses(SECCOMP))
+            self._tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self.isolation.parts)
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(f"A worker process did not start: {error}") from error
@@ -187,11 +182,10 @@ class WorkerProcess:
             "runs_code": self._runs_code,
             "set_up": self._set_up.to_plain(),
             "scratch": str(self._scratch),
-            "tier": self.tier.to_plain(),
+            "isolation": dataclasses.asdict(self.isolation),
             "memory_bytes": self.limits.memory_bytes,
             # Allow larger files than the output limit, so that too much output is reported as such.
             "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
-            "scratch_bytes": self._scratch_bytes,
             "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
         }
 
@@ -308,7 +302,7 @@ class WorkerProcess:
         # `fallocate` takes space beyond the end of a file.
         if max(written.st_size, written.st_blocks * 512) > self.limits.output_bytes:
             raise too_much_output(self.limits)
-        if self._watch is not None and self._watch.is_full(self._tree.pids(), at_once):
+        if self._watch.is_full(self._tree.pids(), at_once):
             raise scratch_full(self.limits)
 
     def _ended(self) -> AnswerGone:

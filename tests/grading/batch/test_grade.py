@@ -35,7 +35,6 @@ def test_the_solved_lesson_gets_all_points(course: Course, notebook: Notebook) -
     assert set(verdicts(result).values()) == {"passed"}
     assert (result.score, result.points) == (7, 7)
     assert result.repairs == []
-    assert result.tier in ("strong", "medium", "process")
     assert {"python", "jax", "jaxlib"} <= set(result.versions)
     assert any(check.hidden for r in result.results for check in r.checks)
     assert result.cpu_s > 0.1

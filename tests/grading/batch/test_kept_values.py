@@ -15,6 +15,7 @@ from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.shared_programs import OWN, VALUES, folder_of
 
 NOTHING_COUNTED = {"wall_s": 0.0, "cpu_s": 0.0, "memory_bytes": 0}
@@ -99,8 +100,12 @@ def test_a_second_batch_runs_no_answer_of_the_key_and_comes_to_the_same(
     assert runs
 
 
-def test_in_a_tier_without_walls_nothing_is_kept_that_decides(course: Course, tmp_path: Path) -> None:
-    assert graded(course, tmp_path, tier="process", trust_submissions=True).score == 7.0
+def test_with_incomplete_isolation_nothing_is_kept_that_decides(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    incomplete = Isolation((), ("Landlock: not there",))
+    monkeypatch.setattr("jaxguide.grading.batch.grader.find_isolation", lambda: incomplete)
+    assert graded(course, tmp_path, trust_submissions=True).score == 7.0
     assert not (tmp_path / VALUES).exists()
     assert not (tmp_path / OWN).exists()
 

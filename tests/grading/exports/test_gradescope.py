@@ -206,7 +206,6 @@ def test_the_autograder_grades_a_submission(autograder: Path) -> None:
     assert tests["double: marks, with hidden checks", "after_published"]["score"] == 1.0
     assert tests["Slope", "visible"]["score"] == 2.0
     assert "seed" not in json.dumps(plain)
-    assert plain["extra_data"]["tier"]
 
 
 @ON_THE_NEWEST

@@ -1,102 +1,122 @@
-"""Test that the self-test notices a layer that does nothing, and that each of its attempts does notice something."""
+"""Test that the self-test says what the machine refuses and what does nothing, with no attempt too many."""
 
+import json
 import os
+import platform
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from needs import lacks
 
-from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier, self_test, tier_search
+from jaxguide.course.books.library import Course
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.isolation import self_test
+from jaxguide.grading.isolation.self_test import find_isolation
+from jaxguide.grading.isolation.stack import LANDLOCK, SECCOMP, UNPRIVILEGED, Isolation
+from jaxguide.grading.workers.worker_process import GraderError
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers need Linux")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
 
-# What to put in the place of a layer, the tier that it belongs to, and what then gets through the whole tier.
+AS_ROOT = set() if os.geteuid() else {"be root"}
+WITHOUT_SECCOMP = ("connect on the machine", "fork", "trace a process", "signal another", "change a mode")
+# What to put in the place of a part, and what a submission then can do.
 IDLE = "lambda *_, **__: None"
-BROKEN = {
-    "seccomp": (f"enter.seccomp.filter_calls = {IDLE}", STRONG, "fork, trace a process"),
-    "rlimits": (f"rlimits.limit = {IDLE}", STRONG, "write a large file"),
-    "mounts": (f"enter.mounts.enter = enter.landlock.restrict_files = {IDLE}", STRONG, "read the key, write outside"),
-    "landlock": (f"enter.landlock.restrict_files = {IDLE}", MEDIUM, "read the key, write outside"),
+IDLE_PARTS = {
+    "seccomp": (f"stack.seccomp.filter_calls = {IDLE}", {"fork", "trace a process"}),
+    "rlimits": (f"self_test.rlimits.limit = {IDLE}", {"write a large file"}),
+    "landlock": (f"stack.landlock.restrict_files = {IDLE}", {"read the key", "write outside"}),
+    "all": (
+        f"stack.seccomp.filter_calls = stack.landlock.restrict_files = stack.privileges.give_up = {IDLE}",
+        {"read the key", "write outside", *WITHOUT_SECCOMP, *AS_ROOT},
+    ),
+    **({"user": (f"stack.privileges.give_up = {IDLE}", AS_ROOT)} if AS_ROOT else {}),
 }
-WITHOUT_SECCOMP = "fork, connect on the machine, trace a process, signal another, change a mode"
 
 
 @pytest.fixture
 def break_self_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    def break_it(code: str) -> None:
-        code = f"from jaxguide.grading.isolation import enter, rlimits; {code}; main()"
-        monkeypatch.setattr(tier_search, "_BOOT", tier_search._BOOT.replace(" main()", code))
-        forget()
+    if find_isolation().missing:
+        lacks("; ".join(find_isolation().missing))
 
-    def forget() -> None:
-        tier_search._strong.cache_clear()
-        tier_search._found.cache_clear()
+    def break_it(code: str) -> None:
+        code = f"from jaxguide.grading.isolation import self_test, stack; {code}; main()"
+        monkeypatch.setattr(self_test, "_BOOT", self_test._BOOT.replace(" main()", code))
+        find_isolation.cache_clear()
 
     yield break_it
-    forget()
+    find_isolation.cache_clear()
 
 
-def needs(name: str) -> Tier:
-    try:
-        return find_tier(name)
-    except IsolationError as error:
-        lacks(str(error))
-
-
-@pytest.mark.parametrize("layer", BROKEN)
-def test_a_layer_that_does_nothing_lowers_the_tier_and_says_what_got_through(
-    layer: str, break_self_test: Callable[[str], None]
-) -> None:
-    code, name, through = BROKEN[layer]
-    reads_as_root = needs(name).reads_as_root
+@pytest.mark.parametrize("part", IDLE_PARTS)
+def test_a_part_that_does_nothing_is_noticed(part: str, break_self_test: Callable[[str], None]) -> None:
+    code, possible = IDLE_PARTS[part]
     break_self_test(code)
-    tier = tier_search._whole(name, reads_as_root)
-    (reply,) = tier_search._replies([(tier, [one.name for one in tier.layers])])
-    assert tier_search._leak(reply) == f"not prevented: {through}"
-    with pytest.raises(IsolationError, match="not prevented: ") as caught:
-        find_tier(name)
-    assert f"The best that holds is `{find_tier().name}`" in str(caught.value)
-    assert find_tier().name != name
-    assert name == MEDIUM or any("not prevented: " in why for why in find_tier().reasons)
-
-
-def test_without_seccomp_the_best_tier_asks_for_trust(break_self_test: Callable[[str], None]) -> None:
-    needs(MEDIUM)
-    break_self_test(BROKEN["seccomp"][0])
-    tier = find_tier()
-    assert tier.name == PROCESS
-    assert tier.asks_for_trust
-    assert f"seccomp: not prevented: {WITHOUT_SECCOMP}" in tier.reasons
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can stay root")
-def test_root_that_stays_root_is_refused(break_self_test: Callable[[str], None]) -> None:
-    break_self_test(f"enter.privileges.become = {IDLE}")
-    with pytest.raises(IsolationError, match=r"Grading runs as root .*not prevented: be root"):
-        find_tier(MEDIUM)
-
-
-def test_a_self_test_that_does_not_run_leaves_no_tier_but_process(break_self_test: Callable[[str], None]) -> None:
-    break_self_test("raise SystemExit('broken')")
-    if os.geteuid() == 0:
-        with pytest.raises(IsolationError, match="the self-test did not run: broken"):
-            find_tier()
-    else:
-        assert find_tier().name == PROCESS
-
-
-def test_a_tier_that_hides_what_python_needs_is_not_used(break_self_test: Callable[[str], None]) -> None:
-    needs(STRONG)
-    break_self_test(
-        "import importlib.util, pathlib; numpy = pathlib.Path(importlib.util.find_spec('numpy').origin).parent; "
-        "enter.visible_paths.touching = lambda hidden, readable: [*hidden, numpy]"
-    )
-    with pytest.raises(IsolationError, match="honest code cannot: read python"):
-        find_tier(STRONG)
+    said = {one.removeprefix("a submission can ") for one in find_isolation().missing}
+    assert said == possible
 
 
 def test_each_attempt_notices_something_in_these_tests() -> None:
-    made = {attempt for attempts in self_test.PREVENTED.values() for attempt in attempts}
-    noticed = ", ".join(["be root", WITHOUT_SECCOMP, *(through for _code, _name, through in BROKEN.values())])
-    assert {attempt.__name__.replace("_", " ") for attempt in made} == set(noticed.split(", "))
+    made = {attempt.__name__.replace("_", " ") for attempt in self_test.FORBIDDEN}
+    assert made == {"be root"}.union(*(possible for _code, possible in IDLE_PARTS.values()))
+
+
+def test_a_self_test_that_does_not_run_says_so(break_self_test: Callable[[str], None]) -> None:
+    break_self_test("raise SystemExit('broken')")
+    assert find_isolation() == Isolation((), ("the self-test did not run: broken",))
+
+
+def test_isolation_that_hides_what_python_needs_is_incomplete(break_self_test: Callable[[str], None]) -> None:
+    break_self_test(
+        "import importlib.util, pathlib; numpy = pathlib.Path(importlib.util.find_spec('numpy').origin).parent; "
+        "stack._touching = lambda hidden, readable: [*hidden, numpy]"
+    )
+    assert find_isolation().missing[0].startswith("honest code cannot read python (")
+
+
+# A system that refuses some calls, like containers and older kernels, by a real filter of our choice.
+REFUSING = """
+import dataclasses, json, platform, sys
+from jaxguide.grading.isolation import seccomp as s
+from jaxguide.grading.isolation.self_test import find_isolation
+program = [s._op(s._LOAD, s._AT_NUMBER)]
+for name in sys.argv[1].split():
+    program += s.for_call(name, platform.machine(), [s._op(s._RETURN, s._ERRNO | 38)])
+s.install([*program, s._op(s._RETURN, s._ALLOW)])
+print(json.dumps(dataclasses.asdict(find_isolation())))
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="the syscall numbers are unknown")
+@pytest.mark.parametrize(
+    ("refused", "missing"),
+    [
+        ("landlock_create_ruleset", {LANDLOCK: "this kernel has no Landlock"}),
+        ("seccomp", {SECCOMP: "[Errno 38] Function not implemented"}),
+        ("capset seccomp", {UNPRIVILEGED: "[Errno 38] Function not implemented", SECCOMP: "[Errno 38] Function not"}),
+        ("unshare mount mount_setattr", {}),
+    ],
+)
+def test_what_the_system_refuses_is_said_and_the_rest_is_entered(refused: str, missing: dict[str, str]) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", REFUSING, refused]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(find_isolation().parts) - set(found["parts"]) == set(missing)
+    assert len(found["missing"]) == len(missing)
+    for said, (part, why) in zip(found["missing"], missing.items(), strict=True):
+        assert said.startswith(f"{part}: {why}")
+
+
+def test_isolation_is_found_once() -> None:
+    assert find_isolation() is find_isolation()
+
+
+def test_incomplete_isolation_is_refused_without_trust(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    incomplete = Isolation((), ("Landlock: this kernel has no Landlock",))
+    monkeypatch.setattr("jaxguide.grading.batch.grader.find_isolation", lambda: incomplete)
+    with pytest.raises(GraderError, match=r"completely: Landlock: this kernel has no Landlock.*--trust-submissions"):
+        Grader(course, GradeSettings())
+    Grader(course, GradeSettings(trust_submissions=True))

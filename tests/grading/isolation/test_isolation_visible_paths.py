@@ -1,5 +1,6 @@
 """Test that workers see only what they need of the disk: no hidden files, by whichever path, and no clone."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -9,28 +10,24 @@ from pathlib import Path
 
 import jax
 import pytest
+from needs import lacks
 
-from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, Tier, find_tier, visible_paths
+from jaxguide.grading.isolation import stack
+from jaxguide.grading.isolation.self_test import find_isolation
 
-# In a child process, like a worker, since the PID namespace begins there.
 LOOKS = """
 import json, os, sys
-from jaxguide.grading.isolation import Tier, enter_inner, enter_outer
+from jaxguide.grading.isolation.stack import Isolation, enter
 
 plain, config, paths = map(json.loads, sys.argv[1:])
-tier, seen = Tier.from_plain(plain), []
-enter_outer(tier, config)
-if os.fork() == 0:
-    enter_inner(tier, config)
-    for path in paths:
-        try:
-            seen.append(sorted(os.listdir(path)) if os.path.isdir(path) else open(path).read())
-        except OSError:
-            seen.append(None)
-    print(json.dumps(seen), flush=True)
-    os._exit(0)
-os.wait()
-os._exit(0)
+enter(Isolation(**plain), config)
+seen = []
+for path in paths:
+    try:
+        seen.append(sorted(os.listdir(path)) if os.path.isdir(path) else open(path).read())
+    except OSError:
+        seen.append(None)
+print(json.dumps(seen))
 """
 
 
@@ -42,13 +39,11 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
-@pytest.mark.parametrize("name", [STRONG, MEDIUM])
-def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(folder: Path, name: str) -> None:
-    try:
-        tier = find_tier(name)
-    except IsolationError as error:
-        pytest.skip(str(error))
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
+def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(folder: Path) -> None:
+    isolation = find_isolation()
+    if isolation.missing:
+        lacks("; ".join(isolation.missing))
     shown, link, scratch = folder / "shown", folder / "link", folder / "scratch"
     for place in (shown / "solutions", scratch):
         place.mkdir(parents=True)
@@ -58,16 +53,10 @@ def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(folder: Path, name
     hidden = [str(shown / "solutions"), str(shown / "ada.py")]
     config = {"hidden": hidden, "unlisted": [str(link)], "scratch": str(scratch)}
     paths = [str(top / file) for top in (shown, link) for file in ("public.py", "ada.py", "solutions/key.py")]
-    assert seen(tier, config, paths, folder) == ["x = 1", None, None] * 2
-
-
-def seen(tier: Tier, config: dict[str, object], paths: list[str], folder: Path) -> list[object]:
-    """Return what a worker sees at these paths: text, the names in a folder, or None."""
-    command = [sys.executable, "-c", LOOKS, *map(json.dumps, (tier.to_plain(), config, paths))]
+    command = [sys.executable, "-c", LOOKS, *map(json.dumps, (dataclasses.asdict(isolation), config, paths))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder)
     assert done.stdout, done.stderr
-    found: list[object] = json.loads(done.stdout)
-    return found
+    assert json.loads(done.stdout) == ["x = 1", None, None] * 2
 
 
 def test_a_clone_is_not_to_be_seen_even_if_the_environment_stands_in_it(
@@ -75,8 +64,8 @@ def test_a_clone_is_not_to_be_seen_even_if_the_environment_stands_in_it(
 ) -> None:
     packages = Path(jax.__file__).parents[1]
     for top, is_seen in ((packages, True), (packages.parent, False), (tmp_path, False)):
-        monkeypatch.setattr(visible_paths, "__file__", str(top / "jaxguide" / "grading" / "isolation" / "places.py"))
+        monkeypatch.setattr(stack, "__file__", str(top / "jaxguide" / "grading" / "isolation" / "places.py"))
         monkeypatch.setattr(sys, "path", [str(top), "/elsewhere"])
-        visible_paths.forget([])
+        stack._forget([])
         assert (str(top) in sys.path) is is_seen
         assert "/elsewhere" in sys.path

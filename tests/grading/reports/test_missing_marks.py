@@ -41,7 +41,6 @@ def _graded(student: str, lesson: str, *results: ExerciseResult) -> SubmissionRe
         results=list(results),
         score=sum(one.score for one in results),
         points=sum(one.points for one in results),
-        tier="strong",
     )
 
 
@@ -63,7 +62,7 @@ def class_of_two_lessons(*overrides: Override) -> BatchResult:
     ]
     exercises = {one.name: (one.lesson, one.title, one.points) for one in (rows, cols)}
     applied = apply_overrides(submissions, overrides, exercises)
-    return BatchResult(submissions, tier="strong", overrides=applied)
+    return BatchResult(submissions, overrides=applied)
 
 
 def _grades(batch: BatchResult) -> dict[str, dict[str, str]]:

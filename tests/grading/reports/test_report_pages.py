@@ -100,12 +100,10 @@ def test_what_a_student_wrote_is_shown_as_they_wrote_it() -> None:
 @pytest.fixture(params=["report", "report with other misconceptions", "Ada", "Bo", "Fay", "Hal", EVIL, "=Absent"])
 def view(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """A template's name and what it is given, with something to show in every place."""
-    batch = made_class("process")
+    batch = made_class()
     batch.only = list(EXERCISES)
     batch.similar = [SimilarGroup("random_walk", ["Ada", "Bo"], 1.0, "both loop")]
     batch.overrides *= 2
-    for one in batch.submissions:
-        one.tier = "process"
     if not request.param.startswith("report"):
         return "feedback.html", feedback_view(_row(batch, request.param), batch, reveal=True)
     if request.param != "report":
@@ -491,17 +489,8 @@ def test_an_example_of_a_hidden_check_is_folded_away() -> None:
     assert before.rfind("<details><summary>An example, from a hidden check") > before.rfind("</details>")
 
 
-@pytest.mark.parametrize(("tier", "said"), [("strong", False), ("medium", False), ("process", True)])
-def test_the_report_says_where_values_are_not_protected_either(tier: str, said: bool) -> None:
-    words = " ".join(_Page(report_html(made_class(tier))).words.split())
-    assert ("even checks of values are not protected" in words) is said
-    assert ("value, cannot be forged" in words) is not said
-    for part in ("observed", "relation", f"Isolation{tier}"):
-        assert part in words, part
-
-
 def test_a_students_page_says_nothing_about_how_the_grader_protects_itself() -> None:
-    batch = made_class("process")
+    batch = made_class()
     row = _row(batch, "Ada")
     for page in (_Page(feedback_html(row, batch)).words, feedback_text(row, batch)):
         assert re.search("isolation|protect|tier|the key", page, re.IGNORECASE) is None

@@ -124,13 +124,3 @@ def test_junit_takes_characters_that_xml_does_not_allow() -> None:
     batch = made_class()
     batch.submissions[2].student = "a\ufffe\x00\ud800]]>&<"
     assert ET.fromstring(junit_xml(batch))[2].get("name") == "a\ufffd\ufffd]]>&<"
-
-
-def test_tables_say_in_which_isolation_code_ran() -> None:
-    batch = made_class()
-    batch.submissions[0].tier = "process"
-    rows = {row["student"]: row for row in _rows(grades_csv(batch))}
-    assert [rows[name]["isolation"] for name in ("Ada", "Bo", "Nobody")] == ["process", "strong", ""]
-    suites = {suite.get("name"): suite for suite in ET.fromstring(junit_xml(batch))}
-    found = [suites[name].find("properties/property[@name='isolation']") for name in ("Ada", "Bo", "Nobody")]
-    assert [one.get("value") for one in found if one is not None] == ["process", "strong", "none"]

@@ -7,23 +7,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-from needs import ON_THE_NEWEST, lacks
+from needs import ON_THE_NEWEST
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.isolation import IsolationError, find_tier
 
 TOOLS = "import os, sys\n"
 
 
-def graded(course: Course, folder: Path, limits: str, *cells: str, tier: str | None = None) -> dict[str, Any]:
+def graded(course: Course, folder: Path, limits: str, *cells: str) -> dict[str, Any]:
     """Grade a file of these cells with `jaxguide grade`, and return its exercises by name."""
     (folder / "class").mkdir()
     (folder / "class" / "ada.py").write_text("".join(f"# %%\n{cell}\n\n" for cell in (TOOLS, *cells)))
     command = [sys.executable, "-m", "jaxguide", "grade", str(folder / "class"), "--out", str(folder / "results")]
     command += ["--course", str(course.folders.exercises.parent), "--limits", limits, "--jobs", "1"]
-    command += ["--isolation", tier] if tier else []
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -90,12 +87,7 @@ def test_native_output_is_counted_for_each_exercise_alone(course: Course, tmp_pa
 
 
 @ON_THE_NEWEST
-@pytest.mark.parametrize("tier", ["strong", "medium"])
-def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -> None:
-    try:
-        find_tier(tier)
-    except IsolationError as problem:
-        lacks(str(problem))
+def test_files_are_bounded_together(course: Course, tmp_path: Path) -> None:
     body = "def {name}(x):\n    for n in range({count}):\n"
     body += "        with open(f'{name}{{n}}', 'wb') as f: f.write(b'x' * 2**20)"
     nameless = "def quadruple(x):\n    for n in range(6):\n        f = open('f', 'wb', 0)\n        files.append(f)\n"
@@ -104,7 +96,7 @@ def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -
     locked += "        with open(f'a/b/{n}', 'wb') as f: f.write(b'x' * 2**20)\n    os.chmod('a', 0)\n    return 3 * x"
     cells = (body.format(name="double", count=6), locked, "files = []\n" + nameless)
     honest = body.format(name="quintuple", count=3) + "\n    return 5 * x"
-    found = graded(course, tmp_path, "scratch=5MB", *cells, honest, tier=tier)
+    found = graded(course, tmp_path, "scratch=5MB", *cells, honest)
     full = (
         "too much output",
         "Your code was stopped: its files take more than 5 MB, or are too many or nested too deeply.",

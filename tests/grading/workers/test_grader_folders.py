@@ -1,6 +1,5 @@
 """Test that the folders of killed graders are deleted by the next one, and no folder that anyone still uses."""
 
-import contextlib
 import json
 import os
 import signal
@@ -13,12 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from needs import ON_THE_NEWEST, lacks
+from needs import ON_THE_NEWEST
 from small_course import ANSWERS
 
 from jaxguide.base import held_folders
 from jaxguide.course.books.library import Course
-from jaxguide.grading.isolation import NAMES, IsolationError, find_tier
 from jaxguide.grading.workers import scratch
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
@@ -27,10 +25,9 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it
 # A grader whose worker runs until it is killed, after it has written to its folder.
 GRADER = """
 import os, sys
-from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
-worker = WorkerProcess(tier=find_tier(sys.argv[1]))
+worker = WorkerProcess()
 write = "import os\\nos.makedirs('a/b')\\nopen('a/b/file', 'w').write('x')\\nos.chmod('a/b', 0)\\n"
 worker.request("define", cell=1, source=write, exercises=[], starters=[])
 print(worker._scratch, flush=True)
@@ -51,9 +48,9 @@ def place(tmp_path: Path) -> Iterator[Path]:
 class StartedGrader:
     """A grader in a process of its own, with a worker that runs."""
 
-    def __init__(self, place: Path, tier: str):
+    def __init__(self, place: Path):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(place)}
-        command = [sys.executable, "-c", GRADER, tier]
+        command = [sys.executable, "-c", GRADER]
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -80,48 +77,39 @@ class StartedGrader:
         assert not psutil.wait_procs(below, timeout=60)[1]
 
 
-def in_tier(name: str) -> str:
-    with contextlib.suppress(IsolationError):
-        return find_tier(name).name
-    return lacks(f"a machine where this tier holds: {name}")
-
-
 def folders(place: Path) -> list[Path]:
     return sorted(place.glob("jaxguide-*"))
 
 
 @ON_THE_NEWEST
-@pytest.mark.parametrize("tier", NAMES)
-def test_the_next_grader_deletes_what_a_killed_one_left(place: Path, tier: str) -> None:
-    first = StartedGrader(place, in_tier(tier))
+def test_the_next_grader_deletes_what_a_killed_one_left(place: Path) -> None:
+    first = StartedGrader(place)
     first.kill()
     assert first.folder in folders(place)
-    second = StartedGrader(place, tier)
+    second = StartedGrader(place)
     assert folders(place) == [second.folder]
     second.end()
     assert folders(place) == []
 
 
 @ON_THE_NEWEST
-@pytest.mark.parametrize("tier", NAMES[:2])
-def test_a_worker_reaches_only_its_own_folder(place: Path, tier: str) -> None:
-    grader = StartedGrader(place, in_tier(tier))
+def test_a_worker_reaches_only_its_own_folder(place: Path) -> None:
+    grader = StartedGrader(place)
     modes = [oct(path.stat().st_mode & 0o777) for path in (grader.folder, grader.scratch)]
     assert modes == ["0o711", "0o700"]
-    # In tier strong, the worker's folder is in memory and cannot be seen here.
-    assert (grader.scratch / "a").exists() is (tier == "medium")
+    assert (grader.scratch / "a").exists()
     grader.end()
 
 
 @ON_THE_NEWEST
 def test_a_grader_does_not_delete_the_folder_of_one_that_lives(place: Path) -> None:
-    first = StartedGrader(place, find_tier().name)
-    second = StartedGrader(place, find_tier().name)
-    third = StartedGrader(place, find_tier().name)
+    first = StartedGrader(place)
+    second = StartedGrader(place)
+    third = StartedGrader(place)
     assert folders(place) == sorted([first.folder, second.folder, third.folder])
     second.kill()
     first.end()
-    fourth = StartedGrader(place, find_tier().name)
+    fourth = StartedGrader(place)
     assert folders(place) == sorted([third.folder, fourth.folder])
     third.end()
     fourth.end()
@@ -142,7 +130,7 @@ def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
         (place / names[3]).rmdir()
         names.pop()
     (place / "jaxguide-course-1").mkdir()
-    StartedGrader(place, find_tier().name).end()
+    StartedGrader(place).end()
     assert [path.name for path in folders(place)] == sorted([*names, "jaxguide-course-1"])
     assert (place / "precious" / "file").exists()
 
@@ -155,7 +143,7 @@ def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
     _left, no_longer = held_folders.new_held_folder(held_folders.PROBE)
     os.close(no_longer or 0)
     living, held = held_folders.new_held_folder(held_folders.PROBE)
-    StartedGrader(place, find_tier().name).end()
+    StartedGrader(place).end()
     assert folders(place) == [living]
     os.close(held or 0)
     assert list(held_folders.abandoned()) == [living]
@@ -163,19 +151,19 @@ def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
 
 @ON_THE_NEWEST
 def test_a_folder_is_in_use_as_long_as_a_supervisor_lives(place: Path) -> None:
-    grader = StartedGrader(place, find_tier().name)
+    grader = StartedGrader(place)
     below = grader.below()
     # Processes that are stopped do not end with the grader.
     for process in below:
         process.suspend()
     grader.process.kill()
     grader.process.communicate()
-    StartedGrader(place, find_tier().name).end()
+    StartedGrader(place).end()
     assert folders(place) == [grader.folder]
     for process in below:
         process.resume()
     assert not psutil.wait_procs(below, timeout=60)[1]
-    StartedGrader(place, find_tier().name).end()
+    StartedGrader(place).end()
     assert folders(place) == []
 
 

@@ -17,7 +17,8 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.grader import SubmissionResult
-from jaxguide.grading.isolation import find_tier
+from jaxguide.grading.isolation.self_test import find_isolation
+from jaxguide.grading.isolation.stack import SECCOMP
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 Notebook = Callable[..., Path]
@@ -177,7 +178,7 @@ def test_what_does_no_harm_passes(course: Course, notebook: Notebook, quick: Lim
 
 
 def test_who_forks_is_refused_and_told(course: Course, notebook: Notebook, quick: Limits) -> None:
-    needs(find_tier().uses("seccomp"), "a kernel that can refuse a fork (seccomp)")
+    needs(SECCOMP in find_isolation().parts, "a kernel that can refuse a fork (seccomp)")
     (result,) = in_calls(course, notebook, quick, ["os.fork()"])
     assert result.verdict.value == "error"
     assert result.first_failure is not None

@@ -27,7 +27,7 @@ from jaxguide.grading.batch.store import Store
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.isolation.tier import PROCESS, Tier
+from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers import spawning
 from jaxguide.grading.workers.worker_process import WorkerKilled, WorkerProcess
 
@@ -248,9 +248,9 @@ def test_what_was_told_before_a_worker_was_killed_is_not_told_again(course: Cour
 
 @pytest.mark.parametrize("number", first_of([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], 1))
 def test_code_that_kills_itself_gains_nothing(course: Course, number: int) -> None:
-    grader = Grader(course, dataclasses.replace(ONE, tier=PROCESS, trust_submissions=True))
-    # Without layers, nothing keeps the code from killing itself.
-    grader._surroundings = dataclasses.replace(grader._surroundings, tier=Tier(PROCESS, ()))
+    grader = Grader(course, ONE)
+    # Without isolation, nothing keeps the code from killing itself.
+    grader._surroundings = dataclasses.replace(grader._surroundings, isolation=Isolation(()))
     source = f"import os, signal\ndef double(x):\n    signal.signal({number}, signal.SIG_DFL)\n"
     source = source if number != signal.SIGKILL else "import os\ndef double(x):\n"
     result, passed = grader.grade_controlled(entry(f"{source}    os.kill(os.getpid(), {number})\n"))

@@ -13,7 +13,7 @@ import pytest
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
-from jaxguide.grading.isolation import find_tier
+from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.workers import spawning
 from jaxguide.grading.workers.processes import fresh_process
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
@@ -23,12 +23,12 @@ from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
 
 @pytest.mark.parametrize("spawn", [pytest.param(default_spawn(), marks=pytest.mark.long), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
-    tier = find_tier()  # its self-test starts processes, too
+    isolation = find_isolation()  # its self-test starts processes, too
     spawning.close()  # otherwise no process needs to be started
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(GraderError, match="did not start"):
-            WorkerProcess(tier=tier, spawn=spawn)
+            WorkerProcess(isolation=isolation, spawn=spawn)
 
 
 def test_a_killed_worker_leaves_nothing_behind() -> None:
