@@ -19,9 +19,9 @@ import psutil
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.values import to_data
 from jaxguide.grading.isolation.self_test import find_isolation
-from jaxguide.grading.workers.processes import fresh_process
-from jaxguide.grading.workers.spawning import Spawn, can_fork, forked_process, the_zygote
+from jaxguide.grading.workers.processes import Spawn, fresh_process
 from jaxguide.grading.workers.worker_process import WorkerProcess
+from jaxguide.grading.workers.zygote import can_fork, start_worker, the_zygote
 
 REPEATS = 15
 SOURCE = "import jax\nimport jax.numpy as jnp\n\n\ndef double(x):\n    return 2 * jnp.asarray(x)\n"
@@ -38,7 +38,7 @@ def main() -> None:
         began = time.monotonic()
         times = psutil.Process(the_zygote().pid).cpu_times()  # this waits until it is ready
         measured["zygote, once"] = {"cpu_s": times.user + times.system, "wall_s": time.monotonic() - began}
-        ways["zygote"] = forked_process
+        ways["zygote"] = start_worker
     request = Request((), "value", (((to_data(np.float32(3)),), {}),))
     runs: dict[str, list[tuple[float, ...]]] = {name: [] for name in ways}
     for _repeat in range(REPEATS):  # interleaved, so that load on the machine affects both alike

@@ -28,15 +28,14 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
         prog_name: the program's name in messages.
         with_scipy: see `forking.prepare`.
     """
-    from jaxguide.grading.workers.spawning import can_fork
+    from jaxguide.grading.workers.processes import command, environment
+    from jaxguide.grading.workers.zygote import can_fork, new_token
 
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
     if is_watched or "jax" in sys.modules or threading.active_count() > 1:
         return
     if not can_fork() or not hasattr(os, "memfd_create"):
         return
-    from jaxguide.grading.workers.processes import command, environment
-    from jaxguide.grading.workers.zygote import new_token
 
     rest: dict[str, Any] = {
         "prog_name": prog_name,
@@ -62,12 +61,13 @@ def _how_written(stream: Any) -> dict[str, Any] | None:
 
 def main() -> NoReturn:
     """Import JAX, fork the zygote, restore the command line and the environment, and run the command."""
-    from jaxguide.grading.workers import forking, spawning
+    from jaxguide.grading.workers import forking
     from jaxguide.grading.workers.processes import forget_variables_of_jax
+    from jaxguide.grading.workers.zygote import fork_zygote
 
     file = int(os.environ[_REST])
     forking.prepare(os.environ[_WITH_SCIPY] == "1")
-    spawning.fork_zygote()
+    fork_zygote()
     with open(file, "rb") as written:
         written.seek(0)
         rest = pickle.load(written)

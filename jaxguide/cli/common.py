@@ -181,19 +181,19 @@ def start_zygote() -> bool:
 
     Unless this process has imported JAX, it will compute as workers do: on the CPU, whatever JAX's variables say.
     """
-    from jaxguide.grading.workers import spawning
     from jaxguide.grading.workers.processes import forget_variables_of_jax
+    from jaxguide.grading.workers.zygote import can_fork, the_zygote
 
     if "jax" not in sys.modules:
         forget_variables_of_jax()
 
     def start() -> None:
         with contextlib.suppress(OSError):  # the first worker reports what is wrong
-            spawning.the_zygote()
+            the_zygote()
 
-    if spawning.can_fork():
+    if can_fork():
         threading.Thread(target=start, daemon=True).start()
-    return spawning.can_fork()
+    return can_fork()
 
 
 def some_names(names: "Sequence[str]", between: str = ", ") -> str:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from small_course import ANSWERS, write_course
 
-from jaxguide.grading.workers.spawning import can_fork
+from jaxguide.grading.workers.zygote import can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 

@@ -24,7 +24,7 @@ from jaxguide.course.limits import Limits, LimitsError, parse_limits, write_limi
 from jaxguide.grading.batch.store import Store
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import LANDLOCK
-from jaxguide.grading.workers import spawning
+from jaxguide.grading.workers import zygote as zygotes
 
 RIGHT, WRONG = ANSWERS["double"], "def double(x):\n    return x\n"
 
@@ -270,7 +270,7 @@ def test_a_broken_grader_has_a_status_of_its_own(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, ada=RIGHT)
-    spawning.close()
+    zygotes.close_zygote()
     for module in ("processes", "zygote"):  # workers and the zygote are started with a program that ends at once
         monkeypatch.setattr(f"jaxguide.grading.workers.{module}.command", lambda _module: ["/bin/false"])
     done = command()

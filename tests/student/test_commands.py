@@ -170,7 +170,7 @@ def test_watch_opens_what_is_there_and_else_a_folder_of_its_own(
 def test_watch_says_where_each_check_starts_a_new_python(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.workers.spawning.can_fork", lambda: False)
+    monkeypatch.setattr("jaxguide.grading.workers.zygote.can_fork", lambda: False)
     (tmp_path / "letter.txt").write_text("x")
     done = CliRunner().invoke(main, ["watch", "--course", str(course.folders.exercises.parent), str(tmp_path)])
     assert "each check starts a new Python" in done.stdout

@@ -10,7 +10,6 @@ import importlib
 import json
 import os
 import select
-import signal
 import socket
 import sys
 import tempfile
@@ -27,21 +26,20 @@ MODULES = (
     *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
     *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation.stack"),
     *("jaxguide.grading.workers.program_folder", "jaxguide.grading.workers.worker_set_up"),
-    *("jaxguide.grading.workers.supervisor", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
+    *("jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
 # SciPy takes a quarter of the import time, so a command that knows its files do not use it may skip it.
 SCIPY = (
     *("jax.scipy", "jax.scipy.linalg", "jax.scipy.special", "jax.scipy.stats", "jax.scipy.optimize"),
     *("scipy", "scipy.linalg", "scipy.special"),
 )
-_LOOKS_AFTER_MS = 250
 
 
 def main() -> None:
     """Import what workers need, then serve fork requests from the socket on standard input; see `serve`."""
-    line = _take_socket()
+    os.setsid()
     prepare()
-    serve(line)
+    serve(socket.socket(fileno=os.dup(0)), 2)
 
 
 def prepare(with_scipy: bool = True) -> None:
@@ -60,39 +58,30 @@ def prepare(with_scipy: bool = True) -> None:
     gc.enable()
 
 
-def serve(line: socket.socket) -> NoReturn:
-    """Report whether this process may be forked, then fork workers until the grader closes the socket or ends."""
-    sys.dont_write_bytecode = True  # for modules that submissions import
-    line.send(json.dumps({"unfit": compat.why_not_fork()}).encode())
-    signal.signal(signal.SIGCHLD, _forget_ended)
-    worker = _fork_for_requests(line)
-    line.close()
-    _start(*worker)
-
-
 def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
-    """Turn a process that was forked after `prepare` into the zygote: detach its terminal and files, then serve.
+    """Turn a process that was forked after `prepare` into the zygote; see `serve`."""
+    try:
+        os.setsid()
+        serve(line, output)
+    finally:
+        os._exit(1)
+
+
+def serve(line: socket.socket, output: int) -> NoReturn:
+    """Report whether this process may be forked, then fork workers until the grader closes the socket or ends.
 
     Args:
         line: the socket to the grader.
         output: the file descriptor for error messages.
     """
-    try:
-        os.setsid()
-        _read_nothing()
-        os.dup2(0, 1)
-        os.dup2(output, 2)
-        _close_all_but(0, 1, 2, line.fileno())
-        os.chdir(tempfile.gettempdir())
-        serve(line)
-    finally:
-        os._exit(1)
-
-
-def _take_socket() -> socket.socket:
-    line = socket.socket(fileno=os.dup(0))
+    sys.dont_write_bytecode = True  # for modules that submissions import
     _read_nothing()
-    return line
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    _close_all_but(0, 1, 2, line.fileno())
+    os.chdir(tempfile.gettempdir())
+    line.send(json.dumps({"unfit": compat.why_not_fork()}).encode())
+    _become_worker(*_fork_for_requests(line))
 
 
 def _read_nothing() -> None:
@@ -101,65 +90,67 @@ def _read_nothing() -> None:
     os.close(empty)
 
 
-def _forget_ended(*_unused: object) -> None:
-    """Reap supervisors that ended; the grader learns of their end through their pipes."""
-    # Ignoring SIGCHLD would lose their processor times: the kernel adds them up only for children that are reaped.
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Fork on each request; return the request and its descriptors in each child, and never in this process."""
+    from jaxguide.grading.isolation.privileges import end_with_parent
     from jaxguide.grading.workers.processes import MESSAGE_BYTES
 
-    grader, zygote = os.getppid(), os.getpid()
+    zygote, grader = os.getpid(), os.pidfd_open(os.getppid())
+    workers: dict[int, tuple[int, int]] = {}
     ready = select.poll()
-    ready.register(line, select.POLLIN)
+    for descriptor in (line.fileno(), grader):
+        ready.register(descriptor, select.POLLIN)
     while True:
-        # Poll with a timeout: a program that the grader forked may keep the socket open after the grader has ended,
-        # and a child may end right before the wait.
-        while not ready.poll(_LOOKS_AFTER_MS):
-            _forget_ended()
-            if os.getppid() != grader:
-                os._exit(0)
+        events = [descriptor for descriptor, _event in ready.poll()]
+        for process in workers.keys() & events:
+            ready.unregister(process)
+            os.close(process)
+            _tell_how_it_ended(*workers.pop(process))
+        # A program that the grader forked may keep the socket open after the grader has ended.
+        if grader in events:
+            os._exit(0)
+        if line.fileno() not in events:
+            continue
         data, descriptors, _flags, _address = socket.recv_fds(line, MESSAGE_BYTES, 4)
         if not data:
-            _forget_ended()
             os._exit(0)
         request = json.loads(data)
         reply: dict[str, Any] = {"id": request["id"]}
+        incoming, outgoing, status, output = descriptors
         try:
             reply["pid"] = pid = os.fork()
         except OSError as error:
             reply["error"] = str(error)
+            os.close(status)
         else:
             if pid == 0:
-                _end_with(zygote)
-                return request, list(descriptors)
+                end_with_parent(zygote)
+                return request, [incoming, outgoing, output]
+            process = os.pidfd_open(pid)
+            workers[process] = pid, status
+            ready.register(process, select.POLLIN)
         line.send(json.dumps(reply).encode())
-        for descriptor in descriptors:
+        for descriptor in (incoming, outgoing, output):
             os.close(descriptor)
 
 
-def _end_with(zygote: int) -> None:
-    from jaxguide.grading.isolation.privileges import end_with_parent
+def _tell_how_it_ended(pid: int, status: int) -> None:
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with contextlib.suppress(OSError):  # the grader no longer asks
+        os.write(status, str(code).encode())
+    os.close(status)
 
-    end_with_parent(zygote)
 
-
-def _start(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Reset this forked process to the state of a new Python, and continue as a worker's supervisor."""
+def _become_worker(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
+    """Reset this forked process to the state of a new Python, and continue as a worker."""
     from jaxguide.grading.workers import worker
 
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
-    kept = _keep_only(descriptors)
+    incoming, outgoing = _keep_only(descriptors)
     _set_environment(request["environment"])
     os.chdir(request["scratch"])
     _forget_what_was_drawn()
-    incoming, outgoing, status = kept
-    worker.work(incoming, outgoing, status)
+    worker.work(incoming, outgoing)
     os._exit(0)
 
 
@@ -171,7 +162,7 @@ def _keep_only(descriptors: list[int]) -> list[int]:
 
     *pipes, output = descriptors
     kept = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_DESCRIPTOR) for pipe in pipes]
-    _read_nothing()  # reopen /dev/null: processes that share an open file share its flags
+    _read_nothing()  # open it again: processes that share an open file share its flags
     os.dup2(output, 1)
     os.dup2(output, 2)
     _close_all_but(0, 1, 2, *kept)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -22,7 +23,7 @@ _BOOT = (
 
 
 class Process(Protocol):
-    """The part of the `subprocess.Popen` interface that the grader needs of a worker, or on Linux of its supervisor."""
+    """The part of the `subprocess.Popen` interface that the grader needs of a worker."""
 
     pid: int
 
@@ -35,6 +36,10 @@ class Process(Protocol):
     def poll(self) -> int | None: ...
 
     def wait(self, timeout: float | None = None) -> int: ...
+
+
+Spawn = Callable[[Path, str, IO[bytes]], Process]
+"""Start a worker's process, given its scratch folder, the token in its environment, and the file for its output."""
 
 
 def fresh_process(scratch: Path, token: str, output: IO[bytes]) -> Process:

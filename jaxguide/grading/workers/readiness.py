@@ -6,8 +6,7 @@ from jaxguide.course.requirements import unmet_requirements
 from jaxguide.course.settings import CourseSettings
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.grading.isolation.self_test import find_isolation
-from jaxguide.grading.workers.spawning import can_fork
-from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError
+from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError, can_fork
 
 
 def add_isolation(diagnosis: Diagnosis) -> Diagnosis:

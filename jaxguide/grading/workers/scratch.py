@@ -30,7 +30,7 @@ _own: _GraderFolder | None = None
 def new_scratch() -> Path:
     """Create an empty folder for a worker. Processes that were killed leave theirs behind; the first call deletes them.
 
-    The folder's parent is this process's. The process holds it, and so do the supervisors of its workers.
+    The folder's parent is this process's, which holds it.
     """
     global _own
     with _lock:

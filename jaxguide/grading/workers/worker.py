@@ -22,7 +22,6 @@ import types
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.held_folders import hold
 from jaxguide.base.plain import plain_of, read_plain
 
 FIRST_PRIVATE_DESCRIPTOR = 200
@@ -36,19 +35,18 @@ def main() -> None:
     work(*_take_pipes())
 
 
-def work(incoming: int, outgoing: int, status: int | None = None) -> None:
+def work(incoming: int, outgoing: int) -> None:
     """Set up the sandbox, then serve requests until the grader closes the pipe.
 
     Args:
         incoming, outgoing: the descriptors of the pipes from and to the grader.
-        status: the descriptor to which the supervisor writes the worker's exit code, if the grader is not its parent.
     """
-    ready, runs_code = _enter_box(incoming, outgoing, status)
+    ready, runs_code = _enter_box(incoming)
     _write(outgoing, ready)
     _serve(incoming, outgoing, StudentNamespace() if runs_code else FileReader())
 
 
-def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes, bool]:
+def _enter_box(incoming: int) -> tuple[bytes, bool]:
     """Read the sandbox's configuration from the grader, and set the sandbox up.
 
     The configuration must not stay in memory, because the hidden paths contain names of other students.
@@ -64,17 +62,12 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
     from jaxguide.grading.isolation import rlimits
     from jaxguide.grading.isolation.stack import Isolation, enter
     from jaxguide.grading.workers import program_folder, worker_set_up
-    from jaxguide.grading.workers.supervisor import supervise
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
     if config["runs_code"]:
         set_up_process(**config["set_up"]["process"])
         sys.path += [folder for folder in config["set_up"]["folders"] if folder not in sys.path]
     files = worker_set_up.read_files(config["set_up"]["files"])
-    held = hold(Path(config["scratch"]).parent)
-    supervise(pipes=(incoming, outgoing), status=status)
-    if held is not None:
-        os.close(held)  # only the supervisor holds it: through this descriptor, a submission could let it go
     enter(Isolation(**config["isolation"]), config)
     worker_set_up.write_files(files, Path())  # the current folder is the scratch folder
     del files

@@ -33,13 +33,12 @@ from jaxguide.grading.workers.how_code_ended import (
     scratch_full,
     too_much_output,
 )
-from jaxguide.grading.workers.processes import Process
+from jaxguide.grading.workers.processes import Process, Spawn
 from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
-from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import ProcessTree
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
-from jaxguide.grading.workers.zygote import Forked, new_token
+from jaxguide.grading.workers.zygote import Forked, new_token, start_worker
 
 _START_LIMIT_S = 300.0
 # On a busy machine, a process may take a while to end after it has closed the connection.
@@ -152,7 +151,7 @@ class WorkerProcess:
         self._started_cpu_s = 0.0
         token = new_token()
         try:
-            self._process = (spawn or default_spawn())(self._scratch, token, self._output)
+            self._process = (spawn or start_worker)(self._scratch, token, self._output)
             self._tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self.isolation.parts)
         except (OSError, psutil.Error) as error:
             self._clean()

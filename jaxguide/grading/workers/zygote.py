@@ -1,10 +1,12 @@
-"""Start workers by forking the zygote, a process that has already imported JAX, from the grader's side.
+"""Start workers in the fastest way that the machine supports: forked from the zygote, or each in a new Python.
 
-Importing a worker's modules takes longer than running most submissions. The zygote imports them once. It has a single
-thread and does not start a backend: a process forked after that hangs.
+Importing a worker's modules takes longer than running most submissions. The zygote, a process of its own, imports them
+once. It has a single thread and does not start a backend: a process forked after that hangs.
 """
 
+import atexit
 import contextlib
+import functools
 import io
 import json
 import os
@@ -12,19 +14,17 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from jaxguide.grading.workers.processes import MESSAGE_BYTES, Process, command, environment
+from jaxguide.grading.workers.processes import MESSAGE_BYTES, Process, command, environment, fresh_process
 
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
 _END_LIMIT_S = 1.0
-_POLL_S = 0.005
 
 
 class ZygoteError(OSError):
@@ -41,29 +41,23 @@ def new_token() -> str:
 
 
 class Forked:
-    """A worker's supervisor, forked by a zygote. It is not a child of this process, and reports its end through a pipe.
+    """A worker forked by a zygote. It is not a child of this process; the zygote reports its end through a pipe.
 
     Args:
         zygote: the zygote that forked it.
-        pid: the supervisor's process id.
+        pid: the worker's process id.
         stdin, stdout: the grader's ends of the worker's pipes.
-        status: the pipe to which the supervisor writes the worker's exit code; empty if the supervisor was killed.
+        status: the pipe to which the zygote writes the worker's exit code; empty if the zygote ended before.
     """
 
     def __init__(self, zygote: "Zygote", pid: int, stdin: io.FileIO, stdout: io.FileIO, status: io.FileIO):
         self.zygote, self.pid = zygote, pid
         self.stdin: io.FileIO | None = stdin
         self.stdout: io.FileIO | None = stdout
+        self.ended_with_zygote = False
         self._status = status
         self._code: int | None = None
-        self._is_lost = False
         self._lock = threading.Lock()
-
-    @property
-    def ended_with_zygote(self) -> bool:
-        """Whether it ended because the zygote ended, which may become visible a moment later."""
-        self.poll()
-        return not self.zygote.is_alive or (self._is_lost and self.zygote.ends_soon())
 
     def poll(self) -> int | None:
         """Return the exit code as in `subprocess.Popen`, or None while it is running."""
@@ -79,81 +73,34 @@ class Forked:
         """
         with self._lock:
             if self._code is None:
-                ready = select.poll()  # unlike `select`, it supports descriptors above 1023
-                ready.register(self._status, select.POLLIN)
-                if not ready.poll(None if timeout is None else 1000 * timeout):
+                if not _is_ready(self._status.fileno(), timeout):
                     raise subprocess.TimeoutExpired("worker", timeout or 0)
                 said = self._status.read(16)
-                self._code, self._is_lost = int(said) if said else -signal.SIGKILL, not said
+                self._code, self.ended_with_zygote = int(said) if said else -signal.SIGKILL, not said
                 self._status.close()
             return self._code
 
 
-class _Child:
-    """A process forked from this one, with the part of the `subprocess.Popen` interface that a zygote needs."""
-
-    def __init__(self, pid: int):
-        self.pid = pid
-        self._code: int | None = None
-        self._lock = threading.Lock()
-
-    def poll(self) -> int | None:
-        with self._lock:
-            if self._code is None:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-                self._code = os.waitstatus_to_exitcode(status) if pid else None
-            return self._code
-
-    def wait(self, timeout: float | None = None) -> int:
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while (code := self.poll()) is None:
-            if deadline is not None and time.monotonic() > deadline:
-                raise subprocess.TimeoutExpired("zygote", timeout or 0)
-            time.sleep(_POLL_S)
-        return code
-
-    def kill(self) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
-
-
-def _new_python(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[bytes]":
-    """Start the zygote in a new Python."""
-    folder = Path(tempfile.gettempdir())
-    return subprocess.Popen(
-        command("jaxguide.grading.workers.forking"),
-        stdin=line.fileno(),
-        stdout=subprocess.DEVNULL,
-        stderr=output,
-        cwd=folder,
-        # A placeholder as long as a worker's token, which overwrites it in each fork.
-        env=environment(folder, "-" * len(new_token())),
-        start_new_session=True,
-    )
-
-
-def fork_of_this(line: socket.socket, output: IO[bytes]) -> _Child:
-    """Start the zygote by forking this process, which has called `forking.prepare` and must not contain secrets."""
-    from jaxguide.grading.workers.forking import serve_in_fork
-
-    pid = os.fork()
-    if pid == 0:
-        serve_in_fork(line, output.fileno())
-    return _Child(pid)
+def _is_ready(descriptor: int, timeout_s: float | None) -> bool:
+    """Return whether a descriptor can be read, or the process that it stands for has ended, within a time."""
+    ready = select.poll()  # unlike `select`, it supports descriptors above 1023
+    ready.register(descriptor, select.POLLIN)
+    return bool(ready.poll(None if timeout_s is None else 1000 * timeout_s))
 
 
 class Zygote:
     """A process that forks workers. It ends with this process, and all workers end with it. Threads may share it.
 
     Args:
-        start: starts the process, given its end of the socket and the file for its error messages.
+        is_fork: whether to fork this process, which has called `forking.prepare` and must not contain secrets;
+            otherwise the zygote is a new Python.
 
     Raises:
         ZygoteError: the process does not start.
         UnfitError: the process cannot be forked safely.
     """
 
-    def __init__(self, start: "Callable[[socket.socket, IO[bytes]], subprocess.Popen[bytes] | _Child]" = _new_python):
+    def __init__(self, is_fork: bool = False):
         self.grader = os.getpid()
         self._lock = threading.Lock()
         self._requests = 0
@@ -161,7 +108,8 @@ class Zygote:
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
         try:
             with theirs:
-                self._process = start(theirs, self._output)
+                self.pid = self._start(theirs, is_fork)
+            self._process = os.pidfd_open(self.pid)
         except OSError as error:
             self._socket.close()
             self._output.close()
@@ -175,18 +123,30 @@ class Zygote:
             self.close()
             raise
 
+    def _start(self, line: socket.socket, is_fork: bool) -> int:
+        if is_fork:
+            from jaxguide.grading.workers.forking import serve_in_fork
+
+            pid = os.fork()
+            if pid == 0:
+                serve_in_fork(line, self._output.fileno())
+            return pid
+        program = command("jaxguide.grading.workers.forking")
+        # A placeholder as long as a worker's token, which overwrites it in each fork.
+        variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
+        files = [(os.POSIX_SPAWN_DUP2, line.fileno(), 0), (os.POSIX_SPAWN_DUP2, self._output.fileno(), 2)]
+        return os.posix_spawn(program[0], program, variables, file_actions=files)
+
     @property
     def is_alive(self) -> bool:
-        return self._process.poll() is None
+        return not self.ends_soon(0)
 
-    def ends_soon(self) -> bool:
-        """Return whether it has ended, or ends within a second."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=_END_LIMIT_S)
-        return not self.is_alive
+    def ends_soon(self, limit_s: float = _END_LIMIT_S) -> bool:
+        """Return whether it has ended, or ends within this time."""
+        return self._process < 0 or _is_ready(self._process, limit_s)
 
     def spawn(self, scratch: Path, token: str, output: IO[bytes]) -> Process:
-        """Fork a worker with its supervisor.
+        """Fork a worker.
 
         Args:
             scratch: the worker's folder.
@@ -235,11 +195,10 @@ class Zygote:
         self._socket.settimeout(limit_s)
         data = self._socket.recv(MESSAGE_BYTES)
         if not data:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=2)
+            self.ends_soon()
             self._output.seek(0)
             said = self._output.read().decode("utf-8", "replace").strip().splitlines()
-            raise ZygoteError(said[-1] if said else f"it printed nothing (exit code {self._process.poll()})")
+            raise ZygoteError(said[-1] if said else "it printed nothing")
         reply: dict[str, object] = json.loads(data)
         return reply
 
@@ -251,9 +210,92 @@ class Zygote:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # makes the zygote end, even if other processes hold the socket
         self._socket.close()
-        try:
-            self._process.wait(timeout=_END_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        if not self.ends_soon():
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        os.close(self._process)
+        self._process = -1
         self._output.close()
+
+
+_lock = threading.Lock()
+_zygote: Zygote | None = None
+_is_unfit = False
+
+
+@functools.cache
+def can_fork() -> bool:
+    """Return whether workers can be forked: forking a process with JAX's libraries is safe on Linux only."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))  # from Linux 5.3
+    except OSError:
+        return False
+    return True
+
+
+def start_worker(scratch: Path, token: str, output: IO[bytes]) -> Process:
+    """Start a worker, forked from the zygote if possible, otherwise in a new Python.
+
+    Args:
+        scratch: the worker's folder.
+        token: the token in the worker's environment.
+        output: the file for the worker's output.
+
+    Raises:
+        OSError: the worker, or the zygote, does not start.
+    """
+    zygote = the_zygote()
+    if zygote is not None:
+        try:
+            return zygote.spawn(scratch, token, output)
+        except ZygoteError:
+            if not zygote.ends_soon():
+                raise
+        zygote = the_zygote()
+    return (fresh_process if zygote is None else zygote.spawn)(scratch, token, output)
+
+
+def the_zygote() -> Zygote | None:
+    """Return this process's zygote, which is started if there is none or it has ended, or None if it cannot be forked.
+
+    Raises:
+        ZygoteError: the zygote does not start.
+    """
+    global _zygote, _is_unfit
+    with _lock:
+        if _zygote is not None and (_zygote.grader != os.getpid() or not _zygote.is_alive):
+            _zygote.close()
+            _zygote = None
+        if _zygote is None and can_fork() and not _is_unfit:
+            try:
+                _zygote = Zygote()
+            except UnfitError:
+                _is_unfit = True
+        return _zygote
+
+
+def fork_zygote() -> None:
+    """Fork this process to create its zygote. Call this after `forking.prepare` and before reading any secrets.
+
+    If the zygote cannot be forked safely, workers start in a new Python. If this fork fails, the zygote starts later.
+    """
+    global _zygote, _is_unfit
+    try:
+        _zygote = Zygote(is_fork=True) if can_fork() else None
+    except UnfitError:
+        _is_unfit = True
+    except ZygoteError:
+        return
+
+
+@atexit.register
+def close_zygote() -> None:
+    """Stop this process's zygote, if there is one."""
+    global _zygote
+    with _lock:
+        if _zygote is not None:
+            _zygote.close()
+            _zygote = None

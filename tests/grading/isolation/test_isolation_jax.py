@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from needs import lacks
 
@@ -195,17 +194,6 @@ except RuntimeError:
     assert "error" not in run(other, WORKS["threads"])
     greedy.kill()
     other.kill()
-
-
-@pytest.mark.long
-def test_nothing_of_a_worker_outlives_it() -> None:
-    worker = start()
-    root = psutil.Process(worker._process.pid)
-    tree = [root, *root.children(recursive=True)]
-    root.kill()  # as the system might; the other processes must notice and end
-    psutil.wait_procs(tree[1:], timeout=10)
-    assert [process for process in tree[1:] if process.is_running()] == []
-    worker.kill()
 
 
 def test_a_worker_cannot_read_what_another_wrote() -> None:

@@ -13,11 +13,10 @@ import pytest
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import Isolation
-from jaxguide.grading.workers.processes import environment, fresh_process
-from jaxguide.grading.workers.spawning import Spawn, can_fork, close, default_spawn
+from jaxguide.grading.workers.processes import Spawn, environment, fresh_process
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 from jaxguide.grading.workers.worker_process import WorkerProcess
-from jaxguide.grading.workers.zygote import Forked, Zygote
+from jaxguide.grading.workers.zygote import Forked, Zygote, can_fork, close_zygote, start_worker
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 
@@ -46,14 +45,14 @@ SURROUNDINGS = """(
     sorted(os.environ), sys.argv[0], sys.flags.safe_path, sys.path,
     os.getcwd() == os.environ["HOME"] == os.environ["TMPDIR"] == __import__("tempfile").gettempdir(),
     [__import__("signal").getsignal(n).__class__.__name__ + str(__import__("signal").getsignal(n)) for n in (13, 17)],
-    os.getsid(0) == os.getppid() or os.getppid() == 0,
+    os.getsid(0) == os.getpid(),
 )"""
 
 
 @pytest.mark.parametrize("isolation", [find_isolation(), pytest.param(Isolation(()), marks=pytest.mark.long)])
 def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(isolation: Isolation) -> None:
     seen = []
-    spawns: tuple[Spawn, ...] = (default_spawn(), fresh_process)
+    spawns: tuple[Spawn, ...] = (start_worker, fresh_process)
     for spawn in spawns:
         one = WorkerProcess(isolation=isolation, spawn=spawn)
         seen.append(ask(one, SURROUNDINGS))
@@ -91,15 +90,15 @@ def test_workers_do_not_draw_the_same_numbers(worker: WorkerProcess) -> None:
 def test_a_worker_bears_its_own_mark_and_not_the_graders_memory_of_others(worker: WorkerProcess) -> None:
     mark = f"{TOKEN_VARIABLE}={os.getpid()}-".encode()
     assert mark in Path(f"/proc/{worker._process.pid}/environ").read_bytes()
-    assert mark not in Path(f"/proc/{zygote_of(worker)._process.pid}/environ").read_bytes()
+    assert mark not in Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes()
 
 
 def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    close()  # the next zygote starts with the secret in the environment
+    close_zygote()  # the next zygote starts with the secret in the environment
     monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
     worker = WorkerProcess()
     outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker._tree.processes()]
-    outside.append(Path(f"/proc/{zygote_of(worker)._process.pid}/environ").read_bytes())
+    outside.append(Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes())
     inside = ask(worker, "open('/proc/self/environ').read() + repr(dict(os.environ))")
     worker.kill()
     assert f"{TOKEN_VARIABLE}={os.getpid()}-" in inside
@@ -136,18 +135,18 @@ def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    close()
+    close_zygote()
     worker = WorkerProcess()
     source = "import time\ndef f():\n    while time.process_time() < 3: pass"
     worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
     worker.request("ask", name="f", request=Request((), "value", (((), {}),)))
     worker.kill()
-    zygote = psutil.Process(zygote_of(worker)._process.pid)
+    zygote = psutil.Process(zygote_of(worker).pid)
     while zygote.children():
         time.sleep(0.01)
     before = children_cpu_s()
     own = zygote.cpu_times()
-    close()
+    close_zygote()
     assert children_cpu_s() - before > own.user + own.system + 2.5
 
 

@@ -18,7 +18,6 @@ from small_course import ANSWERS
 from jaxguide.base import held_folders
 from jaxguide.course.books.library import Course
 from jaxguide.grading.workers import scratch
-from jaxguide.grading.workers.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs Linux's processes")
 
@@ -147,36 +146,6 @@ def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
     assert folders(place) == [living]
     os.close(held or 0)
     assert list(held_folders.abandoned()) == [living]
-
-
-@ON_THE_NEWEST
-def test_a_folder_is_in_use_as_long_as_a_supervisor_lives(place: Path) -> None:
-    grader = StartedGrader(place)
-    below = grader.below()
-    # Processes that are stopped do not end with the grader.
-    for process in below:
-        process.suspend()
-    grader.process.kill()
-    grader.process.communicate()
-    StartedGrader(place).end()
-    assert folders(place) == [grader.folder]
-    for process in below:
-        process.resume()
-    assert not psutil.wait_procs(below, timeout=60)[1]
-    StartedGrader(place).end()
-    assert folders(place) == []
-
-
-def test_a_submissions_process_cannot_let_its_folder_go() -> None:
-    worker = WorkerProcess()
-    children = psutil.Process(worker._process.pid).children()
-    open_in = {
-        process.pid: {os.readlink(path) for path in Path(f"/proc/{process.pid}/fd").iterdir()}
-        for process in (psutil.Process(worker._process.pid), *children)
-    }
-    holders = [pid for pid, paths in open_in.items() if str(worker._scratch.parent) in paths]
-    worker.kill()
-    assert holders == [worker._process.pid]
 
 
 def test_a_new_folder_is_made_if_somebody_deleted_it() -> None:

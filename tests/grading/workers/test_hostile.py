@@ -255,7 +255,7 @@ time.sleep(0.5)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="supervisors adopt orphans on Linux only")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks are refused on Linux only")
 def test_a_process_that_leaves_session_parent_and_environment_is_ended(
     course: Course, notebook: Notebook, quick: Limits
 ) -> None:

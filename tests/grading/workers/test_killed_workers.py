@@ -28,7 +28,7 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.isolation.stack import Isolation
-from jaxguide.grading.workers import spawning
+from jaxguide.grading.workers import zygote as zygotes
 from jaxguide.grading.workers.worker_process import WorkerKilled, WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs Linux's processes")
@@ -47,8 +47,7 @@ def double(x):
 
 
 def of_worker(worker: WorkerProcess) -> psutil.Process:
-    """Return the process that runs the code: the one with JAX's threads among its supervisor's children."""
-    return max(psutil.Process(worker._process.pid).children(), key=lambda process: process.num_threads())
+    return psutil.Process(worker._process.pid)
 
 
 def kill(worker: WorkerProcess, number: int = signal.SIGKILL) -> None:
@@ -113,15 +112,12 @@ def entry(source: str, name: str = "ada.py") -> ReadEntry:
     return ReadEntry(Path(name), source.encode())
 
 
-@pytest.mark.parametrize("who", ["worker", "supervisor"])
-def test_an_honest_worker_killed_in_a_call_gets_its_full_mark(course: Course, who: str) -> None:
+def test_an_honest_worker_killed_in_a_call_gets_its_full_mark(course: Course) -> None:
     def handle(worker: WorkerProcess, before: int) -> None:
         if before:
             release(worker)
-        elif who == "worker":
-            kill(worker)
         else:
-            os.kill(worker._process.pid, signal.SIGKILL)
+            kill(worker)
 
     grader = Grader(course, ONE)
     with Watch(grader, handle) as watch:
@@ -352,7 +348,7 @@ def memory_group() -> Iterator[MemoryGroup]:
     except OSError as error:
         pytest.skip(f"needs a control group for memory ({error}): run it as root where /sys/fs/cgroup is writable")
     yield group
-    spawning.close()  # the zygote is in the group
+    zygotes.close_zygote()  # the zygote is in the group
     for _moment in range(200):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -378,10 +374,10 @@ def test_who_exceeds_the_machines_memory_is_killed_by_the_kernel_and_has_another
         return grade_again(grader, submitted, told)
 
     monkeypatch.setattr(Grader, "_grade_again", with_more_memory)
-    spawning.close()
+    zygotes.close_zygote()
     grader = Grader(course, ONE)
-    zygote = spawning.the_zygote()
-    memory_group.add(zygote._process.pid)
+    zygote = zygotes.the_zygote()
+    memory_group.add(zygote.pid)
     memory_group.limit(384 * 2**20)
     result, _passed = grader.grade_controlled(entry(LARGE))
     assert len(again) == 1

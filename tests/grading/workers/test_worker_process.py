@@ -14,17 +14,17 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.isolation.self_test import find_isolation
-from jaxguide.grading.workers import spawning
-from jaxguide.grading.workers.processes import fresh_process
-from jaxguide.grading.workers.spawning import Spawn, default_spawn
+from jaxguide.grading.workers import zygote as zygotes
+from jaxguide.grading.workers.processes import Spawn, fresh_process
 from jaxguide.grading.workers.usage import ProcessTree
 from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
+from jaxguide.grading.workers.zygote import start_worker
 
 
-@pytest.mark.parametrize("spawn", [pytest.param(default_spawn(), marks=pytest.mark.long), fresh_process])
+@pytest.mark.parametrize("spawn", [pytest.param(start_worker, marks=pytest.mark.long), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
     isolation = find_isolation()  # its self-test starts processes, too
-    spawning.close()  # otherwise no process needs to be started
+    zygotes.close_zygote()  # otherwise no process needs to be started
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(GraderError, match="did not start"):
