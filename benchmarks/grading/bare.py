@@ -52,7 +52,7 @@ def bare_cpu_s(times: int) -> dict[str, float]:
 
 def _forks(times: int) -> dict[str, float]:
     from jaxguide import compat
-    from jaxguide.grading.workers import program_folder
+    from jaxguide.grading.workers import shared_programs
     from jaxguide.grading.workers.forking import MODULES
 
     compat.set_print_flag()
@@ -63,7 +63,7 @@ def _forks(times: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         everything, public = Path(folder, "everything"), Path(folder, "public")
         everything.mkdir()
-        _fork(lambda: program_folder.use(str(everything), is_filled=True))
+        _fork(lambda: shared_programs.load_programs(str(everything), is_filled=True))
         shutil.copytree(everything, public)
         own = [program for program in public.iterdir() if program.name.startswith(_OWN_PROGRAMS)]
         if len(own) != 2:
@@ -73,7 +73,7 @@ def _forks(times: int) -> dict[str, float]:
         found: dict[str, list[float]] = {}
         for _time in range(times):
             for name, place in (("JAX's own programs kept", public), ("all programs kept", everything)):
-                spent_s = _fork(lambda place=place: program_folder.use(str(place), is_filled=False))
+                spent_s = _fork(lambda place=place: shared_programs.load_programs(str(place), is_filled=False))
                 found.setdefault(name, []).append(spent_s)
         return {name: round(statistics.median(spent), 3) for name, spent in found.items()}
 

@@ -34,10 +34,18 @@ from jaxguide.grading.intake.reading import CourseText, ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import Isolation
-from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
 from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.session import Session, Surroundings
-from jaxguide.grading.workers.shared_programs import OWN, SHARED, VALUES, folder_of, prune, share
+from jaxguide.grading.workers.shared_programs import (
+    OWN,
+    SHARED,
+    VALUES,
+    ProgramFolder,
+    folder_of,
+    is_safe,
+    prune,
+    share,
+)
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 

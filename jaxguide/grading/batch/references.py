@@ -15,7 +15,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.evaluate import Request, evaluate
 from jaxguide.grading.workers import wire
-from jaxguide.grading.workers.program_folder import is_safe
+from jaxguide.grading.workers.shared_programs import is_safe
 
 _MOST_BYTES = 64 * 2**20
 _SIZES = struct.Struct("<II")

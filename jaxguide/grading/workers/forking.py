@@ -25,7 +25,7 @@ MODULES = (
     *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
     *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
     *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation.stack"),
-    *("jaxguide.grading.workers.program_folder", "jaxguide.grading.workers.worker_set_up"),
+    *("jaxguide.grading.workers.shared_programs", "jaxguide.grading.workers.worker_set_up"),
     *("jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
 # SciPy takes a quarter of the import time, so a command that knows its files do not use it may skip it.

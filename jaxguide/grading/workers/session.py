@@ -16,9 +16,9 @@ from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
-from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.replies import defined_by, error_of
+from jaxguide.grading.workers.shared_programs import ProgramFolder
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 

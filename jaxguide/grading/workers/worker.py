@@ -61,7 +61,7 @@ def _enter_box(incoming: int) -> tuple[bytes, bool]:
     from jaxguide.course.set_up import set_up_process
     from jaxguide.grading.isolation import rlimits
     from jaxguide.grading.isolation.stack import Isolation, enter
-    from jaxguide.grading.workers import program_folder, worker_set_up
+    from jaxguide.grading.workers import shared_programs, worker_set_up
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
     if config["runs_code"]:
@@ -78,7 +78,7 @@ def _enter_box(incoming: int) -> tuple[bytes, bool]:
     memory_bytes = config["memory_bytes"]
     if config["runs_code"]:
         if config["programs"] is not None:
-            program_folder.use(**config["programs"])
+            shared_programs.load_programs(**config["programs"])
         _start_jax()
         memory_bytes += _compiler_bytes()
     rlimits.limit(memory_bytes, config["file_bytes"])

@@ -34,8 +34,8 @@ from jaxguide.grading.workers.how_code_ended import (
     too_much_output,
 )
 from jaxguide.grading.workers.processes import Process, Spawn
-from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
+from jaxguide.grading.workers.shared_programs import ProgramFolder
 from jaxguide.grading.workers.usage import ProcessTree
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 from jaxguide.grading.workers.zygote import Forked, new_token, start_worker

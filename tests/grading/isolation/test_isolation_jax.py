@@ -13,7 +13,7 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import landlock, rlimits
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import LANDLOCK, SECCOMP, Isolation
-from jaxguide.grading.workers.program_folder import ProgramFolder
+from jaxguide.grading.workers.shared_programs import ProgramFolder
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
