@@ -54,7 +54,8 @@ def test_a_part_that_does_nothing_is_noticed(part: str, break_self_test: Callabl
     code, possible = IDLE_PARTS[part]
     break_self_test(code)
     said = {one.removeprefix("a submission can ") for one in find_isolation().missing}
-    assert said == possible
+    # Landlock and the change of user prevent some of what seccomp does, too, depending on the kernel.
+    assert possible <= said <= possible | set(WITHOUT_SECCOMP if part == "seccomp" else ())
 
 
 def test_each_attempt_notices_something_in_these_tests() -> None:
