@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import json
 import os
-import shutil
 import signal
 import socket
 import stat
@@ -19,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.base.held_folders import PROBE, new_held_folder
 from jaxguide.grading.isolation import privileges, rlimits, syscalls
 from jaxguide.grading.isolation.stack import Isolation, PartMissing, enter
 
@@ -222,7 +220,6 @@ def attempts_in(
     with open(reading, "rb") as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
-    shutil.rmtree(targets.scratch, ignore_errors=True)
     return json.loads(said) if said else reply
 
 
@@ -243,15 +240,12 @@ def _outcomes(attempts: Sequence[Attempt], targets: Targets) -> dict[str, str]:
 @contextlib.contextmanager
 def new_targets() -> Iterator[Targets]:
     """Set up what the attempts aim at."""
-    folder, _held = new_held_folder(PROBE)
-    try:
-        (folder / "hidden").mkdir()
+    probe = tempfile.TemporaryDirectory(prefix="jaxguide-probe-", ignore_cleanup_errors=True)
+    with probe as made, socket.create_server(("127.0.0.1", 0)) as listener:
+        folder = Path(made)
+        for name, mode in (("hidden", 0o755), ("outside", 0o777), (".", 0o755)):
+            (folder / name).mkdir(exist_ok=True)
+            (folder / name).chmod(mode)
         (folder / "hidden" / "key").write_text("a key")
-        (folder / "outside").mkdir()
-        for path, mode in ((folder, 0o755), (folder / "hidden", 0o755), (folder / "outside", 0o777)):
-            path.chmod(mode)
-        with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
-            place, address = str(folder / "outside"), listener.getsockname()
-            yield Targets(str(folder / "hidden" / "key"), place, "", address, os.getpid())
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        key, outside = str(folder / "hidden" / "key"), str(folder / "outside")
+        yield Targets(key, outside, "", listener.getsockname(), os.getpid())

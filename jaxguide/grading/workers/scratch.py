@@ -5,13 +5,20 @@ import contextlib
 import dataclasses
 import os
 import stat
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from jaxguide.base.held_folders import GRADER, abandoned, new_held_folder
+if sys.platform != "win32":  # on Windows, no folder is held, and none is found
+    import fcntl
+
+GRADER = "jaxguide-grader-"
+"""How the names of graders' folders begin."""
+
+_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +37,7 @@ _own: _GraderFolder | None = None
 def new_scratch() -> Path:
     """Create an empty folder for a worker. Processes that were killed leave theirs behind; the first call deletes them.
 
-    The folder's parent is this process's, which holds it.
+    The folder's parent is this process's, which holds it as long as it lives.
     """
     global _own
     with _lock:
@@ -39,11 +46,42 @@ def new_scratch() -> Path:
                 return Path(tempfile.mkdtemp(prefix="w", dir=_own.path))
         if _own is not None and _own.held is not None:
             os.close(_own.held)  # this process is a fork
-        # A worker may run as another user, who must reach its own folder but not list the others.
-        _own = _GraderFolder(os.getpid(), *new_held_folder(GRADER, 0o711))
-        for folder in abandoned():
-            remove_scratch(folder)
-        return Path(tempfile.mkdtemp(prefix="w", dir=_own.path))
+        # Under another name, others do not take it for an abandoned one before it is held.
+        folder = Path(tempfile.mkdtemp(prefix="jaxguide-new-"))
+        held = _held(folder)
+        folder.chmod(0o711)  # a worker may run as another user, who must reach its own folder but not list the others
+        folder = folder.rename(folder.with_name(GRADER + folder.name.removeprefix("jaxguide-new-")))
+        _own = _GraderFolder(os.getpid(), folder, held)
+        _remove_abandoned()
+        return Path(tempfile.mkdtemp(prefix="w", dir=folder))
+
+
+def _held(folder: Path) -> int | None:
+    """Hold a folder until this process, and all that it forks, have closed the returned descriptor or ended.
+
+    Returns:
+        The descriptor, or None if another process holds the folder, it is a link, or the system refuses.
+    """
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | _FOLDER)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+            else:
+                return descriptor
+    return None
+
+
+def _remove_abandoned() -> None:
+    """Delete this user's folders that no process holds any more."""
+    with contextlib.suppress(OSError):
+        for folder in Path(tempfile.gettempdir()).glob(f"{GRADER}*"):
+            if (held := _held(folder)) is not None:
+                if os.fstat(held).st_uid == os.geteuid():
+                    remove_scratch(folder)
+                os.close(held)
 
 
 @atexit.register
@@ -98,7 +136,6 @@ FILES_LIMIT = 16384
 _DEPTH_LIMIT = 64
 # Checking the folder takes at most this share of the time.
 _LOOKING_SHARE = 0.1
-_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class ScratchWatch:

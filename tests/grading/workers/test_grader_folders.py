@@ -15,7 +15,6 @@ import pytest
 from needs import ON_THE_NEWEST
 from small_course import ANSWERS
 
-from jaxguide.base import held_folders
 from jaxguide.course.books.library import Course
 from jaxguide.grading.workers import scratch
 
@@ -116,7 +115,7 @@ def test_a_grader_does_not_delete_the_folder_of_one_that_lives(place: Path) -> N
 
 @ON_THE_NEWEST
 def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
-    names = [f"{held_folders.GRADER}{name}" for name in ("link", "file", "pipe", "other")]
+    names = [f"{scratch.GRADER}{name}" for name in ("link", "file", "pipe", "other")]
     (place / "precious").mkdir()
     (place / "precious" / "file").write_text("x")
     (place / names[0]).symlink_to(place / "precious")
@@ -134,20 +133,6 @@ def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
     assert (place / "precious" / "file").exists()
 
 
-@ON_THE_NEWEST
-def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    _left, no_longer = held_folders.new_held_folder(held_folders.PROBE)
-    os.close(no_longer or 0)
-    living, held = held_folders.new_held_folder(held_folders.PROBE)
-    StartedGrader(place).end()
-    assert folders(place) == [living]
-    os.close(held or 0)
-    assert list(held_folders.abandoned()) == [living]
-
-
 def test_a_new_folder_is_made_if_somebody_deleted_it() -> None:
     first = scratch.new_scratch()
     scratch.remove_scratch(first.parent)
@@ -155,26 +140,6 @@ def test_a_new_folder_is_made_if_somebody_deleted_it() -> None:
     assert second.parent != first.parent
     assert second.is_dir()
     second.rmdir()
-
-
-def test_a_folder_that_is_deleted_before_it_is_held_is_made_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    hold, made = held_folders.hold, list[Path]()
-
-    def late(folder: Path) -> int | None:
-        made.append(folder)
-        if len(made) == 1:
-            assert list(held_folders.abandoned()) == [folder]
-        held = hold(folder)
-        if len(made) == 1:
-            folder.rmdir()
-        return held
-
-    monkeypatch.setattr(held_folders, "hold", late)
-    folder, held = held_folders.new_held_folder(held_folders.GRADER)
-    assert folder == made[1]
-    assert list(held_folders.abandoned()) == []
-    os.close(held or 0)
 
 
 @ON_THE_NEWEST
@@ -192,7 +157,7 @@ def test_the_command_deletes_what_a_killed_one_left(course: Course, place: Path,
             assert process.poll() is None
             time.sleep(0.01)
 
-    wait_for(lambda: list(place.glob(f"{held_folders.GRADER}*/w*")))
+    wait_for(lambda: list(place.glob(f"{scratch.GRADER}*/w*")))
     below = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGKILL)
     process.wait()
