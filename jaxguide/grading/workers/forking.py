@@ -10,9 +10,11 @@ import importlib
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any, NoReturn
 
 from jaxguide import compat
@@ -93,10 +95,12 @@ def _read_nothing() -> None:
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Fork on each request; return the request and its descriptors in each child, and never in this process."""
     from jaxguide.grading.isolation.privileges import end_with_parent
+    from jaxguide.grading.isolation.syscalls import PR_SET_CHILD_SUBREAPER, prctl
     from jaxguide.grading.workers.processes import MESSAGE_BYTES
 
     zygote, grader = os.getpid(), os.pidfd_open(os.getppid())
     workers: dict[int, tuple[int, int]] = {}
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     ready = select.poll()
     for descriptor in (line.fileno(), grader):
         ready.register(descriptor, select.POLLIN)
@@ -106,6 +110,7 @@ def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
             ready.unregister(process)
             os.close(process)
             _tell_how_it_ended(*workers.pop(process))
+            _end_orphans({pid for pid, _status in workers.values()})
         # A program that the grader forked may keep the socket open after the grader has ended.
         if grader in events:
             os._exit(0)
@@ -139,6 +144,15 @@ def _tell_how_it_ended(pid: int, status: int) -> None:
     with contextlib.suppress(OSError):  # the grader no longer asks
         os.write(status, str(code).encode())
     os.close(status)
+
+
+def _end_orphans(workers: set[int]) -> None:
+    """End what code that is not isolated has left behind: this process adopts it."""
+    with contextlib.suppress(OSError):  # the kernel does not list children, or one has ended
+        listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        for orphan in set(map(int, listed)) - workers:
+            os.kill(orphan, signal.SIGKILL)
+            os.waitpid(orphan, 0)
 
 
 def _become_worker(request: dict[str, Any], descriptors: list[int]) -> NoReturn:

@@ -19,6 +19,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers import zygote as zygote_module
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
 from jaxguide.grading.workers.zygote import Forked, Zygote, ZygoteError, can_fork, close_zygote
@@ -137,6 +138,28 @@ def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess
     assert all(is_gone(pid) for pid in tree)
     assert zygote.is_alive
     assert ask(worker, "1") == 1
+
+
+LEAVES = """
+import os, time
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if pid := os.fork():
+        os.write(writing, b"%d" % pid)
+        os._exit(0)
+    time.sleep(600)
+os.wait()
+"""
+
+
+def test_what_left_a_workers_tree_ends_with_it() -> None:
+    worker = WorkerProcess(isolation=Isolation(()))
+    worker.request("define", cell=1, source=LEAVES, exercises=[], starters=[])
+    pid = int(ask(worker, "os.read(reading, 20).decode()"))
+    assert psutil.pid_exists(pid)
+    worker.kill()
+    assert is_gone(pid)
 
 
 def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
