@@ -1,12 +1,13 @@
 """Read one file to grade, from disk or from memory."""
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Protocol
 
 from jaxguide.grading.intake.file_search import why_not_ordinary
 from jaxguide.grading.intake.student_names import NO_ONE, Owner
-from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
+from jaxguide.grading.intake.submission import UnreadableSubmission, read_file, wrong_kind
 
 
 class Entry(Protocol):
@@ -44,19 +45,10 @@ class FileEntry:
 
     def read(self) -> bytes:
         """Return the file's bytes, unless it links to another folder, is of the wrong kind, or is too large."""
-        path = self.path
-        try:
-            problem = why_not_ordinary(path) or wrong_kind(path)
-            if problem:
+        with contextlib.suppress(OSError):  # reading it says what is wrong
+            if problem := why_not_ordinary(self.path) or wrong_kind(self.path):
                 raise UnreadableSubmission(problem)
-            with path.open("rb") as file:
-                content = file.read(FILE_LIMIT_BYTES + 1)
-        except OSError as error:
-            raise UnreadableSubmission(f"The file cannot be read: {error.strerror}.") from None
-        if len(content) > FILE_LIMIT_BYTES:
-            size = FILE_LIMIT_BYTES // 2**20
-            raise UnreadableSubmission(f"The file is larger than {size} MB; clear its outputs.")
-        return content
+        return read_file(self.path)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -351,7 +351,7 @@ def _age(entry: Entry) -> tuple[int, list[tuple[int, str]]]:
 
 def only_others(
     roots: Sequence[Path],
-    found: Iterable[FileEntry | ArchivedEntry],
+    found: Sequence[FileEntry | ArchivedEntry],
     out: Path,
     *,
     pattern: StudentPattern | None = None,

@@ -121,7 +121,7 @@ def read_submission(path: Path) -> Submission:
     Raises:
         UnreadableSubmission: the file cannot be read, is not a notebook, or contains no code.
     """
-    return parse_submission(path, _read(path))
+    return parse_submission(path, read_file(path))
 
 
 def parse_submission(path: Path, content: bytes) -> Submission:
@@ -148,14 +148,20 @@ def parse_submission(path: Path, content: bytes) -> Submission:
     return Submission(path, [_cell(number, *parts) for number, parts in enumerate(labelled, 1)], others)
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        UnreadableSubmission: the file cannot be read, or is too large.
+    """
     try:
-        if path.stat().st_size > FILE_LIMIT_BYTES:
-            size = FILE_LIMIT_BYTES // 2**20
-            raise UnreadableSubmission(f"The file is larger than {size} MB; clear its outputs.")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(FILE_LIMIT_BYTES + 1)
     except OSError as error:
         raise UnreadableSubmission(f"The file cannot be read: {error.strerror}.") from None
+    if len(content) > FILE_LIMIT_BYTES:
+        raise UnreadableSubmission(f"The file is larger than {FILE_LIMIT_BYTES // 2**20} MB; clear its outputs.")
+    return content
 
 
 def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
