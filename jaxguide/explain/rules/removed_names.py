@@ -176,8 +176,8 @@ entry(
     variable="{said}",
     title="JAX no longer has `{full}`",
     what="",
-    fixes=[Either(_new_name, _without_import)],
-    otherwise=[_in_place],
+    fixes=Either(_new_name, _without_import),
+    otherwise=_in_place,
     **_GONE,
 )
 
@@ -210,7 +210,7 @@ entry(
     variable="{package}",
     title="`{package}` {version} was written for an older JAX",
     what="It uses `{full}`.",
-    fixes=["Install a newer `{package}`, or a JAX that still has the name."],
+    fixes="Install a newer `{package}`, or a JAX that still has the name.",
     **_GONE,
 )
 
@@ -230,7 +230,6 @@ _ATTRIBUTE: dict[str, Any] = {
     "x": probes.holder,
     "removal": lambda facts: Removal(ARRAY_REMOVALS[facts["node"].name][0]),
     "title": "JAX's arrays no longer have `.{node.name}`",
-    "what": ("{x.is_here}", ""),
     **_GONE,
 }
 
@@ -268,12 +267,10 @@ entry(
     when=lambda facts: facts["node"].name in ARRAY_REMOVALS and not hasattr(jax.Array, facts["node"].name),
     written=_written,
     function=lambda facts: facts["written"].partition("(")[0],
-    fixes=[
-        Either(
-            Swap("Write `{function}` in its place.", when=probes.is_called, call="{written}"),
-            Swap("Write this instead.", node="{written}"),
-        )
-    ],
+    fixes=Either(
+        Swap("Write `{function}` in its place.", when=probes.is_called, call="{written}"),
+        Swap("Write this instead.", node="{written}"),
+    ),
     **_ATTRIBUTE,
 )
 entry(
@@ -284,9 +281,8 @@ entry(
     array=probes.first(is_array, of="x"),
     removal=lambda facts: Removal("0.4.27"),
     title="`.device` of an array is not a method any more",
-    what=("{x.is_here}", ""),
     why="JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called.",
-    fixes=[Swap("Leave out the parentheses.", when=probes.knows("array"), call="{f}")],
+    fixes=Swap("Leave out the parentheses.", when=probes.knows("array"), call="{f}"),
     link=_GONE["link"],
 )
 
@@ -305,6 +301,6 @@ entry(
     variable="{g1}",
     title="JAX no longer has the option `{g1}`",
     what="",
-    fixes=[_without_option],
+    fixes=_without_option,
     **_GONE,
 )
