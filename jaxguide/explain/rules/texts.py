@@ -123,6 +123,7 @@ for _phrase, _condition in ((texts.FORMAT, _is_traced), (texts.CONCRETE, _is_in_
 entry(
     "format_of_array",
     texts.FORMAT,
+    when=probes.unless(_is_traced),
     spec=_spec,
     title="A format for one number",
     why="A format such as `.2f` is for one number.",

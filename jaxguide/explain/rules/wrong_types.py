@@ -53,7 +53,14 @@ entry(
     wanted=lambda facts: facts["other" if facts.node("odd") is facts.node("left") else "one"],
     fixes=[
         Swap("Use the function of `jax.numpy`, which promotes.", f="{jnp}.{name}"),
-        Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
+        Either(
+            Swap(
+                "Convert one yourself.",
+                when=lambda facts: is_array(facts.value("odd")),
+                odd="{odd.atom}.astype({jnp}.{wanted})",
+            ),
+            Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
+        ),
     ],
     **_LAX_DTYPES,
 )
