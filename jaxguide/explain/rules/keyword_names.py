@@ -10,7 +10,7 @@ import jax
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import in_jax
-from jaxguide.compat.other_libraries import ARGUMENTS
+from jaxguide.compat.other_libraries import ARGUMENTS, ARGUMENTS_OF_SOME
 from jaxguide.compat.removals import KEYWORD_REMOVALS
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, entry
@@ -57,7 +57,7 @@ def _new_name(facts: Facts, old: str, free: set[str]) -> str | None:
     known = KEYWORD_REMOVALS.get((facts["public"], old))
     if known is not None:
         return known if not known or known in free else None
-    habits = {"input": ("a", "x"), "dims": ("axis", "axes", "shape")}.get(old, (ARGUMENTS.get(old, ""),))
+    habits = ARGUMENTS_OF_SOME.get(old, (ARGUMENTS.get(old, ""),))
     return next((one for one in habits if one in free), "" if old in _LEFT_OUT else None)
 
 
