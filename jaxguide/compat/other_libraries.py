@@ -1,7 +1,9 @@
 """List what PyTorch, TensorFlow and NumPy call what JAX has: methods of arrays, functions of modules, arguments."""
 
 # What an argument is called in other libraries -> what NumPy and JAX call it.
-ARGUMENTS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "shifts": "shift", "steps": "num", "size": "shape"}
+ARGUMENTS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "shifts": "shift"}
+# Those that mean this only in some functions -> the names, of which the first that the function has is meant.
+ARGUMENTS_OF_SOME = {"input": ("a", "x"), "dims": ("axis", "axes", "shape"), "size": ("shape",), "steps": ("num",)}
 # Method of an array -> what to write. `{x}` is the array, `{first}` and `{second}` are its arguments, `{renamed}` are
 # all of them with the names that JAX has; an `.atom` has parentheses where it needs them.
 METHODS = {

@@ -20,8 +20,8 @@ class Removal(NamedTuple):
 
 
 def _moved(since: str, old: str, new: str, names: str) -> dict[str, Removal]:
-    """Return the entries of names that are the same in another module."""
-    return {f"{old}.{name}": Removal(since, f"{new}.{name}") for name in names.split()}
+    """Return the entries of names that are the same after another beginning, such as that of another module."""
+    return {f"{old}{name}": Removal(since, f"{new}{name}") for name in names.split()}
 
 
 def _gone(since: str, module: str, names: str, code: str = "") -> dict[str, Removal]:
@@ -33,15 +33,9 @@ def _gone(since: str, module: str, names: str, code: str = "") -> dict[str, Remo
 # wrong on an older one. JAX's CHANGELOG.md up to 0.12; names that it does not mention were compared with releases.
 REMOVALS: dict[str, Removal] = {
     # jax
-    "jax.tree_map": Removal("0.6.0", "jax.tree.map"),
-    "jax.tree_flatten": Removal("0.6.0", "jax.tree.flatten"),
-    "jax.tree_leaves": Removal("0.6.0", "jax.tree.leaves"),
-    "jax.tree_structure": Removal("0.6.0", "jax.tree.structure"),
-    "jax.tree_transpose": Removal("0.6.0", "jax.tree.transpose"),
-    "jax.tree_unflatten": Removal("0.6.0", "jax.tree.unflatten"),
+    **_moved("0.6.0", "jax.tree_", "jax.tree.", "map flatten leaves structure transpose unflatten"),
     "jax.treedef_is_leaf": Removal("0.6.0", "jax.tree_util.treedef_is_leaf"),
-    "jax.tree_all": Removal("", "jax.tree.all"),
-    "jax.tree_reduce": Removal("", "jax.tree.reduce"),
+    **_moved("", "jax.tree_", "jax.tree.", "all reduce"),
     "jax.tree_multimap": Removal("", "jax.tree.map"),
     "jax.tree_util.tree_multimap": Removal("0.3.16", "jax.tree.map"),
     "jax.tree_util.build_tree": Removal("", code="jax.tree.unflatten(treedef, leaves)"),
@@ -58,7 +52,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.api": Removal("0.2.21", "jax"),
     "jax.partial": Removal("0.2.21", "functools.partial"),
     "jax.curry": Removal("0.4.14", code="functools.partial(functools.partial, f)"),
-    **_moved("0.4.14", "jax", "jax.interpreters", "partial_eval pxla xla"),
+    **_moved("0.4.14", "jax.", "jax.interpreters.", "partial_eval pxla xla"),
     "jax.ShapedArray": Removal("0.4.14", "jax.core.ShapedArray"),
     "jax.config": Removal("0.4.29", "jax.config"),  # the module: `jax.config` is an object of `jax` now
     "jax.config.config": Removal("0.4.25", "jax.config"),
@@ -69,7 +63,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.device_put_sharded": Removal("0.10.0", code="jax.device_put(x, sharding)"),
     "jax.device_put_replicated": Removal("0.10.0", code="jax.device_put(x, sharding)"),
     "jax.cloud_tpu_init": Removal("0.11.0", needless=True),
-    **_moved("0.10.0", "jax.ad_checkpoint", "jax", "checkpoint remat"),
+    **_moved("0.10.0", "jax.ad_checkpoint.", "jax.", "checkpoint remat"),
     "jax.stages.OutInfo": Removal("0.7.0", "jax.ShapeDtypeStruct"),
     "jax.profiler.TraceContext": Removal("", "jax.profiler.TraceAnnotation"),
     "jax.profiler.StepTraceContext": Removal("", "jax.profiler.StepTraceAnnotation"),
@@ -91,7 +85,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.numpy.msort": Removal("0.4.9", code="jax.numpy.sort(x, axis=0)"),
     "jax.numpy.round_": Removal("0.4.38", "jax.numpy.round"),
     "jax.numpy.fix": Removal("0.10.0", "jax.numpy.trunc"),
-    **_moved("0.4.24", "jax.scipy.linalg", "jax.numpy", "tril triu"),
+    **_moved("0.4.24", "jax.scipy.linalg.", "jax.numpy.", "tril triu"),
     "jax.scipy.linalg.polar_unitary": Removal("0.4.3", code="jax.scipy.linalg.polar"),
     "jax.scipy.special.sph_harm": Removal("0.10.0", code="jax.scipy.special.sph_harm_y"),
     # jax.lax and jax.nn
@@ -106,10 +100,8 @@ REMOVALS: dict[str, Removal] = {
     # jax.ops
     **_gone("", "jax.ops", "index", "x.at[...]"),
     **_gone("0.3.2", "jax.ops", "index_update", "x.at[index].set(y)"),
-    **_gone("0.3.2", "jax.ops", "index_add", "x.at[index].add(y)"),
     **_gone("0.3.2", "jax.ops", "index_mul", "x.at[index].multiply(y)"),
-    **_gone("0.3.2", "jax.ops", "index_min", "x.at[index].min(y)"),
-    **_gone("0.3.2", "jax.ops", "index_max", "x.at[index].max(y)"),
+    **{f"jax.ops.index_{name}": Removal("0.3.2", code=f"x.at[index].{name}(y)") for name in ("add", "min", "max")},
     # jax.random
     "jax.random.shuffle": Removal("0.4.31", code="jax.random.permutation(key, x, independent=True)"),
     "jax.random.KeyArray": Removal("0.4.24", "jax.Array"),
@@ -117,32 +109,32 @@ REMOVALS: dict[str, Removal] = {
     "jax.random.threefry2x32_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='threefry2x32')"),
     "jax.random.rbg_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='rbg')"),
     "jax.random.unsafe_rbg_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='unsafe_rbg')"),
-    **_moved("0.4.24", "jax.random", "jax.extend.random", "threefry_2x32 threefry2x32_p"),
+    **_moved("0.4.24", "jax.random.", "jax.extend.random.", "threefry_2x32 threefry2x32_p"),
     "jax.random.default_prng_impl": Removal("0.4.24", code="jax.config.jax_default_prng_impl"),
     # jax.core
     **_moved(
-        "0.6.0", "jax.core", "jax.extend.core", "ClosedJaxpr Jaxpr JaxprEqn Literal Primitive Token Var jaxpr_as_fun"
+        "0.6.0", "jax.core.", "jax.extend.core.", "ClosedJaxpr Jaxpr JaxprEqn Literal Primitive Token Var jaxpr_as_fun"
     ),
-    **_moved("0.7.0", "jax.core", "jax.extend.core.primitives", "call_p closed_call_p"),
+    **_moved("0.7.0", "jax.core.", "jax.extend.core.primitives.", "call_p closed_call_p"),
     **_moved(
         "0.10.0",
-        "jax.core",
-        "jax.extend.core",
+        "jax.core.",
+        "jax.extend.core.",
         "mapped_aval unmapped_aval set_current_trace take_current_trace TraceTag subjaxprs AbstractToken",
     ),
     **_moved(
         "0.11.0",
-        "jax.core",
-        "jax.extend.core",
+        "jax.core.",
+        "jax.extend.core.",
         "DebugInfo DropVar Effect Effects check_jaxpr concrete_or_error find_top_trace gensym "
         "get_opaque_trace_state jaxprs_in_params new_jaxpr_eqn no_effects primal_dtype_to_tangent_dtype valid_jaxtype",
     ),
-    **_moved("0.11.0", "jax.core", "jax.errors", "InconclusiveDimensionOperation JaxprTypeError"),
-    **_moved("0.7.0", "jax.core", "jax.errors", "ConcretizationTypeError"),
+    **_moved("0.11.0", "jax.core.", "jax.errors.", "InconclusiveDimensionOperation JaxprTypeError"),
+    **_moved("0.7.0", "jax.core.", "jax.errors.", "ConcretizationTypeError"),
     **_moved(
         "0.4.24",
-        "jax.core",
-        "jax.errors",
+        "jax.core.",
+        "jax.errors.",
         "TracerArrayConversionError TracerIntegerConversionError UnexpectedTracerError",
     ),
     "jax.core.get_aval": Removal("0.10.0", "jax.typeof"),
@@ -155,7 +147,7 @@ REMOVALS: dict[str, Removal] = {
     **_gone("0.4.29", "jax.core", "DimSize Shape"),
     **_gone("0.4.38", "jax.core", "check_eqn check_type check_valid_jaxtype"),
     # jax.interpreters
-    **_moved("0.4.11", "jax.interpreters.pxla", "jax.sharding", "PartitionSpec Mesh"),
+    **_moved("0.4.11", "jax.interpreters.pxla.", "jax.sharding.", "PartitionSpec Mesh"),
     "jax.interpreters.pxla.device_put": Removal("0.4.14", "jax.device_put"),
     "jax.interpreters.pxla.ShardedDeviceArray": Removal("0.4.14", "jax.Array"),
     "jax.interpreters.pxla.make_sharded_device_array": Removal(
@@ -165,7 +157,7 @@ REMOVALS: dict[str, Removal] = {
     **_gone("0.10.0", "jax.interpreters.pxla", "ShardedAxis Unstacked spec_to_indices", "jax.shard_map"),
     "jax.interpreters.xla.DeviceArray": Removal("0.4.11", "jax.Array"),
     "jax.interpreters.xla.Buffer": Removal("0.4.11", "jax.Array"),
-    **_moved("0.4.11", "jax.interpreters.xla", "jax", "Device device_put"),
+    **_moved("0.4.11", "jax.interpreters.xla.", "jax.", "Device device_put"),
     "jax.interpreters.xla.ShapedArray": Removal("0.4.24", "jax.core.ShapedArray"),
     "jax.interpreters.xla.canonicalize_dtype": Removal("0.8.0", "jax.dtypes.canonicalize_dtype"),
     **_gone(
@@ -180,9 +172,9 @@ REMOVALS: dict[str, Removal] = {
     "jax.interpreters.ad.source_info_util": Removal("0.4.26", "jax.extend.source_info_util"),
     "jax.interpreters.mlir.custom_call": Removal("0.8.0", code="jax.ffi.ffi_call"),
     # jax.lib
-    **_moved("0.8.0", "jax.lib.xla_bridge", "jax.extend.backend", "get_backend get_compile_options"),
+    **_moved("0.8.0", "jax.lib.xla_bridge.", "jax.extend.backend.", "get_backend get_compile_options"),
     "jax.lib.xla_bridge.default_backend": Removal("0.4.38", "jax.default_backend"),
-    **_moved("", "jax.lib.xla_bridge", "jax", "device_count devices"),
+    **_moved("", "jax.lib.xla_bridge.", "jax.", "device_count devices"),
     "jax.lib.xla_bridge": Removal("", code="jax.extend.backend"),
     "jax.lib.xla_client.XlaRuntimeError": Removal("0.5.0", "jax.errors.JaxRuntimeError"),
     "jax.lib.xla_client.ArrayImpl": Removal("0.6.0", "jax.Array"),
@@ -197,7 +189,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.sharding.use_mesh": Removal("0.7.1", "jax.set_mesh"),
     "jax.sharding.PmapSharding": Removal("0.10.0", code="jax.sharding.NamedSharding"),
     # jax.experimental and jax.extend
-    **_moved("0.3.16", "jax.experimental", "jax.example_libraries", "stax optimizers"),
+    **_moved("0.3.16", "jax.experimental.", "jax.example_libraries.", "stax optimizers"),
     "jax.experimental.optix": Removal("0.2.7", code="optax"),
     "jax.experimental.loops": Removal("0.3.16", code="jax.lax.fori_loop"),
     "jax.experimental.maps": Removal("0.4.31", code="jax.vmap"),
@@ -205,7 +197,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.experimental.maps.Mesh": Removal("0.4.11", "jax.sharding.Mesh"),
     "jax.experimental.maps.mesh": Removal("0.3.8", code="jax.sharding.Mesh"),
     "jax.experimental.PartitionSpec": Removal("0.4.11", "jax.sharding.PartitionSpec"),
-    **_moved("0.4.11", "jax.experimental.pjit", "jax.sharding", "PartitionSpec NamedSharding"),
+    **_moved("0.4.11", "jax.experimental.pjit.", "jax.sharding.", "PartitionSpec NamedSharding"),
     "jax.experimental.pjit.FROM_GDA": Removal("0.4.11", needless=True),
     "jax.experimental.pjit.with_sharding_constraint": Removal("", "jax.lax.with_sharding_constraint"),
     "jax.experimental.sharded_jit": Removal("", code="jax.jit"),

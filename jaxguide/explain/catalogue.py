@@ -132,8 +132,8 @@ def entry(
     x: Probe,
     title: Said,
     why: Said,
-    fixes: Sequence[AnyFix],
-    otherwise: Sequence[AnyFix] = (),
+    fixes: Sequence[AnyFix] | AnyFix,
+    otherwise: Sequence[AnyFix] | AnyFix = (),
     what: Said = ("{x.is_here}", ""),
     variable: Said | None = "{x}",
     when: Condition | Sequence[Condition] = (),
@@ -152,7 +152,7 @@ def entry(
         phrases: what JAX says.
         x: finds the expression that is to blame; without one the entry is silent.
         title, what, why: the words; of several templates the first counts whose facts are known.
-        fixes: the fixes, the best first.
+        fixes: one fix, or several, the best first.
         otherwise: fixes for when none of these can be made.
         variable: what is to blame.
         when: conditions that must hold.
@@ -162,8 +162,13 @@ def entry(
     """
     conditions = (when,) if callable(when) else tuple(when)
     probes = {**STANDARD, "x": x, **facts}
-    added = Entry(kind, title, what, why, tuple(fixes), tuple(otherwise), variable, conditions, link, line, probes)
+    made, others = _several(fixes), _several(otherwise)
+    added = Entry(kind, title, what, why, made, others, variable, conditions, link, line, probes)
     RULES.extend((phrase, added) for phrase in phrases)
+
+
+def _several(fixes: Sequence[AnyFix] | AnyFix) -> tuple[AnyFix, ...]:
+    return tuple(fixes) if isinstance(fixes, Sequence) and not isinstance(fixes, str) else (fixes,)
 
 
 def _made(facts: Facts, fix: AnyFix) -> list[Fix]:

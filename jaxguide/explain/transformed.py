@@ -114,18 +114,6 @@ def argnums(made: ast.Call | None) -> list[int]:
     return [value for value in values if isinstance(value, int)] or [0]
 
 
-def definition_of(scene: Scene, node: ast.expr) -> tuple[Source, ast.expr] | None:
-    """Return the one expression that a student's function returns, and its source, or None."""
-    found = function_behind(scene.spot, node)
-    if found is None:
-        return None
-    source, function = found
-    if isinstance(function, ast.Lambda):
-        return source, function.body
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
-    return (source, returns[0].value) if len(returns) == 1 and returns[0].value is not None else None
-
-
 def part_of(node: ast.expr, path: str) -> ast.expr | None:
     """Return the expression at a path such as `[0]['w']` in the containers that an expression writes out, or None."""
     part: ast.expr = node

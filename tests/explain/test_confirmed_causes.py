@@ -294,6 +294,9 @@ make(keys)
         ["takes one key"],
         [],
     ),
+    "the_values_of_a_maximum": ("jnp.ones((2, 2)).max(dim=1)[0]", ["`jnp.ones((2, 2)).max(axis=1)`"], ["dim=1)`"]),
+    "the_places_of_a_maximum": ("x = jnp.ones((2, 2))\njnp.max(x, dim=1)[1]", ["`jnp.argmax(x, axis=1)`"], []),
+    "the_named_places_of_a_minimum": ("x = jnp.ones((2, 2))\nx.min(dim=1).indices", ["`x.argmin(axis=1)`"], []),
     "a_seed_for_numpys_numbers": ("jnp.random.seed(0)", ["key = jax.random.key(seed)"], ["normal"]),
     "integers_of_numpy": (
         "jnp.random.randint(0, 10)",
@@ -313,9 +316,6 @@ MENDED: dict[str, tuple[str, list[object]]] = {
     "turned_along_two_axes": ("x = jnp.arange(4).reshape(2, 2)\nresult = x.flip(0, 1)", [[[3, 2], [1, 0]]]),
     "shifted": ("x = jnp.arange(3)\nresult = x.roll(shifts=1, dims=0)", [[2, 0, 1]]),
     "permuted_by_name": ("x = jnp.ones((2, 3))\nresult = x.permute(dims=(1, 0)).shape", [[3, 2]]),
-    "the_values_of_a_maximum": ("x = jnp.array([[1, 3], [5, 4]])\nresult = x.max(dim=1)[0]", [[3, 5]]),
-    "the_places_of_a_maximum": ("x = jnp.array([[1, 3], [5, 4]])\nresult = jnp.max(x, dim=1)[1]", [[1, 0]]),
-    "the_named_places_of_a_minimum": ("x = jnp.array([[1, 3], [5, 4]])\nresult = x.min(dim=1).indices", [[0, 1]]),
     "a_tensor": ("result = jnp.Tensor([1.0, 2.0])", [[1.0, 2.0]]),
     "a_logarithm_to_a_base": (
         "import math\n@jax.jit\ndef f(x):\n    return 2 * math.log(x, 2)\nresult = f(8.0)",

@@ -9,6 +9,7 @@ from typing import Any
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING
+from jaxguide.compat.other_libraries import ARGUMENTS
 from jaxguide.compat.removals import REMOVALS, Removal
 from jaxguide.explain.scene import Scene, import_line
 
@@ -63,11 +64,14 @@ def needed_imports(scene: Scene, name: str) -> list[Edit]:
     return [] if is_known or home in written else [import_line(scene.source, f"import {home}")]
 
 
-def renamed_attribute(scene: Scene, old: ast.Attribute, new: str) -> list[Edit]:
-    """Return the edits that write another name wherever the file has this attribute, such as `jnp.trapz`."""
-    nodes = ast.walk(scene.source.tree)
-    uses = [node for node in nodes if isinstance(node, ast.Attribute) and dotted(node) == dotted(old)]
+def renamed_attribute(scene: Scene, gone: ast.Attribute, new: str) -> list[Edit]:
+    """Return the edits that write another name wherever the file has this attribute, with JAX's names of arguments."""
+    nodes = list(ast.walk(scene.source.tree))
+    uses = [node for node in nodes if isinstance(node, ast.Attribute) and dotted(node) == dotted(gone)]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and node.func in uses]
     edits = [scene.source.replace(node, spelled(scene, new)) for node in uses]
+    old = [one for call in calls for one in call.keywords if one.arg in ARGUMENTS]
+    edits += [scene.source.replace(one, f"{ARGUMENTS[one.arg or '']}={scene.quote(one.value)}") for one in old]
     return edits + needed_imports(scene, new)
 
 

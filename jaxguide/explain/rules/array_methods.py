@@ -79,7 +79,6 @@ _METHOD: dict[str, Any] = {
     "second": probes.argument(1),
     "renamed": _renamed,
     "written": _written,
-    "what": ("{x.is_here}", ""),
 }
 _OTHER: dict[str, Any] = {
     "title": "JAX's arrays have no method `{f.name}`",
@@ -94,10 +93,10 @@ entry(
     when=lambda facts: facts["node"].name in GRADIENTS,
     title="JAX's arrays do not record how they were computed",
     why="So they have no `.{node.name}`. JAX differentiates functions, not results.",
-    fixes=[
+    fixes=(
         "Write the loss as a function of the parameters: `jax.grad(loss)(parameters)` is the gradient, and "
         "`jax.value_and_grad` returns the loss too."
-    ],
+    ),
     link=f"{texts.API}/jax.grad.html",
     **_METHOD,
 )
@@ -107,16 +106,14 @@ entry(
     when=[probes.is_called, lambda facts: facts["f"].name.endswith("_")],
     title="An array cannot be changed in place",
     why="JAX arrays never change, so they have no method `{f.name}`.",
-    fixes=[
-        Either(
-            Swap(
-                "Make a new array, and keep it.",
-                when=lambda facts: probes.is_statement(facts) and isinstance(facts.node("x"), ast.Name),
-                call="{x} = {written}",
-            ),
-            "Make a new array, and use it from here on: `{written}`.",
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Make a new array, and keep it.",
+            when=lambda facts: probes.is_statement(facts) and isinstance(facts.node("x"), ast.Name),
+            call="{x} = {written}",
+        ),
+        "Make a new array, and use it from here on: `{written}`.",
+    ),
     link=texts.AT_LINK,
     **_METHOD,
 )
@@ -124,19 +121,17 @@ entry(
     "method_of_another_library",
     texts.NO_METHOD,
     when=[probes.is_called, probes.calls("to", "type", "cpu", "cuda", "contiguous")],
-    fixes=[
-        Either(
-            Swap("Leave it out: JAX lays out memory by itself.", when=probes.calls("contiguous"), call="{x}"),
-            Swap(_NO_NEED, when=probes.calls("cpu", "cuda"), call="{x}"),
-            Swap(_NO_NEED, when=_is_device, call="{x}"),
-            Swap(
-                "Write `{x.atom}.astype`.",
-                when=probes.is_valued("first", type, np.dtype),
-                call="{x.atom}.astype({first})",
-            ),
-            "For a dtype write `.astype(dtype)`, and for a device `{jax}.device_put(x, device)`.",
-        )
-    ],
+    fixes=Either(
+        Swap("Leave it out: JAX lays out memory by itself.", when=probes.calls("contiguous"), call="{x}"),
+        Swap(_NO_NEED, when=probes.calls("cpu", "cuda"), call="{x}"),
+        Swap(_NO_NEED, when=_is_device, call="{x}"),
+        Swap(
+            "Write `{x.atom}.astype`.",
+            when=probes.is_valued("first", type, np.dtype),
+            call="{x.atom}.astype({first})",
+        ),
+        "For a dtype write `.astype(dtype)`, and for a device `{jax}.device_put(x, device)`.",
+    ),
     **_OTHER,
 )
 entry(
@@ -144,17 +139,15 @@ entry(
     texts.NO_METHOD,
     when=probes.is_called,
     function=lambda facts: (re.match(r"([\w.]+)\(", facts["written"]) or [None, None])[1],
-    fixes=[
-        Either(
-            Words(
-                "Return it, and convert the result outside: `{np}.asarray(result)`.",
-                when=_is_for_numpy,
-            ),
-            Words("Write it with JAX's own functions, the first as `{written}`.", when=probes.unless(_is_last)),
-            Swap("Write `{function}`.", call="{written}"),
-            Swap("JAX's own way.", call="{written}"),
-        )
-    ],
+    fixes=Either(
+        Words(
+            "Return it, and convert the result outside: `{np}.asarray(result)`.",
+            when=_is_for_numpy,
+        ),
+        Words("Write it with JAX's own functions, the first as `{written}`.", when=probes.unless(_is_last)),
+        Swap("Write `{function}`.", call="{written}"),
+        Swap("JAX's own way.", call="{written}"),
+    ),
     **_OTHER,
 )
 
@@ -181,7 +174,7 @@ def _are_sizes(facts: Facts) -> bool:
     return sizes and (len(values) > 1 or MISSING not in values)
 
 
-_HERE: dict[str, Any] = {"x": _array, "first": probes.argument(0), "what": ("{x.is_here}", "")}
+_HERE: dict[str, Any] = {"x": _array, "first": probes.argument(0)}
 _NO_KEYWORDS = [probes.is_written("node", ast.Call), lambda facts: not facts.call().keywords]
 entry(
     "attribute_called",
@@ -193,9 +186,7 @@ entry(
     ],
     title="`.{f.name}` of an array is not a method",
     why="`.{f.name}` is a value already, as in NumPy, and cannot be called.",
-    fixes=[
-        Swap("Take that entry of the shape.", when=probes.calls("size", "shape"), call="{x.atom}.shape[{first}]"),
-    ],
+    fixes=Swap("Take that entry of the shape.", when=probes.calls("size", "shape"), call="{x.atom}.shape[{first}]"),
     otherwise=[
         Swap("If you mean the sizes of all axes, as in PyTorch.", when=probes.calls("size"), call="{x.atom}.shape"),
         Swap("If you mean the number of entries.", when=probes.calls("size"), call="{x.atom}.size"),
@@ -214,8 +205,8 @@ entry(
     title="`transpose` needs every axis",
     what=("{x.is_here}", "The array has shape ({g2}): {rank} axes."),
     why="As in NumPy, it takes the order of all axes; ({g1}) is not one of {rank} axes.",
-    fixes=[Swap("Swap the two axes with `swapaxes`.", when=probes.knows("two"), call="{x.atom}.swapaxes({others})")],
-    otherwise=["Give each of the {rank} axes once, in the order of the result."],
+    fixes=Swap("Swap the two axes with `swapaxes`.", when=probes.knows("two"), call="{x.atom}.swapaxes({others})"),
+    otherwise="Give each of the {rank} axes once, in the order of the result.",
     link=f"{texts.API}/jax.numpy.swapaxes.html",
 )
 entry(
@@ -225,7 +216,7 @@ entry(
     when=[*_NO_KEYWORDS, probes.calls("view"), _are_sizes],
     title="`.view` takes a dtype, not a shape",
     why="As in NumPy, `.view` reads the same bytes as another dtype; it is PyTorch's that changes the shape.",
-    fixes=[Swap("Change the shape with `.reshape`.", call="{x.atom}.reshape({given})")],
+    fixes=Swap("Change the shape with `.reshape`.", call="{x.atom}.reshape({given})"),
     link=f"{texts.API}/jax.numpy.reshape.html",
     **_HERE,
 )
@@ -237,12 +228,10 @@ entry(
     when=[probes.calls("flatten"), probes.is_valued("axis", int)],
     title="`.flatten` makes one axis of all",
     why="As in NumPy, it takes an order; it is PyTorch's that takes the axis to start from.",
-    fixes=[
-        Swap(
-            "Keep the sizes of the first axes, and join the rest.",
-            call="{x.atom}.reshape(*{x.atom}.shape[:{axis}], -1)",
-        )
-    ],
+    fixes=Swap(
+        "Keep the sizes of the first axes, and join the rest.",
+        call="{x.atom}.reshape(*{x.atom}.shape[:{axis}], -1)",
+    ),
     link=f"{texts.API}/jax.numpy.reshape.html",
 )
 entry(
@@ -255,7 +244,7 @@ entry(
     title="The argument after the axis is the dtype",
     what="`{last}` stands where the dtype belongs.",
     why="As in NumPy, `keepdims` is given by name; it is PyTorch's that comes second.",
-    fixes=[Swap("Give it by name.", last="keepdims={last}")],
+    fixes=Swap("Give it by name.", last="keepdims={last}"),
     link=f"{texts.API}/jax.numpy.sum.html",
 )
 entry(
@@ -265,7 +254,7 @@ entry(
     when=probes.is_called,
     title="`.{g1}` has nothing to wait for while JAX traces",
     why="The function is only recorded now, and computes later.",
-    fixes=[Swap("Leave it out here, and wait for the result of the whole function.", call="{x}")],
+    fixes=Swap("Leave it out here, and wait for the result of the whole function.", call="{x}"),
     link=f"{texts.API}/jax.block_until_ready.html",
 )
 
@@ -299,21 +288,17 @@ entry(
         "`.item()` returns the only entry, and there are {entries}.",
         "Only an array of shape () is a number for Python.",
     ),
-    fixes=[
-        Either(
-            Swap(
-                "Use JAX's function, which takes arrays.",
-                when=lambda facts: (
-                    facts.value("f") is getattr(math, facts["f"].name, 0) and hasattr(jnp, facts["f"].name)
-                ),
-                f="{jnp}.{f.name}",
-            ),
-            Swap("Take its one entry.", when=lambda facts: _size(facts) == 1, x="{x.atom}.reshape(())"),
-            Words("It has no entries: find out where it becomes empty.", when=lambda facts: _size(facts) == 0),
-            "Take one entry, such as `{x.atom}[{one_entry}]`, or reduce it, as `{x.atom}.mean()` does; `.tolist()` "
-            "gives all.",
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Use JAX's function, which takes arrays.",
+            when=lambda facts: facts.value("f") is getattr(math, facts["f"].name, 0) and hasattr(jnp, facts["f"].name),
+            f="{jnp}.{f.name}",
+        ),
+        Swap("Take its one entry.", when=lambda facts: _size(facts) == 1, x="{x.atom}.reshape(())"),
+        Words("It has no entries: find out where it becomes empty.", when=lambda facts: _size(facts) == 0),
+        "Take one entry, such as `{x.atom}[{one_entry}]`, or reduce it, as `{x.atom}.mean()` does; `.tolist()` "
+        "gives all.",
+    ),
     link=_ARRAY,
 )
 
@@ -358,12 +343,10 @@ entry(
     when=_is_waited_for,
     title="Only JAX's arrays have `.{g2}`",
     why=_NO_ATTRIBUTE,
-    fixes=[
-        Swap(
-            "Wait with the function: it takes arrays, NumPy's arrays, and tuples or dicts of them.",
-            call="{jax}.block_until_ready({x})",
-        )
-    ],
+    fixes=Swap(
+        "Wait with the function: it takes arrays, NumPy's arrays, and tuples or dicts of them.",
+        call="{jax}.block_until_ready({x})",
+    ),
     link=f"{texts.API}/jax.block_until_ready.html",
     **_NO_ARRAY,
 )
@@ -373,13 +356,11 @@ entry(
     when=_holds_arrays,
     title="A {holder} of arrays is not an array",
     why=_NO_ATTRIBUTE,
-    fixes=[
-        Either(
-            Swap("Make one array of them first.", when=probes.is_valued("x", list), x="{jnp}.stack({x})"),
-            # Often the results of a function.
-            "Take the one that you mean, such as `{x}[0]`, or make one array of them: `{jnp}.stack({x})`.",
-        )
-    ],
+    fixes=Either(
+        Swap("Make one array of them first.", when=probes.is_valued("x", list), x="{jnp}.stack({x})"),
+        # Often the results of a function.
+        "Take the one that you mean, such as `{x}[0]`, or make one array of them: `{jnp}.stack({x})`.",
+    ),
     link=_ARRAY,
     **_NO_ARRAY,
 )
@@ -389,7 +370,7 @@ entry(
     when=lambda facts: facts["g2"] in _ONLY_JAX and (facts["holder"] == "ndarray" or _is_numeric(facts.value("x"))),
     title="Only JAX's arrays have `.{g2}`",
     why=_NO_ATTRIBUTE,
-    fixes=[Swap("Make it JAX's array first.", x="{jnp}.asarray({x})")],
+    fixes=Swap("Make it JAX's array first.", x="{jnp}.asarray({x})"),
     link=texts.AT_LINK,
     **_NO_ARRAY,
 )

@@ -159,7 +159,7 @@ entry(
             parameter="{parameter}, _",
         ),
     ],
-    otherwise=["Let it take {needed}, and bind what stays the same with a `lambda` or `functools.partial`."],
+    otherwise="Let it take {needed}, and bind what stays the same with a `lambda` or `functools.partial`.",
     **_COUNT,
 )
 entry(
@@ -168,22 +168,20 @@ entry(
     when=[_OF_LAX, probes.calls("cond", "switch"), lambda facts: not facts.call().keywords],
     holder=lambda facts: _operands(facts)[0] if facts["count"] == 1 else None,
     kept=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args[: -facts["count"]]),
-    fixes=[
-        Either(
-            Swap("Give the parts of the tuple as operands.", when=_fits_parts, holder="*{holder.atom}"),
-            Swap(
-                "Leave the operands out: these branches use what is around them.",
-                when=lambda facts: all(_takes(facts, one) == (0, 0) for one in _functions(facts)),
-                call="{f}({kept})",
-            ),
-            Swap(
-                "Let every branch take all operands, even if it uses only some.",
-                when=lambda facts: len(facts["wrong"]) == 1,
-                parameter="{parameter}, *_",
-            ),
-            "Give as many operands after the branches as every branch takes.",
-        )
-    ],
+    fixes=Either(
+        Swap("Give the parts of the tuple as operands.", when=_fits_parts, holder="*{holder.atom}"),
+        Swap(
+            "Leave the operands out: these branches use what is around them.",
+            when=lambda facts: all(_takes(facts, one) == (0, 0) for one in _functions(facts)),
+            call="{f}({kept})",
+        ),
+        Swap(
+            "Let every branch take all operands, even if it uses only some.",
+            when=lambda facts: len(facts["wrong"]) == 1,
+            parameter="{parameter}, *_",
+        ),
+        "Give as many operands after the branches as every branch takes.",
+    ),
     **_COUNT,
 )
 
@@ -213,20 +211,26 @@ entry(
     title="`{f}` was given something that is not a function",
     what=("{x.is_here}", "`{x}` is given as a function."),
     why="The order of its arguments is `{order}`.",
-    fixes=["Give the function itself, not its result, in its place."],
+    fixes="Give the function itself, not its result, in its place.",
     link=f"{texts.API}/jax.lax.{{f.name}}.html",
 )
 
 
 def _are_numbers(facts: Facts) -> bool:
-    """Ask whether it is a range, or a list of numbers."""
+    """Ask whether it is a number, a range, or a list of numbers."""
     value = facts.value("x")
     listed = isinstance(value, list | tuple) and all(isinstance(one, int | float | complex) for one in value)
-    return listed or isinstance(value, range) or str(facts["x"]).startswith(("range(", "list(range(", "tuple(range("))
+    return (
+        listed
+        or isinstance(value, int | range)
+        or str(facts["x"]).startswith(("range(", "list(range(", "tuple(range("))
+    )
 
 
 def _counted(facts: Facts) -> str | None:
-    """Say what `range` is given."""
+    """Say what is counted up to, or what `range` is given."""
+    if isinstance(facts.value("x"), int):
+        return str(facts["x"])
     ranges = [one for one in ast.walk(facts.node("x")) if called(one) == "range" and isinstance(one, ast.Call)]
     return ", ".join(facts.scene.quote(one) for one in ranges[0].args) if ranges else None
 
@@ -245,19 +249,10 @@ entry(
     when=[_OVER_XS, _are_numbers],
     what=("{x.is_here}", "`{x}` holds numbers, which have no axis."),
     counted=_counted,
-    fixes=[
-        Either(
-            Swap("Count with an array.", x="{jnp}.arange({counted})"),
-            Swap("Make one array of the numbers.", x="{jnp}.array({x})"),
-        )
-    ],
-    **_NUMBERS,
-)
-entry(
-    "scan_over_numbers",
-    structure_texts.NO_LEADING_AXIS,
-    when=[_OVER_XS, probes.is_valued("x", int)],
-    fixes=[Swap("Count with an array.", x="{jnp}.arange({x})")],
+    fixes=Either(
+        Swap("Count with an array.", x="{jnp}.arange({counted})"),
+        Swap("Make one array of the numbers.", x="{jnp}.array({x})"),
+    ),
     **_NUMBERS,
 )
 entry(
@@ -265,17 +260,13 @@ entry(
     structure_texts.NO_LEADING_AXIS,
     when=_OVER_XS,
     what="Among the leaves of `{x}` is a number, which has no axis.",
-    fixes=[
-        Either(
-            Words(
-                "If all are numbers, make one array of them: `{jnp}.array({x})`. If not, leave the number out, and use "
-                "it from outside the body.",
-                when=lambda facts: (
-                    probes.is_written("x", ast.Call, ast.ListComp)(facts) and facts.value("x") is MISSING
-                ),
-            ),
-            "Leave the number out of what is taken apart, and use it from outside the body.",
-        )
-    ],
+    fixes=Either(
+        Words(
+            "If all are numbers, make one array of them: `{jnp}.array({x})`. If not, leave the number out, and use "
+            "it from outside the body.",
+            when=lambda facts: probes.is_written("x", ast.Call, ast.ListComp)(facts) and facts.value("x") is MISSING,
+        ),
+        "Leave the number out of what is taken apart, and use it from outside the body.",
+    ),
     **_NUMBERS,
 )

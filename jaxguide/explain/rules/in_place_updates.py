@@ -50,7 +50,6 @@ def _along(facts: Facts) -> str:
 
 
 _CHANGED: dict[str, Any] = {
-    "what": ("{x.is_here}", ""),
     "why": "JAX arrays never change: the same array may already be part of a recorded program, or shared.",
     "link": texts.AT_LINK,
 }
@@ -175,12 +174,10 @@ entry(
     when=probes.is_written("array", ast.Name),
     title="A NumPy array holds known values, but `{x}` is traced",
     why="`{array}` holds numbers now, while JAX records the program, and the value comes later.",
-    fixes=[
-        Swap(
-            "Make it JAX's array, and a new one with the change in it.",
-            statement="{array} = {jnp}.asarray({array}).at[{index}].set({assigned})",
-        )
-    ],
+    fixes=Swap(
+        "Make it JAX's array, and a new one with the change in it.",
+        statement="{array} = {jnp}.asarray({array}).at[{index}].set({assigned})",
+    ),
     link=texts.AT_LINK,
 )
 entry(
@@ -192,7 +189,7 @@ entry(
     when=[probes.is_written("statement", ast.Delete), lambda facts: is_array(facts.value("x"))],
     along=_along,
     title="An item of an array cannot be deleted",
-    fixes=[Swap("Make a new array without it.", statement="{x} = {jnp}.delete({x}, {index}{along})")],
+    fixes=Swap("Make a new array without it.", statement="{x} = {jnp}.delete({x}, {index}{along})"),
     **_CHANGED,
 )
 entry(
@@ -200,7 +197,7 @@ entry(
     texts.SET_SHAPE,
     x=_owner_of("target"),
     title="An array's shape cannot be assigned",
-    fixes=[Swap("Make a new array of that shape.", statement="{x} = {x}.reshape({assigned})")],
+    fixes=Swap("Make a new array of that shape.", statement="{x} = {x}.reshape({assigned})"),
     **_CHANGED,
 )
 
@@ -231,12 +228,10 @@ entry(
     along=_along,
     new=_as_function,
     title="An array has no method `{f.name}`",
-    fixes=[
-        Either(
-            Swap(_KEEP_IT, when=probes.is_statement, call="{x} = {new}"),
-            Swap(_KEEP_IT, call="{new}"),
-        )
-    ],
+    fixes=Either(
+        Swap(_KEEP_IT, when=probes.is_statement, call="{x} = {new}"),
+        Swap(_KEEP_IT, call="{new}"),
+    ),
     **_CHANGED,
 )
 _AT: dict[str, Any] = {"what": ("{x.is_here}", ""), "link": texts.AT_LINK}
@@ -247,7 +242,7 @@ entry(
     index=_index_of("target"),
     title="`.at[...]` is not assigned to",
     why="`.at[...]` only names the place; `.set(...)` returns a new array, and the old one stays as it was.",
-    fixes=[Swap("Call `.set`, and keep what it returns.", statement="{x} = {x}.at[{index}].set({assigned})")],
+    fixes=Swap("Call `.set`, and keep what it returns.", statement="{x} = {x}.at[{index}].set({assigned})"),
     **_AT,
 )
 entry(
@@ -257,7 +252,7 @@ entry(
     when=probes.calls("at"),
     title="`.at` takes square brackets",
     why="`.at` names a place as an index does, so slices work in it, and these need brackets.",
-    fixes=[Swap("Write an index, and keep the new array.", call="{x}.at[{given}]")],
+    fixes=Swap("Write an index, and keep the new array.", call="{x}.at[{given}]"),
     **_AT,
 )
 entry(
@@ -269,7 +264,7 @@ entry(
     when=probes.is_written("node", ast.BinOp),
     title="`.at[...]` is a place, not a value",
     why="`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array.",
-    fixes=[Swap("Call the method.", node="{left}.{method}")],
+    fixes=Swap("Call the method.", node="{left}.{method}"),
     **_AT,
 )
 
@@ -294,7 +289,7 @@ entry(
     title="NumPy cannot change the memory of a JAX array",
     what="`{x}` was made by `{made}`.",
     why="It shares its memory with a JAX array, which never changes, so it is read-only.",
-    fixes=[Swap("Make a copy, which can be changed.", made="{np}.array({view})")],
+    fixes=Swap("Make a copy, which can be changed.", made="{np}.array({view})"),
     link="https://docs.jax.dev/en/latest/faq.html",
 )
 
@@ -330,12 +325,10 @@ entry(
     new=_written,
     title="`{f}` cannot change a JAX array",
     why="NumPy's function writes into its argument, and JAX arrays never change.",
-    fixes=[
-        Either(
-            Swap("Make a new array, and keep it.", call="{x} = {new}"),
-            Words("Make a new array, from a key: `{random}.permutation(key, {x})`.", when=probes.calls("shuffle")),
-            "Make a new array with a function of JAX, and keep what it returns.",
-        )
-    ],
+    fixes=Either(
+        Swap("Make a new array, and keep it.", call="{x} = {new}"),
+        Words("Make a new array, from a key: `{random}.permutation(key, {x})`.", when=probes.calls("shuffle")),
+        "Make a new array with a function of JAX, and keep what it returns.",
+    ),
     link=texts.AT_LINK,
 )

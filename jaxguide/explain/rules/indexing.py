@@ -69,16 +69,14 @@ entry(
     keep=_keep,
     title="A mask picks an unknown number of values",
     why="How long `{node}` is depends on how many are True, and JAX must know every shape while it records.",
-    fixes=[
-        Either(
-            _masked,
-            Code(
-                "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a sum; "
-                "not before a mean or a softmax.",
-                "{jnp}.where(mask, {array}, 0)",
-            ),
-        )
-    ],
+    fixes=Either(
+        _masked,
+        Code(
+            "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a sum; "
+            "not before a mean or a softmax.",
+            "{jnp}.where(mask, {array}, 0)",
+        ),
+    ),
     link=texts.ERRORS_PAGE,
     **_INDEX,
 )
@@ -161,7 +159,7 @@ entry(
     when=probes.knows("first"),
     title="A loop body with its two parameters the other way round",
     why="`lax.fori_loop` gives its body the number of the turn first, and the carry second.",
-    fixes=[Swap("Take the number of the turn first.", first="{second}", second="{first}")],
+    fixes=Swap("Take the number of the turn first.", first="{second}", second="{first}"),
     link=f"{texts.API}/jax.lax.fori_loop.html",
     **_INDEX,
 )
@@ -175,18 +173,16 @@ entry(
     title="An index that is a float",
     what=("{x.is_here}", "`{x}` is a float here."),
     why="Positions are counted, so a float names none, even one without a fraction.",
-    fixes=[
-        Either(
-            Swap("Make it an integer.", when=_is_python_number, quotient="{one.atom} // {other.atom}"),
-            Swap("Make it an integer.", when=_is_python_number, x="int({x})"),
-            Swap(
-                "Make it an integer.",
-                when=lambda facts: facts.scene.spot.first(facts.node("x"), is_array) is not None,
-                x="{x.atom}.astype(int)",
-            ),
+    fixes=Either(
+        Swap("Make it an integer.", when=_is_python_number, quotient="{one.atom} // {other.atom}"),
+        Swap("Make it an integer.", when=_is_python_number, x="int({x})"),
+        Swap(
             "Make it an integer.",
-        )
-    ],
+            when=lambda facts: facts.scene.spot.first(facts.node("x"), is_array) is not None,
+            x="{x.atom}.astype(int)",
+        ),
+        "Make it an integer.",
+    ),
     link=f"{texts.API}/jax.numpy.astype.html",
     **_INDEX,
 )
@@ -197,7 +193,7 @@ entry(
     title="A list used as an index",
     what="`{x}` is a list here.",
     why="NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis.",
-    fixes=[Swap("Say that it is an array of positions.", x="{jnp}.array({x})")],
+    fixes=Swap("Say that it is an array of positions.", x="{jnp}.array({x})"),
     link=_GOTCHAS,
     **_INDEX,
 )
@@ -221,7 +217,6 @@ entry(
     axes=lambda facts: plural("{count} axis", "{count} axes", int(facts["g1"])),
     fitting=_first_indices,
     title="More indices than axes",
-    what=("{x.is_here}", ""),
     why="It has {axes} and {g2} indices were given: one index takes away one axis.",
     fixes=[
         Either(

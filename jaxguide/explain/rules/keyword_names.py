@@ -10,11 +10,11 @@ import jax
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import in_jax
-from jaxguide.compat.other_libraries import ARGUMENTS
+from jaxguide.compat.other_libraries import ARGUMENTS, ARGUMENTS_OF_SOME
 from jaxguide.compat.removals import KEYWORD_REMOVALS
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, entry
-from jaxguide.explain.known_facts import Facts, Part
+from jaxguide.explain.known_facts import Facts
 
 # Functions that return values and indices in PyTorch if they are given `dim`, and what finds the indices in JAX.
 _WITH_INDICES = {"max": "argmax", "min": "argmin", "sort": "argsort"}
@@ -57,7 +57,7 @@ def _new_name(facts: Facts, old: str, free: set[str]) -> str | None:
     known = KEYWORD_REMOVALS.get((facts["public"], old))
     if known is not None:
         return known if not known or known in free else None
-    habits = {"input": ("a", "x"), "dims": ("axis", "axes", "shape")}.get(old, (ARGUMENTS.get(old, ""),))
+    habits = ARGUMENTS_OF_SOME.get(old, (ARGUMENTS.get(old, ""),))
     return next((one for one in habits if one in free), "" if old in _LEFT_OUT else None)
 
 
@@ -87,18 +87,11 @@ def _indices_of(facts: Facts) -> str | None:
     return _WITH_INDICES.get(facts["f"].name) if facts["g2"] == "dim" else None
 
 
-def _taken(facts: Facts) -> Part | None:
-    """Look at `x.max(dim=1)[0]` and `x.max(dim=1).indices`, which take one of PyTorch's two results."""
+def _takes_one(facts: Facts) -> bool:
+    """Ask whether one of PyTorch's two results is taken: `x.max(dim=1)[0]` and `x.max(dim=1).indices`."""
     outer = facts.scene.source.parents.get(facts.call())
-    return facts.at(outer) if isinstance(outer, ast.Subscript | ast.Attribute) else None
-
-
-def _which(facts: Facts) -> Any:
-    """Find which result is taken."""
-    node = facts.node("taken")
-    key = facts.scene.spot.value(node.slice) if isinstance(node, ast.Subscript) else getattr(node, "attr", None)
-    named: dict[Any, Any] = {0: "values", 1: "indices"}
-    return named.get(key, key)
+    by_number = isinstance(outer, ast.Subscript) and facts.scene.spot.value(outer.slice) in (0, 1)
+    return by_number or getattr(outer, "attr", "") in ("values", "indices")
 
 
 def _is_unpacked(facts: Facts) -> bool:
@@ -112,31 +105,18 @@ entry(
     "values_and_indices",
     texts.NO_ARGUMENT,
     x=lambda facts: getattr(facts.node("f"), "value", None),
-    when=[_JAX, probes.knows("other"), lambda facts: facts.knows("taken") or _is_unpacked(facts)],
+    when=[_JAX, probes.knows("other"), lambda facts: _takes_one(facts) or _is_unpacked(facts)],
     other=_indices_of,
-    taken=_taken,
-    which=_which,
     renamed=_renamed,
     variable="{g2}",
     link=f"{texts.API}/jax.numpy.{{other}}.html",
     title="`{f}` has no argument `dim`, and returns no indices",
     what="",
     why="As in NumPy, it returns the values alone, and `{other}` finds where they are.",
-    fixes=[
-        Either(
-            Swap(
-                "Write `{f}`, which returns one array.",
-                when=lambda facts: facts["which"] == "values",
-                taken="{f}({renamed})",
-            ),
-            Swap(
-                "Write `{x.atom}.{other}`, which returns one array.",
-                when=lambda facts: facts["which"] == "indices",
-                taken="{x.atom}.{other}({renamed})",
-            ),
-            Swap("Call both, with `axis`.", when=_is_unpacked, call="{f}({renamed}), {x.atom}.{other}({renamed})"),
-        )
-    ],
+    fixes=Either(
+        Swap("Call both, with `axis`.", when=_is_unpacked, call="{f}({renamed}), {x.atom}.{other}({renamed})"),
+        "Write `{f}({renamed})` for the values, and `{x.atom}.{other}({renamed})` for the places.",
+    ),
     **_KNOWN,
 )
 entry(
@@ -147,23 +127,20 @@ entry(
     when=_JAX,
     link="{page}",
     title="`{f}` cannot write into an array",
-    what=("{x.is_here}", ""),
     why="JAX arrays never change: every function returns a new array, so there is no `out`.",
-    fixes=[
-        Either(
-            Swap(
-                "Leave it out: the result is returned.",
-                when=lambda facts: str(facts["target"]) == str(facts["x"]),
-                call="{f}({others})",
-            ),
-            Swap(
-                "Keep what it returns.",
-                when=probes.is_statement,
-                call="{x} = {f}({others})",
-            ),
-            "Leave it out, and use what the function returns.",
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Leave it out: the result is returned.",
+            when=lambda facts: str(facts["target"]) == str(facts["x"]),
+            call="{f}({others})",
+        ),
+        Swap(
+            "Keep what it returns.",
+            when=probes.is_statement,
+            call="{x} = {f}({others})",
+        ),
+        "Leave it out, and use what the function returns.",
+    ),
     **_KNOWN,
 )
 _UNKNOWN: dict[str, Any] = {
@@ -183,17 +160,15 @@ entry(
     shape=probes.keyword("shape"),
     renamed=_renamed,
     new=_new_said,
-    fixes=[
-        Either(
-            Swap(
-                "Give it without a name.",
-                when=lambda facts: facts["public"] == "jax.Array.reshape",
-                call="{f}({shape})",
-            ),
-            Swap("The argument is called `{new}`.", call="{f}({renamed})"),
-            Swap("Leave it out.", call="{f}({renamed})"),
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Give it without a name.",
+            when=lambda facts: facts["public"] == "jax.Array.reshape",
+            call="{f}({shape})",
+        ),
+        Swap("The argument is called `{new}`.", call="{f}({renamed})"),
+        Swap("Leave it out.", call="{f}({renamed})"),
+    ),
     **_UNKNOWN,
 )
 entry(
@@ -201,15 +176,13 @@ entry(
     texts.NO_KIND,
     x=probes.keyword("kind"),
     argument=lambda facts: "kind",
-    fixes=[
-        Either(
-            Swap(
-                "Say that equal entries keep their order.",
-                when=lambda facts: facts.value("x") in ("stable", "mergesort"),
-                call="{f}({others}, stable=True)",
-            ),
-            Swap("Leave it out.", call="{f}({others})"),
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Say that equal entries keep their order.",
+            when=lambda facts: facts.value("x") in ("stable", "mergesort"),
+            call="{f}({others}, stable=True)",
+        ),
+        Swap("Leave it out.", call="{f}({others})"),
+    ),
     **_UNKNOWN,
 )

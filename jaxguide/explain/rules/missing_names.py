@@ -10,10 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxguide.base.did_you_mean import suggestion
-from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts as texts
-from jaxguide.compat.other_libraries import ARGUMENTS, INSTEAD, NAMES
+from jaxguide.compat.other_libraries import INSTEAD, NAMES
 from jaxguide.compat.removals import REMOVALS
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
@@ -100,19 +99,12 @@ def _is_missing(facts: Facts) -> bool:
 
 
 def _everywhere(new: str) -> Any:
-    """Make the fix that writes another name, a fact, wherever the file has this one, with JAX's names of arguments."""
+    """Make the fix that writes another name, a fact, wherever the file has this one."""
 
     def made(facts: Facts) -> Fix:
-        scene, node = facts.scene, facts.node("node")
-        edits = renamed_attribute(scene, node, facts[new])
-        for call in scene.source.calls():
-            if dotted(call.func) == dotted(node):
-                old = [one for one in call.keywords if one.arg in ARGUMENTS]
-                edits += [
-                    scene.source.replace(one, f"{ARGUMENTS[one.arg or '']}={scene.quote(one.value)}") for one in old
-                ]
-        sentence = f"Write `{spelled(scene, facts[new])}`."
-        return (scene.fix(sentence, *edits) if edits else None) or scene.advice(sentence)
+        edits = renamed_attribute(facts.scene, facts.node("node"), facts[new])
+        sentence = f"Write `{spelled(facts.scene, facts[new])}`."
+        return facts.scene.fix(sentence, *edits) or facts.scene.advice(sentence)
 
     return made
 
@@ -138,7 +130,7 @@ entry(
     title="`{module}.{name}` is not imported",
     what="",
     why="It is a module of its own, which `import jax` alone does not load.",
-    fixes=["Add `import {module}.{name}` at the top."],
+    fixes="Add `import {module}.{name}` at the top.",
     **_NAME,
 )
 entry(
@@ -146,7 +138,7 @@ entry(
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: facts["name"] in ("int", "float", "complex")],
     why="NumPy had it as another name for Python's type, up to 1.23.",
-    fixes=[Swap("Write Python's type.", x="{name}")],
+    fixes=Swap("Write Python's type.", x="{name}"),
     **_MISSING,
 )
 entry(
@@ -154,7 +146,7 @@ entry(
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: facts["name"] in ("str", "object")],
     why="JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
-    fixes=["Keep what is not a number in Python or NumPy."],
+    fixes="Keep what is not a number in Python or NumPy.",
     **_MISSING,
 )
 entry(
@@ -172,14 +164,10 @@ entry(
     where=probes.one_of(probes.keyword("where"), _mask),
     array=probes.argument(0),
     new=lambda facts: facts.call().args[-1],
-    fixes=[
-        Either(
-            Swap(
-                "Choose between the new value and the old ones.", call="{array} = {jnp}.where({where}, {new}, {array})"
-            ),
-            "JAX has `{instead}` for this.",
-        )
-    ],
+    fixes=Either(
+        Swap("Choose between the new value and the old ones.", call="{array} = {jnp}.where({where}, {new}, {array})"),
+        "JAX has `{instead}` for this.",
+    ),
     **_MISSING,
 )
 entry(
@@ -188,7 +176,7 @@ entry(
     when=[_is_missing, probes.knows("same")],
     why=("`{there}` has that name: it is in another module.", _ELSEWHERE),
     there=lambda facts: facts["same"] if facts["same"].endswith(f".{facts['name']}") else None,
-    fixes=[_everywhere("same")],
+    fixes=_everywhere("same"),
     **_MISSING,
 )
 entry(
@@ -197,7 +185,7 @@ entry(
     when=_is_missing,
     places=lambda facts: " and ".join(f"`{place}`" for place in _places(facts)) or None,
     why="Other modules have that name: {places}.",
-    fixes=["Write the one that you mean."],
+    fixes="Write the one that you mean.",
     **_MISSING,
 )
 entry(
@@ -205,10 +193,10 @@ entry(
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: facts["module"].startswith("jax.scipy") and callable(facts["other"])],
     why="SciPy has it, and JAX does not.",
-    fixes=[
+    fixes=(
         "Call SciPy's outside of transformed functions; inside, the program can call it on the host: "
         "`jaxguide.callbacks.host_function`."
-    ],
+    ),
     **_MISSING,
 )
 entry(
@@ -217,21 +205,19 @@ entry(
     when=[_is_missing, lambda facts: not isinstance(facts["other"], type)],
     inner=lambda facts: facts["module"].removeprefix("jax.numpy"),
     why="NumPy has it, and `{module}` does not.",
-    fixes=[
-        Either(
-            Swap(
-                "Take NumPy's: it works on results, outside of transformed functions.",
-                when=lambda facts: isinstance(facts["other"], ModuleType),
-                x="{np}{inner}.{name}",
-            ),
-            Words(
-                "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions "
-                "of `{module}`.",
-                when=_computes,
-            ),
-            "Call NumPy's, outside of transformed functions.",
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Take NumPy's: it works on results, outside of transformed functions.",
+            when=lambda facts: isinstance(facts["other"], ModuleType),
+            x="{np}{inner}.{name}",
+        ),
+        Words(
+            "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions "
+            "of `{module}`.",
+            when=_computes,
+        ),
+        "Call NumPy's, outside of transformed functions.",
+    ),
     **_MISSING,
 )
 entry(
@@ -242,6 +228,6 @@ entry(
     closest=lambda facts: f"{facts['module']}.{facts['close'][0]}" if len(facts["close"]) == 1 else None,
     asked=lambda facts: suggestion(facts["close"]).strip(),
     why="No name of that spelling is in this module.",
-    fixes=[Either(_everywhere("closest"), "{asked}")],
+    fixes=Either(_everywhere("closest"), "{asked}"),
     **_MISSING,
 )

@@ -3,7 +3,6 @@
 import ast
 import importlib
 import sys
-from types import ModuleType
 from typing import Any
 
 import jax.numpy as jnp
@@ -81,15 +80,10 @@ entry(
 
 def _scipy_home(facts: Facts) -> str | None:
     """Say the SciPy module of the called function, such as `scipy.special`."""
-    function, value = facts.node("f"), facts.value("f")
-    if isinstance(function, ast.Attribute):
-        module = facts.scene.spot.value(function.value)
-        name = module.__name__ if isinstance(module, ModuleType) else ""
-        return name if name.startswith("scipy.") else None
-    homes = [(name, module) for name, module in list(sys.modules.items()) if name.startswith("scipy.")]
-    public = [(name, module) for name, module in homes if name.count(".") == 1 and "._" not in name]
-    is_there = [name for name, module in public if vars(module).get(facts["f"].name) is value]
-    return is_there[0] if is_there and callable(value) else None
+    value, name, modules = facts.value("f"), facts["f"].name, list(sys.modules.items())
+    public = [home for home, _module in modules if home.startswith("scipy.") and home.count(".") == 1]
+    found = (home for home in public if "._" not in home and vars(sys.modules[home]).get(name) is value)
+    return next(found, None) if callable(value) else None
 
 
 def _in_jax(facts: Facts) -> str | None:
@@ -118,18 +112,16 @@ entry(
     in_jax=_in_jax,
     title="SciPy needs a known value, but `{x}` is traced",
     why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
-    fixes=[
-        Either(
-            _of_jax,
-            Swap(
-                "JAX has no such function: let the program call this one on the host.",
-                when=probes.is_valued("f", np.ufunc),
-                f="host_function({f}, elementwise=True)",
-            ),
-            "Call it outside the transformed function, or let the program call it on the host: "
-            "`jaxguide.callbacks.host_function`.",
-        )
-    ],
+    fixes=Either(
+        _of_jax,
+        Swap(
+            "JAX has no such function: let the program call this one on the host.",
+            when=probes.is_valued("f", np.ufunc),
+            f="host_function({f}, elementwise=True)",
+        ),
+        "Call it outside the transformed function, or let the program call it on the host: "
+        "`jaxguide.callbacks.host_function`.",
+    ),
     link=(f"{texts.API}/{{in_jax}}.html", texts.ERRORS_PAGE),
 )
 _DRAW = "Draw with JAX, from a key that the function takes as an argument."
@@ -140,13 +132,11 @@ entry(
     when=_is_random,
     title="NumPy's random numbers need a known value, but `{x}` is traced",
     why="NumPy draws now, once, while JAX records the program, and the values come later.",
-    fixes=[
-        Either(
-            Code(_DRAW, "{random}.permutation(key, {x})", when=probes.calls("permutation")),
-            Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS),
-            _DRAW,
-        )
-    ],
+    fixes=Either(
+        Code(_DRAW, "{random}.permutation(key, {x})", when=probes.calls("permutation")),
+        Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS),
+        _DRAW,
+    ),
     link="https://docs.jax.dev/en/latest/random-numbers.html",
 )
 entry(

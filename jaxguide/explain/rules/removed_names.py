@@ -14,7 +14,7 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.compat import in_jax
 from jaxguide.compat.removals import ARRAY_REMOVALS, OPTION_REMOVALS, REMOVALS, Removal
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, Swap, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.renaming import removal_of, renamed_attribute, renamed_import, spelled
@@ -80,13 +80,6 @@ def _removed_name(facts: Facts) -> str | None:
 # What became of it.
 
 
-def _when_gone(facts: Facts) -> str:
-    """Say since when it is gone."""
-    if facts["removal"].since:
-        return f"JAX removed it in version {facts['removal'].since}; version {jax.__version__} is installed."
-    return f"Older versions had it; version {jax.__version__}, which is installed, does not."
-
-
 def _new_name(facts: Facts) -> Fix | None:
     """Make the fix that writes the new name, wherever the file has the old one."""
     scene, removal = facts.scene, facts["removal"]
@@ -137,31 +130,13 @@ def _of_module(facts: Facts) -> list[str]:
     return said
 
 
-def _in_place(facts: Facts) -> list[Fix]:
-    """Say what JAX has in place of a name."""
-    removal = facts["removal"]
-    said = _of_module(facts)
-    if said:
-        pass
-    elif facts["full"] == _HOST_CALLBACK:
-        said = [
-            "`jax.debug.callback` reports and returns nothing; `jax.pure_callback` returns the result of a function "
-            "that only computes; `jax.experimental.io_callback` calls one that does anything else, and may return a "
-            "result."
-        ]
-    elif removal.code or removal.new:
-        said = [f"JAX has `{removal.code or removal.new}` for this now."]
-    elif removal.needless:
-        said = ["Leave it out: JAX does not need it any more."]
-    elif removal.since:
-        since = f"`pip install 'jax<{removal.since}'`"
-        said = [f"JAX has nothing in its place. Do without it, or install an older JAX: {since}."]
-    return [facts.scene.advice(one) for one in said or ["JAX's change log says when it went, and why."]]
-
-
 _GONE: dict[str, Any] = {
-    "reason": _when_gone,
-    "why": "{reason}",
+    "since": lambda facts: facts["removal"].since or None,
+    "installed": lambda facts: jax.__version__,
+    "why": (
+        "JAX removed it in version {since}; version {installed} is installed.",
+        "Older versions had it; version {installed}, which is installed, does not.",
+    ),
     "link": "https://docs.jax.dev/en/latest/changelog.html",
 }
 entry(
@@ -176,8 +151,25 @@ entry(
     variable="{said}",
     title="JAX no longer has `{full}`",
     what="",
-    fixes=[Either(_new_name, _without_import)],
-    otherwise=[_in_place],
+    fixes=Either(_new_name, _without_import),
+    of_module=lambda facts: _of_module(facts) or None,
+    instead=lambda facts: facts["removal"].code or facts["removal"].new or None,
+    otherwise=[
+        lambda facts: [facts.scene.advice(one) for one in facts["of_module"]],
+        Either(
+            Words(
+                "`jax.debug.callback` reports and returns nothing; `jax.pure_callback` returns the result of a "
+                "function that only computes; `jax.experimental.io_callback` calls one that does anything else, and "
+                "may return a result.",
+                when=lambda facts: facts["full"] == _HOST_CALLBACK,
+            ),
+            "JAX has `{instead}` for this now.",
+            Words("Leave it out: JAX does not need it any more.", when=lambda facts: facts["removal"].needless),
+            "JAX has nothing in its place. Do without it, or install an older JAX: `pip install 'jax<{since}'`.",
+            "JAX's change log says when it went, and why.",
+            when=probes.unless(probes.knows("of_module")),
+        ),
+    ],
     **_GONE,
 )
 
@@ -206,11 +198,11 @@ entry(
     version=_version,
     full=_said,
     removal=lambda facts: removal_of(facts["full"]),
-    when=probes.unless(_is_own),
+    when=[probes.unless(_is_own), probes.knows("removal")],
     variable="{package}",
     title="`{package}` {version} was written for an older JAX",
     what="It uses `{full}`.",
-    fixes=["Install a newer `{package}`, or a JAX that still has the name."],
+    fixes="Install a newer `{package}`, or a JAX that still has the name.",
     **_GONE,
 )
 
@@ -230,7 +222,6 @@ _ATTRIBUTE: dict[str, Any] = {
     "x": probes.holder,
     "removal": lambda facts: Removal(ARRAY_REMOVALS[facts["node"].name][0]),
     "title": "JAX's arrays no longer have `.{node.name}`",
-    "what": ("{x.is_here}", ""),
     **_GONE,
 }
 
@@ -268,12 +259,10 @@ entry(
     when=lambda facts: facts["node"].name in ARRAY_REMOVALS and not hasattr(jax.Array, facts["node"].name),
     written=_written,
     function=lambda facts: facts["written"].partition("(")[0],
-    fixes=[
-        Either(
-            Swap("Write `{function}` in its place.", when=probes.is_called, call="{written}"),
-            Swap("Write this instead.", node="{written}"),
-        )
-    ],
+    fixes=Either(
+        Swap("Write `{function}` in its place.", when=probes.is_called, call="{written}"),
+        Swap("Write this instead.", node="{written}"),
+    ),
     **_ATTRIBUTE,
 )
 entry(
@@ -284,9 +273,8 @@ entry(
     array=probes.first(is_array, of="x"),
     removal=lambda facts: Removal("0.4.27"),
     title="`.device` of an array is not a method any more",
-    what=("{x.is_here}", ""),
     why="JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called.",
-    fixes=[Swap("Leave out the parentheses.", when=probes.knows("array"), call="{f}")],
+    fixes=Swap("Leave out the parentheses.", when=probes.knows("array"), call="{f}"),
     link=_GONE["link"],
 )
 
@@ -301,10 +289,11 @@ entry(
     "removed_option",
     texts.NO_OPTION,
     x=probes.call,
-    removal=lambda facts: Removal(OPTION_REMOVALS[facts["g1"]]) if facts["g1"] in OPTION_REMOVALS else None,
+    when=lambda facts: facts["g1"] in OPTION_REMOVALS,
+    removal=lambda facts: Removal(OPTION_REMOVALS[facts["g1"]]),
     variable="{g1}",
     title="JAX no longer has the option `{g1}`",
     what="",
-    fixes=[_without_option],
+    fixes=_without_option,
     **_GONE,
 )

@@ -52,7 +52,7 @@ entry(
     title="A letter of `einsum` that stands for axes of different lengths",
     what="`{g1}` is {said}.",
     why="Axes with the same letter are taken together, entry by entry, so they have one length.",
-    fixes=["Give these axes letters of their own if they are not meant to meet, or bring them to one length."],
+    fixes="Give these axes letters of their own if they are not meant to meet, or bring them to one length.",
     link=f"{texts.API}/jax.numpy.einsum.html",
 )
 entry(
@@ -67,7 +67,7 @@ entry(
     title="`einsum` needs a letter for each axis",
     what="`{x}` has shape {wrong[2]}, and its term `{wrong[0]}` has {letters}.",
     why="Each letter of a term names one axis of its operand, in order.",
-    fixes=["Write {needed} for `{x}`; a letter `b` in front and in the result keeps a batch."],
+    fixes="Write {needed} for `{x}`; a letter `b` in front and in the result keeps a batch.",
     link=f"{texts.API}/jax.numpy.einsum.html",
 )
 
@@ -108,24 +108,22 @@ entry(
         "Without `dimension_numbers`, the channels are axis 1 of both: image (N, C, ...), kernel (O, I, ...). "
         "Read so, the image has {g1} channels, and the kernel takes {taken}.",
     ),
-    fixes=[
-        Either(
-            Swap(
-                "Say the order of the axes, if it is this: `{order[0]}` for the image, `{order[1]}` for the kernel.",
-                f="{lax}.conv_general_dilated",
-                last="{last}, dimension_numbers={order}",
-            ),
-            Code(
-                "Say the order of the axes (image, kernel, result) in `lax.conv_general_dilated`; each of these fits.",
-                "{every_order}",
-            ),
-            when=lambda facts: len(facts.call().args) <= 4,
-        )
-    ],
-    otherwise=[
+    fixes=Either(
+        Swap(
+            "Say the order of the axes, if it is this: `{order[0]}` for the image, `{order[1]}` for the kernel.",
+            f="{lax}.conv_general_dilated",
+            last="{last}, dimension_numbers={order}",
+        ),
+        Code(
+            "Say the order of the axes (image, kernel, result) in `lax.conv_general_dilated`; each of these fits.",
+            "{every_order}",
+        ),
+        when=lambda facts: len(facts.call().args) <= 4,
+    ),
+    otherwise=(
         "Bring the axes into the order that is expected, or say the order in `lax.conv_general_dilated`: "
         "`dimension_numbers`."
-    ],
+    ),
     link=f"{texts.API}/jax.lax.conv_general_dilated.html",
 )
 entry(
@@ -183,7 +181,7 @@ entry(
     title="Arguments that share an axis, with different lengths",
     what="The shapes are {shapes}.",
     why="`{f}` takes the shapes `{signature}`: the same letter is the same length.",
-    fixes=["Bring both to one length, {g2} or {g3}."],
+    fixes="Bring both to one length, {g2} or {g3}.",
     link=f"{texts.API}/jax.numpy.vectorize.html",
 )
 entry(
@@ -196,6 +194,6 @@ entry(
     title="`{f.name}` needs a start for each axis",
     what="`{x}` has shape {g2}.",
     why="{starts} given, and the array has {axes}.",
-    fixes=["Give 0 for an axis that is taken whole, or use `{f.name}_in_dim`, which takes one axis."],
+    fixes="Give 0 for an axis that is taken whole, or use `{f.name}_in_dim`, which takes one axis.",
     link=f"{texts.API}/jax.lax.{{f.name}}.html",
 )

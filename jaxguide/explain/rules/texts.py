@@ -28,12 +28,10 @@ entry(
     when=probes.is_written("node", ast.BinOp),
     title="A text and an array cannot be added",
     why="`+` joins two texts or adds two arrays.",
-    fixes=[
-        Either(
-            Code("Print the value when the program runs.", '{jax}.debug.print("{{}}", {x})', when=_is_traced),
-            Swap("Put the value into the text.", x="str({x})"),
-        )
-    ],
+    fixes=Either(
+        Code("Print the value when the program runs.", '{jax}.debug.print("{{}}", {x})', when=_is_traced),
+        Swap("Put the value into the text.", x="str({x})"),
+    ),
     link=_PAGE,
 )
 _JSON: dict[str, Any] = {
@@ -47,7 +45,7 @@ entry(
     structure_texts.NOT_JSON,
     x=probes.traced,
     when=_WRITES,
-    fixes=["Return the value, and write it outside, when the program has run."],
+    fixes="Return the value, and write it outside, when the program has run.",
     **{**_JSON, "why": "The value of a traced array comes later, when the program runs."},
 )
 entry(
@@ -55,7 +53,7 @@ entry(
     structure_texts.NOT_JSON,
     x=probes.first(is_array),
     when=_WRITES,
-    fixes=[Swap("Convert it to Python's numbers.", x="{x.atom}.tolist()")],
+    fixes=Swap("Convert it to Python's numbers.", x="{x.atom}.tolist()"),
     **_JSON,
 )
 entry(
@@ -65,7 +63,7 @@ entry(
     variable=None,
     what="",
     when=_WRITES,
-    fixes=["Convert every array first: `jax.tree.map(lambda x: {np}.asarray(x).tolist(), tree)`."],
+    fixes="Convert every array first: `jax.tree.map(lambda x: {np}.asarray(x).tolist(), tree)`.",
     **_JSON,
 )
 
@@ -125,6 +123,7 @@ for _phrase, _condition in ((texts.FORMAT, _is_traced), (texts.CONCRETE, _is_in_
 entry(
     "format_of_array",
     texts.FORMAT,
+    when=probes.unless(_is_traced),
     spec=_spec,
     title="A format for one number",
     why="A format such as `.2f` is for one number.",
@@ -159,22 +158,20 @@ entry(
     *_NOT_NUMERIC,
     when=_is_of_texts,
     title="JAX was given an array of text",
-    fixes=[
-        Either(
-            Swap(
-                "Number the texts outside, and hand over the numbers.",
-                when=lambda facts: facts["x"].ndim == 1 and facts["x"].dtype.kind in "US",
-                x="{np}.unique({x}, return_inverse=True)[1]",
-            ),
-            Code("Number the texts outside, and hand over the numbers.", "{np}.unique({x}, return_inverse=True)[1]"),
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Number the texts outside, and hand over the numbers.",
+            when=lambda facts: facts["x"].ndim == 1 and facts["x"].dtype.kind in "US",
+            x="{np}.unique({x}, return_inverse=True)[1]",
+        ),
+        Code("Number the texts outside, and hand over the numbers.", "{np}.unique({x}, return_inverse=True)[1]"),
+    ),
     **_NO_NUMBERS,
 )
 entry(
     "array_of_objects",
     *_NOT_NUMERIC,
     title="JAX was given an array of Python objects",
-    fixes=["Give it a dtype of numbers: `{x}.astype(float)` works if every entry is one number."],
+    fixes="Give it a dtype of numbers: `{x}.astype(float)` works if every entry is one number.",
     **_NO_NUMBERS,
 )

@@ -53,7 +53,14 @@ entry(
     wanted=lambda facts: facts["other" if facts.node("odd") is facts.node("left") else "one"],
     fixes=[
         Swap("Use the function of `jax.numpy`, which promotes.", f="{jnp}.{name}"),
-        Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
+        Either(
+            Swap(
+                "Convert one yourself.",
+                when=lambda facts: is_array(facts.value("odd")),
+                odd="{odd.atom}.astype({jnp}.{wanted})",
+            ),
+            Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
+        ),
     ],
     **_LAX_DTYPES,
 )
@@ -124,13 +131,11 @@ entry(
     when=[_is_of_jax, probes.is_valued("x", type(None)), lambda facts: tree_map_around(facts.scene) is None],
     maker=_returns_nothing,
     why="None is not a number. It often comes from a function that lacks its `return`.",
-    fixes=[
-        Either(
-            "`{maker}` returns nothing: let it return an array.",
-            Code("Find where `{x}` became None.", "assert {x} is not None", when=probes.is_written("x", ast.Name)),
-            Code("Find where it comes from, and give an array.", "print({x})"),
-        )
-    ],
+    fixes=Either(
+        "`{maker}` returns nothing: let it return an array.",
+        Code("Find where `{x}` became None.", "assert {x} is not None", when=probes.is_written("x", ast.Name)),
+        Code("Find where it comes from, and give an array.", "print({x})"),
+    ),
     **_NEEDS_ARRAY,
 )
 entry(
@@ -139,16 +144,14 @@ entry(
     texts.NOT_AN_ARGUMENT,
     when=[_is_of_jax, probes.is_valued("x", str)],
     why="JAX computes with numbers; a text has none.",
-    fixes=[
-        Either(
-            Swap(
-                "Read the number out of it.",
-                when=lambda facts: facts["x"].value.replace(".", "", 1).strip("-+ ").isdigit(),
-                x="float({x})",
-            ),
-            Code("Give each choice a number, and pass the number.", "{{{x.value!r}: 0}}[{x}]"),
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Read the number out of it.",
+            when=lambda facts: facts["x"].value.replace(".", "", 1).strip("-+ ").isdigit(),
+            x="float({x})",
+        ),
+        Code("Give each choice a number, and pass the number.", "{{{x.value!r}: 0}}[{x}]"),
+    ),
     **_NEEDS_ARRAY,
 )
 entry(
@@ -157,7 +160,7 @@ entry(
     texts.OPERAND,
     when=[_is_of_jax, _is_list],
     why="JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss.",
-    fixes=[Swap("Say that it is an array.", x="{jnp}.array({x})")],
+    fixes=Swap("Say that it is an array.", x="{jnp}.array({x})"),
     **_NEEDS_ARRAY,
 )
 
@@ -221,7 +224,7 @@ entry(
     title="A shape that is not in one tuple",
     what="`{x}` stands where the dtype belongs.",
     why="`{f}` takes the whole shape as one argument.",
-    fixes=[Swap("Put the sizes into a tuple.", start="({start}", end="{end})")],
+    fixes=Swap("Put the sizes into a tuple.", start="({start}", end="{end})"),
     link=f"{texts.API}/jax.numpy.zeros.html",
 )
 entry(
@@ -231,12 +234,10 @@ entry(
     when=probes.is_written("node", ast.Dict, ast.Set, ast.Subscript),
     title="An array used where a hash is needed",
     why="A dict finds a key by its hash, and arrays are compared entry by entry, so they have none.",
-    fixes=[
-        Either(
-            Swap("Use Python numbers as the key.", when=lambda facts: facts["x"].ndim == 0, x="{x.atom}.item()"),
-            Swap("Use Python numbers as the key.", x="tuple({x.atom}.ravel().tolist())"),
-        )
-    ],
+    fixes=Either(
+        Swap("Use Python numbers as the key.", when=lambda facts: facts["x"].ndim == 0, x="{x.atom}.item()"),
+        Swap("Use Python numbers as the key.", x="tuple({x.atom}.ravel().tolist())"),
+    ),
     link=_GOTCHAS,
 )
 entry(
@@ -269,15 +270,13 @@ entry(
         ),
         _static_keys,
     ],
-    otherwise=[
-        Either(
-            Words(
-                "Keep the values in an array, which is changed with `.at[{x}].set(...)`.",
-                when=lambda facts: isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
-            ),
-            "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {x}, values, 0).sum()`.",
-        )
-    ],
+    otherwise=Either(
+        Words(
+            "Keep the values in an array, which is changed with `.at[{x}].set(...)`.",
+            when=lambda facts: isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
+        ),
+        "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {x}, values, 0).sum()`.",
+    ),
     link=texts.STATIC_LINK,
 )
 
@@ -375,11 +374,12 @@ entry(
     title="`{maker}` was given something that is not an array",
     what=("`{given_object}` is an object of type `{type}` here.", "An argument holds an object of type `{type}`."),
     why="JAX looks for arrays in an argument, and into a class only where it is registered as a pytree.",
-    fixes=[_as_pytree],
-    otherwise=["Pass its arrays in a tuple or a dict, or register its class as a pytree."],
+    fixes=_as_pytree,
+    otherwise="Pass its arrays in a tuple or a dict, or register its class as a pytree.",
     link=f"{texts.API}/jax.tree_util.register_dataclass.html",
     **_MADE,
 )
+_FILTERED = "Use Equinox's `filter_{maker.name}`, which leaves alone what is not an array."
 entry(
     "model_with_functions",
     texts.NOT_JAX_TYPE,
@@ -387,14 +387,8 @@ entry(
     when=lambda facts: facts["maker"].name in ("grad", "value_and_grad", "vmap"),
     title="`{maker}` was given a model that holds more than arrays",
     why="An Equinox model is a pytree, and its functions, such as the activation, are leaves of it.",
-    fixes=[
-        Swap(
-            "Use Equinox's `filter_{maker.name}`, which leaves alone what is not an array.",
-            when=_has_no_options,
-            maker="{equinox}.filter_{maker.name}",
-        ),
-    ],
-    otherwise=["Use Equinox's `filter_{maker.name}`, which leaves alone what is not an array."],
+    fixes=Swap(_FILTERED, when=_has_no_options, maker="{equinox}.filter_{maker.name}"),
+    otherwise=_FILTERED,
     equinox=lambda facts: facts.scene.name_of("equinox"),
     link="https://docs.kidger.site/equinox/api/transformations/",
     **_MADE,
@@ -426,7 +420,7 @@ entry(
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name == "vmap"],
     why="`jax.vmap` takes every argument apart along an axis, and only arrays have axes.",
-    fixes=[_BOUND],
+    fixes=_BOUND,
     link=f"{texts.API}/jax.vmap.html",
     **_NO_ARRAY_GIVEN,
 )
