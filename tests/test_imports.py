@@ -37,7 +37,7 @@ INSIDE = {
     "explain": (
         {"explanation"},
         {"scene"},
-        {"transformed", "without_source", "library_errors", "offered"},
+        {"transformed", "without_source", "offered"},
         {"rewrites"},
         {"traced_truths", "known_facts"},
         {"mapped", "probes"},

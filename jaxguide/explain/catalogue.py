@@ -38,11 +38,12 @@ class Swap:
     Args:
         sentence: what to do.
         when: a condition.
+        or_say: whether to say the sentence alone where the code is not known.
         texts: for each fact that is replaced, what to write. New lines are indented like the replaced one.
     """
 
-    def __init__(self, sentence: str, when: Condition = always, **texts: str):
-        self.sentence, self.when, self.texts = sentence, when, texts
+    def __init__(self, sentence: str, when: Condition = always, or_say: bool = False, **texts: str):
+        self.sentence, self.when, self.or_say, self.texts = sentence, when, or_say, texts
 
     def made(self, facts: Facts) -> Fix | None:
         """Return the fix."""
@@ -173,6 +174,11 @@ def _several(fixes: Sequence[AnyFix] | AnyFix) -> tuple[AnyFix, ...]:
 
 def _made(facts: Facts, fix: AnyFix) -> list[Fix]:
     """Return the fixes that one comes to; none if a fact is not known, or if its condition does not hold."""
+    made = _tried(facts, fix)
+    return made or (_tried(facts, fix.sentence) if isinstance(fix, Swap) and fix.or_say else [])
+
+
+def _tried(facts: Facts, fix: AnyFix) -> list[Fix]:
     try:
         if isinstance(fix, str):
             return [facts.scene.advice(facts.say(fix))]

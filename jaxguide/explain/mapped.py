@@ -29,23 +29,6 @@ def mapping_outside(*kinds: str) -> Probe:
     return found
 
 
-def option(name: str) -> Probe:
-    """Look at what the mapping is given for a keyword."""
-
-    def found(facts: Facts) -> Part | None:
-        made = facts.part("made")
-        given = [one.value for one in getattr(made.node, "keywords", []) if one.arg == name]
-        return made.inside(given[0]) if given else None
-
-    return found
-
-
-def last_given(facts: Facts) -> Part:
-    """Look at the last argument of the mapping, which a new one can follow."""
-    made = facts.part("made")
-    return made.inside(max(ast.iter_child_nodes(made.node), key=lambda one: made.source.end(_value(one))))
-
-
 def mapped_function(facts: Facts) -> Part | None:
     """Look at the definition of the function that is mapped."""
     made = facts.part("made")
@@ -115,10 +98,6 @@ def _assigned(source: Source, name: str) -> list[ast.expr]:
 
 def _last(nodes: list[ast.expr]) -> str:
     return dotted(nodes[0]).split(".")[-1] if nodes else ""
-
-
-def _value(node: ast.AST) -> ast.AST:
-    return node.value if isinstance(node, ast.keyword) else node
 
 
 def _is_spec(value: object) -> bool:

@@ -63,10 +63,46 @@ def argument(position: int, name: str | None = None, of: str = "call") -> Probe:
 
 def keyword(*names: str, of: str = "call") -> Probe:
     """Look at what the running call, or another one, gives for one of these keywords."""
+    return _inside(of, lambda call: next((one.value for one in call.keywords if one.arg in names), None))
+
+
+def function_of(call: str) -> Probe:
+    """Look at the function of another call, as it is written."""
+    return _inside(call, lambda call: call.func)
+
+
+def owner_of(call: str) -> Probe:
+    """Look at the object whose method another call is: `net` in `net.apply(params, x)`."""
+    return _inside(call, lambda call: getattr(call.func, "value", None))
+
+
+def last_of(call: str) -> Probe:
+    """Look at the last argument of another call, which a new one can follow."""
+    return _inside(call, lambda call: next(reversed([*call.args, *call.keywords]), None))
+
+
+def _inside(call: str, look: Callable[[ast.Call], ast.AST | None]) -> Probe:
+    """Look at a part of a call, in the frame of that call."""
 
     def found(facts: Facts) -> Part | None:
-        keywords: list[ast.keyword] = getattr(facts.node(of), "keywords", [])
-        return next((facts.part(of).inside(one.value) for one in keywords if one.arg in names), None)
+        part = facts.part(call)
+        looked = look(part.node) if isinstance(part.node, ast.Call) else None
+        return part.inside(looked) if looked is not None else None
+
+    return found
+
+
+def running(*names: str) -> Probe:
+    """Look at the innermost running call of a function or method with one of these names, in any of the frames."""
+
+    def found(facts: Facts) -> Part | None:
+        for spot in reversed(facts.scene.spots):
+            call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+            while call is not None and called(call) not in names and spot.source is not None:
+                call = spot.source.around(spot.source.parents.get(call), ast.Call)
+            if call is not None:
+                return facts.at(call, spot)
+        return None
 
     return found
 

@@ -51,7 +51,7 @@ result = net.apply(params, jnp.ones((4, 5)))  # <--
     _case(
         "linen_params_shape",
         "flax",
-        "flax_parameter_shape",
+        "other_parameters",
         "kernel",
         """
 from flax import linen as nn
@@ -66,7 +66,7 @@ result = net.apply(variables, jnp.ones((4, 6)))  # <--
     _case(
         "linen_params_other",
         "flax",
-        "flax_other_parameters",
+        "other_parameters",
         "variables",
         """
 from flax import linen as nn
@@ -315,7 +315,7 @@ def forward(x):
 forward(jnp.ones(2))
 """,
         "int(counter.count[...])",
-        [1],
+        [no_code],
     ),
     _case(
         "nnx_vmap_update",
@@ -637,7 +637,7 @@ print(net.apply(params, None, jnp.ones((4, 3))))  # <--
     _case(
         "haiku_param_shape",
         "haiku",
-        "haiku_other_parameters",
+        "other_parameters",
         "linear/w",
         """
 import haiku as hk
@@ -652,7 +652,7 @@ print(net.apply(params, jnp.ones((4, 5))))  # <--
     _case(
         "haiku_param_missing",
         "haiku",
-        "haiku_other_parameters",
+        "other_parameters",
         "w",
         """
 import haiku as hk
@@ -701,7 +701,7 @@ grads = jax.value_and_grad(loss)(params)
 updates, state = opt.update(grads, state)  # <--
 """,
         "float(value)",
-        [3.0],
+        [no_code],
     ),
     _case(
         "optax_sgd_mom_shape",
@@ -783,7 +783,7 @@ updates = opt.update(params, state)
 params = optax.apply_updates(params, updates)  # <--
 """,
         "1",
-        [1],
+        [no_code],
     ),
     _case(
         "optax_no_params",
@@ -799,7 +799,7 @@ state = opt.init(params)
 updates, state = opt.update(params, state)  # <--
 """,
         "1",
-        [1],
+        [no_code],
     ),
     _case(
         "optax_label",
@@ -838,8 +838,8 @@ state = tx.init(params)  # <--
     _case(
         "optax_jit_opt",
         "optax",
-        "optax_optimizer_as_argument",
-        "opt",
+        "object_argument",
+        "opt.init",
         """
 import optax
 
@@ -852,7 +852,7 @@ opt = optax.adam(1e-3)
 step(params, opt, opt.init(params), params)  # <--
 """,
         "1",
-        [1, no_code],
+        [1],
     ),
     _case(
         "eqx_layer_of_a_batch",

@@ -14,7 +14,7 @@ from jaxguide.compat import error_texts, sharding_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Probe
-from jaxguide.explain.mapped import axis_code, last_given, mapping_outside, option, spec_name
+from jaxguide.explain.mapped import axis_code, mapping_outside, spec_name
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import part_of
 
@@ -37,8 +37,8 @@ def _bound_names(facts: Facts) -> list[str] | None:
 _NAME: dict[str, Any] = {
     "x": probes.call,
     "made": mapping_outside("vmap", "pmap", "shard_map"),
-    "mesh": option("mesh"),
-    "axis_name": option("axis_name"),
+    "mesh": probes.keyword("mesh", of="made"),
+    "axis_name": probes.keyword("axis_name", of="made"),
     "names": _bound_names,
     "variable": "{name}",
     "title": "No axis has the name `{name}`",
@@ -74,7 +74,7 @@ entry(
     sharding_texts.UNBOUND_AXIS,
     **_NAME,
     when=lambda facts: called(facts.node("made")) in ("vmap", "pmap") and not facts.knows("axis_name"),
-    last=last_given,
+    last=probes.last_of("made"),
     why="An axis gets its name where it is mapped, and `jax.{made.name}` gives none here.",
     fixes=[Swap("Name the axis where it is mapped.", last='{last}, axis_name="{name}"')],
 )
@@ -143,7 +143,8 @@ entry(
     start=_start,
     axis=lambda facts: axis_code(_between(facts)),
     what="`{x}` goes in the same on all devices, and comes out different along {along}.",
-    fixes=[Either(Swap(_START, start='{lax}.pcast({start}, {axis}, to="varying")'), _START)],
+    fixes=[Swap(_START, start='{lax}.pcast({start}, {axis}, to="varying")')],
+    otherwise=[_START],
 )
 entry(
     "carry_varies",
@@ -253,13 +254,11 @@ entry(
     title="Operands that are split differently over the devices",
     what="`{left}` is split by {one}, and `{right}` by {other}.",
     fixes=[
-        Either(
-            Swap(
-                "Split one like the other first: `jax.sharding.reshard`.",
-                when=lambda facts: facts["left"].shape == facts["right"].shape,
-                right="{jax}.sharding.reshard({right}, {jax}.typeof({left}).sharding)",
-            ),
+        Swap(
             "Split one like the other first: `jax.sharding.reshard`.",
+            or_say=True,
+            when=lambda facts: facts["left"].shape == facts["right"].shape,
+            right="{jax}.sharding.reshard({right}, {jax}.typeof({left}).sharding)",
         ),
         _AUTOMATIC,
     ],
@@ -393,13 +392,9 @@ entry(
     what="`{target}` is on the devices {one}, and `{x}` on the devices {other}.",
     why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
     fixes=[
-        Either(
-            Swap(
-                "Move one to where the other is: `{x}`.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)"
-            ),
-            "Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
-        )
+        Swap("Move one to where the other is: `{x}`.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)")
     ],
+    otherwise=["Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`."],
     link=f"{error_texts.API}/jax.device_put.html",
 )
 entry(

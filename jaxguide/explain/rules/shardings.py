@@ -13,7 +13,7 @@ from jaxguide.compat import error_texts, sharding_texts, structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part, Probe
-from jaxguide.explain.mapped import as_written, axis_code, last_given, mapped_function, mapping, option, spec_name
+from jaxguide.explain.mapped import as_written, axis_code, mapped_function, mapping, spec_name
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import parameters, part_of
 from jaxguide.jaxpr.value_words import array_type
@@ -23,8 +23,9 @@ from jaxguide.jaxpr.value_words import array_type
 
 def _specs(facts: Facts) -> Part | None:
     """Look at `in_specs` or `out_specs`, as written where they are given or named."""
-    made, given = facts.part("made"), option(f"{facts['side']}_specs")(facts)
-    node = as_written(made.source, made.node, given.node) if given is not None else None
+    made = facts.part("made")
+    given = next((one.value for one in made.node.keywords if one.arg == f"{facts['side']}_specs"), None)  # type: ignore[attr-defined]
+    node = as_written(made.source, made.node, given)
     return made.inside(node) if node is not None else None
 
 
@@ -38,7 +39,7 @@ def _spec(facts: Facts) -> Part | None:
 def _left_out(facts: Facts) -> str | None:
     """Say the parameters that the call leaves out, if there is a spec for each parameter."""
     specs, values = int(facts["count"]), int(facts["values"])
-    names = [one.arg for one in parameters(facts.node("function"))]  # type: ignore[arg-type]
+    names = [one.arg for one in parameters(facts.node("function"))]
     return " and ".join(f"`{name}`" for name in names[values:]) if len(names) == specs > values else None
 
 
@@ -66,12 +67,8 @@ entry(
     left_out=_left_out,
     what="`{side}_specs` has {entries}, for {said_values}.",
     why="There is one entry of `{side}_specs` for each {noun}: how it is split over the devices.",
-    fixes=[
-        Either(
-            "Give the call {left_out} too.",
-            "Give one entry for each {noun}: `{P}()` for what every device has whole.",
-        )
-    ],
+    fixes=["Give the call {left_out} too."],
+    otherwise=["Give one entry for each {noun}: `{P}()` for what every device has whole."],
     **_SPECS_WORDS,
 )
 entry(
@@ -79,10 +76,7 @@ entry(
     sharding_texts.SPECS_LIST,
     what="`{side}_specs` is a list.",
     fixes=[
-        Either(
-            Swap("Give a tuple.", when=lambda facts: facts["specs"].count == 1, specs="({specs.items[0]},)"),
-            "Give a tuple.",
-        )
+        Swap("Give a tuple.", or_say=True, when=lambda facts: facts["specs"].count == 1, specs="({specs.items[0]},)")
     ],
     **_STRUCTURE,
 )
@@ -90,12 +84,8 @@ entry(
     "shard_map_specs",
     sharding_texts.SPECS_OF_ONE,
     what="`{side}_specs` is a {type}, and the function returns a single array.",
-    fixes=[
-        Either(
-            Swap("Give the spec alone.", when=lambda facts: facts["specs"].count == 1, specs="{specs.items[0]}"),
-            "Give one spec alone, or return as many arrays as there are specs.",
-        )
-    ],
+    fixes=[Swap("Give the spec alone.", when=lambda facts: facts["specs"].count == 1, specs="{specs.items[0]}")],
+    otherwise=["Give one spec alone, or return as many arrays as there are specs."],
     **_STRUCTURE,
 )
 entry(
@@ -114,15 +104,13 @@ entry(
     **{**_STRUCTURE, "title": "A spec that is not a `PartitionSpec`", "why": _ENTRIES},
     what="`{side}_specs{path}` is {text}, of type {type}.",
     fixes=[
-        Either(
-            Swap(
-                "Put the name into a `PartitionSpec`.",
-                when=lambda facts: facts["type"] == "str" and isinstance(facts.node("spec"), ast.Constant),
-                spec="{P}({spec})",
-            ),
-            "Give a `PartitionSpec`, such as `{P}()`.",
+        Swap(
+            "Put the name into a `PartitionSpec`.",
+            when=lambda facts: facts["type"] == "str" and isinstance(facts.node("spec"), ast.Constant),
+            spec="{P}({spec})",
         )
     ],
+    otherwise=["Give a `PartitionSpec`, such as `{P}()`."],
 )
 entry(
     "shard_map_without_mesh",
@@ -130,7 +118,7 @@ entry(
     x=mapping("shard_map"),
     made=mapping("shard_map"),
     when=probes.unless(probes.knows("mesh")),
-    mesh=option("mesh"),
+    mesh=probes.keyword("mesh", of="made"),
     variable="mesh",
     title="`jax.shard_map` without a mesh",
     what="`{x}` names no mesh, and none is set.",
@@ -203,12 +191,8 @@ for _place, _phrase, _what, _link in (
         title="A spec names an axis that the mesh does not have",
         what=f"{_what} has the axis `{{name}}`; the mesh has {{axis_names}}.",
         why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
-        fixes=[
-            Either(
-                Swap("Write the name of the mesh's axis.", written='"{one}"'),
-                "Write one of the names of the mesh, or give the mesh this one.",
-            )
-        ],
+        fixes=[Swap("Write the name of the mesh's axis.", written='"{one}"')],
+        otherwise=["Write one of the names of the mesh, or give the mesh this one."],
     )
 _TOO_LONG: dict[str, Any] = {
     "axes": probes.counted("rank", "axis", "axes"),
@@ -249,11 +233,7 @@ entry(
             when=probes.knows("axis"),
             result="{result.atom}[None]",
         ),
-        Swap(
-            "Or sum them: the sum is the same on all devices.",
-            result="{lax}.psum({result}, {axis})",
-            specs="{P}()",
-        ),
+        Swap("Or sum them: the sum is the same on all devices.", result="{lax}.psum({result}, {axis})", specs="{P}()"),
     ],
     otherwise=[
         Either(
@@ -296,7 +276,7 @@ entry(
     sharding_texts.NOT_REPLICATED,
     **{**_SPECS, "x": probes.one_of(_result, probes.words("out_specs"))},
     result=_result,
-    last=last_given,
+    last=probes.last_of("made"),
     axis_names=probes.listed("axes"),
     axis=lambda facts: axis_code(probes.names_in_group(facts, "axes")),
     over=lambda facts: _OVER_DEVICES.get(called(facts.node("result"))),
@@ -374,12 +354,8 @@ entry(
     **_SHARDED,
     **_TOO_LONG,
     what="{subject} has {axes}, and its spec `P({split})` is for at least {length}.",
-    fixes=[
-        Either(
-            Words("Give it a sharding of its own, with `{P}()`: every device gets it whole.", when=_is_scalar),
-            _SHORTER,
-        )
-    ],
+    fixes=[Words("Give it a sharding of its own, with `{P}()`: every device gets it whole.", when=_is_scalar)],
+    otherwise=[_SHORTER],
 )
 entry(
     "in_shardings",
@@ -446,10 +422,7 @@ entry(
     title="`jax.pmap` maps over an axis of devices that is not there",
     what="`{x}` has shape {x.shape}, and {devices} devices take part.",
     fixes=[
-        Either(
-            Swap("Hand `{whole}` whole to every device.", mapped="{mapped}, in_axes={axes}"),
-            "Hand `{whole}` whole to every device.",
-        ),
+        Swap("Hand `{whole}` whole to every device.", or_say=True, mapped="{mapped}, in_axes={axes}"),
         "Or repeat it for each device, along a new first axis.",
     ],
 )
@@ -459,7 +432,7 @@ entry(
     structure_texts.SQUEEZED,
     **_PMAP,
     when=lambda facts: facts["x"].shape[:1] > (facts["devices"],),
-    mapper=lambda facts: facts.part("made").inside(facts.node("made").func),  # type: ignore[attr-defined]
+    mapper=lambda facts: facts.part("made").inside(facts.node("made").func),
     said_devices=lambda facts: plural("{count} device", "{count} devices", facts["devices"]),
     size=lambda facts: facts["x"].shape[0],
     each=lambda facts: facts["size"] // facts["devices"] if facts["size"] % facts["devices"] == 0 else None,
