@@ -34,7 +34,6 @@ FAMILIES = (
     "indexing",
     "wrong_types",
     "jit_arguments",
-    "jvp_and_vjp",
     "key_reuse",
     "keyword_names",
     "leaks",
