@@ -53,6 +53,4 @@ FAMILIES = (
     "shapes",
     "sizes",
     "vmap",
-    "vmap_axes",
-    "vmap_sizes",
 )
