@@ -304,7 +304,7 @@ def definition(given_by: Probe) -> Probe:
 
     def found(facts: Facts) -> Part | None:
         given: Any = given_by(facts)
-        node: ast.expr | None = given.node if isinstance(given, Part) else given
+        node: Any = given.node if isinstance(given, Part) else given
         place = function_behind(facts.scene.spot, node)
         return Part(place[1], place[0], facts.scene) if place is not None else None
 

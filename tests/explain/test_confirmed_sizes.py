@@ -320,7 +320,7 @@ result = jax.vmap(lambda k, x: x + jax.random.normal(k), in_axes=(None, None))(k
         """
 result = jax.vmap(lambda a, x: a * x, in_axes=None)(3.0, jnp.ones(3))
 """,
-        ["(None, 0)"],
+        ["for an argument that has a part for every call"],
         ["first axis of `3.0`"],
     ),
     "a_static_name_of_nothing": (

@@ -31,7 +31,6 @@ FAMILIES = (
     "indexing",
     "wrong_types",
     "jit_arguments",
-    "jvp_and_vjp",
     "key_reuse",
     "keyword_names",
     "leaks",
@@ -50,6 +49,4 @@ FAMILIES = (
     "shapes",
     "sizes",
     "vmap",
-    "vmap_axes",
-    "vmap_sizes",
 )

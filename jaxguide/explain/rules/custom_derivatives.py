@@ -67,8 +67,10 @@ def _rules(facts: Facts) -> Iterator[_Rule]:
     for source in dict.fromkeys(spot.source for spot in facts.scene.spots if spot.source is not None):
         functions = [one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef | ast.Lambda)]
         defined = {getattr(one, "name", id(one)): Part(one, source, facts.scene) for one in functions}
-        calls = [(call.func, call.args) for call in source.calls()]
-        made = [(one, [function]) for function in functions for one in getattr(function, "decorator_list", [])]
+        calls: list[tuple[Any, list[Any]]] = [(call.func, call.args) for call in source.calls()]
+        made: list[tuple[Any, list[Any]]] = [
+            (one, [function]) for function in functions for one in getattr(function, "decorator_list", [])
+        ]
         for func, given in (*calls, *made):
             parts = _PARTS.get(getattr(func, "attr", ""), ())
             for part, node in zip(parts, given, strict=False):

@@ -1,101 +1,52 @@
-"""Explain what derivatives are called with and what their functions return: `has_aux`, pullbacks, `jax.jvp`."""
+"""Explain what `has_aux`, `jax.jvp` and the pullbacks of `jax.vjp` are given, if it does not fit."""
 
 import ast
 import re
+from typing import Any
 
-from jaxguide.code.edits import Edit
-from jaxguide.code.lines import Line
-from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.transformed import function_behind, returned, transformation
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
+from jaxguide.explain.known_facts import Facts, Part
+from jaxguide.explain.scene import called
+from jaxguide.explain.transformed import TRANSFORMS
 
-_GRAD = f"{error_texts.API}/jax.grad.html"
 _VJP = f"{error_texts.API}/jax.vjp.html"
+_SMALL_CHANGE = "A tangent is a small change of its primal, so both have one shape and one dtype."
 
-
-@explains(structure_texts.AUX_PAIR)
-def aux_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `has_aux=True` with a function that does not return a pair."""
-    outer = scene.call()
-    made = transformation(scene, outer) if outer is not None else None
-    place = function_behind(scene.spot, made.args[0]) if made is not None and made.args else None
-    result = returned(place[1]) if place is not None else None
-    if made is None or place is None or result is None:
-        return None
-    source, name = place[0], scene.quote(made.args[0])
-    fix: Fix | None = None
-    if isinstance(result, ast.Tuple) and len(result.elts) > 2:
-        first, *rest = [source.quote(element) for element in result.elts]
-        new = f"{first}, ({', '.join(rest)})"
-        inside = f"({new})" if isinstance(source.parents.get(result), ast.Lambda) else new
-        fix = scene.fix("Put all but the loss into one tuple.", source.replace(result, inside))
-    elif isinstance(result, ast.Dict):
-        fix = scene.advice("Return the loss first, then the dict: `return loss, {...}`.")
-    else:
-        fix = scene.advice("Leave `has_aux=True` out, or return the loss and what comes with it: `return loss, aux`.")
-    return scene.explanation(
-        "aux_without_pair",
-        title="`has_aux=True` for a function that does not return a pair",
-        what=f"`{name}` returns `{source.quote(result)}`.",
-        variable=name,
-        why="With `has_aux`, the function returns exactly two things: the number to differentiate, and the rest.",
-        fixes=[fix],
-        link=_GRAD,
-        line=Line(source.file, source.start(result)[0]),
-    )
-
-
-@explains(structure_texts.PULLBACK_TREE)
-def pullback_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `pull(1.0)` where the function returned a tuple or another tree."""
-    call = scene.call()
-    if call is None or len(call.args) != 1:
-        return None
-    node, text = call.args[0], scene.quote(call.args[0])
-    output = _output_of(scene, call)
-    fix: Fix | None = None
-    aux: Fix | None = None
-    if found[2].startswith("pytree leaf") and isinstance(node, ast.Tuple | ast.List) and len(node.elts) == 1:
-        fix = scene.fix("Give the number itself.", scene.source.replace(node, scene.quote(node.elts[0])))
-    elif isinstance(node, ast.List) and found[2] == "<class 'tuple'>" and "list" in found[3] and node.elts:
-        comma = "," if len(node.elts) == 1 else ""
-        fix = scene.fix("Give a tuple: a list is not a tuple.", scene.source.replace(node, f"({text[1:-1]}{comma})"))
-    elif output is not None:
-        new = f"{scene.jax}.tree.map({scene.jnp}.ones_like, {output})"
-        fix = scene.fix(
-            (
-                "Give one cotangent for each part of the output. Ones differentiate the sum of all its entries; zeros "
-                "leave a part out."
+entry(
+    "aux_without_pair",
+    structure_texts.AUX_PAIR,
+    x=probes.result_of("body"),
+    line="x",
+    variable="{of}",
+    made=probes.made_by(*TRANSFORMS),
+    of=probes.argument(0, "fun", of="made"),
+    body=probes.definition(probes.argument(0, "fun", of="made")),
+    paired=probes.first_and_rest("x"),
+    title="`has_aux=True` for a function that does not return a pair",
+    what="`{of}` returns `{x}`.",
+    why="With `has_aux`, the function returns exactly two things: the number to differentiate, and the rest.",
+    fixes=[
+        Either(
+            Swap("Put all but the loss into one tuple.", when=lambda facts: facts["x"].count > 2, x="{paired}"),
+            Words(
+                "Return the loss first, then the dict: `return loss, {{...}}`.", when=probes.is_written("x", ast.Dict)
             ),
-            scene.source.replace(node, new),
+            "Leave `has_aux=True` out, or return the loss and what comes with it: `return loss, aux`.",
         )
-        if _is_pair(scene.spot.value(ast.Name(output, ast.Load()))):
-            aux = scene.advice(f"If only the first part is to be differentiated: `{scene.jax}.vjp(..., has_aux=True)`.")
-    return scene.explanation(
-        "pullback_tree",
-        title="A pullback needs one cotangent for each part of the output",
-        what=f"`{text}` is given, where the function returned {_kind(found[2])}.",
-        variable=text,
-        why="The pullback takes one cotangent for each output, in the same containers as the output.",
-        fixes=[
-            fix or scene.advice("Give one cotangent for each part of the output, in the same containers."),
-            aux,
-        ],
-        link=_VJP,
-    )
+    ],
+    link=f"{error_texts.API}/jax.grad.html",
+)
 
 
-def _is_pair(value: object) -> bool:
-    return type(value) is tuple and len(value) == 2
+# Pullbacks.
 
 
-def _kind(said: str) -> str:
+def _plain_kind(said: str) -> str:
     """Return JAX's words for a part of a tree in plainer ones.
 
-    >>> _kind("<class 'tuple'>"), _kind("pytree leaf"), _kind("tuple of length 2")
+    >>> _plain_kind("<class 'tuple'>"), _plain_kind("pytree leaf"), _plain_kind("tuple of length 2")
     ('a tuple', 'one array', 'a tuple of length 2')
     """
     if said.startswith("pytree leaf"):
@@ -103,95 +54,159 @@ def _kind(said: str) -> str:
     return "a {kind}".format(kind=re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", said))
 
 
-def _output_of(scene: Scene, call: ast.Call) -> str | None:
-    """Return the name to which `out, pull = jax.vjp(...)` assigned the output, if it is still known here."""
-    for node in ast.walk(scene.source.tree):
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
-            continue
-        out, pull = target.elts
-        if called(node.value) != "vjp" or not isinstance(out, ast.Name) or not isinstance(pull, ast.Name):
-            continue
-        if scene.quote(call.func) == pull.id and out.id != "_" and scene.spot.value(out) is not MISSING:
-            return out.id
-    return None
+def _output(facts: Facts) -> ast.expr | None:
+    """Look at the name to which `out, pull = jax.vjp(...)` assigned the output."""
+    pairs = [
+        node.targets[0].elts
+        for node in ast.walk(facts.scene.source.tree)
+        if isinstance(node, ast.Assign) and called(node.value) == "vjp" and isinstance(node.targets[0], ast.Tuple)
+    ]
+    found = [pair[0] for pair in pairs if len(pair) == 2 and facts.scene.quote(pair[1]) == str(facts["f"])]
+    return found[0] if found and isinstance(found[0], ast.Name) and found[0].id != "_" else None
 
 
-@explains(structure_texts.PULLBACK_COUNT)
-def pullback_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `pull(1.0, 1.0)`, whose cotangents belong in one tuple."""
-    call = scene.call()
-    if call is None or len(call.args) < 2 or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    first, last = call.args[0], call.args[-1]
-    text = ", ".join(scene.quote(argument) for argument in call.args)
-    return scene.explanation(
-        "pullback_count",
-        title="A pullback called with several arguments",
-        what=f"`{scene.quote(call)}` gives it {len(call.args)} arguments.",
-        variable=scene.quote(call.func),
-        why="The function returned one thing, maybe a tuple, so its pullback takes one: cotangents in that container.",
-        fixes=[
-            scene.fix(
-                "Put them into one tuple.",
-                Edit(scene.source.file, scene.source.start(first), scene.source.end(last), f"({text})"),
-            )
-        ],
-        link=_VJP,
-    )
+entry(
+    "pullback_tree",
+    structure_texts.PULLBACK_TREE,
+    x=probes.argument(0),
+    when=lambda facts: facts["rest"] == "",
+    was=lambda facts: _plain_kind(facts["g2"]),
+    output=_output,
+    title="A pullback needs one cotangent for each part of the output",
+    what="`{x}` is given, where the function returned {was}.",
+    why="The pullback takes one cotangent for each output, in the same containers as the output.",
+    fixes=[
+        Either(
+            Swap(
+                "Give the number itself.",
+                when=lambda facts: facts["was"] == "one array" and facts["x"].count == 1,
+                x="{x.items[0]}",
+            ),
+            Swap(
+                "Give a tuple: a list is not a tuple.",
+                when=lambda facts: facts["g2"] == "<class 'tuple'>" and isinstance(facts.node("x"), ast.List),
+                x="tuple({x})",
+            ),
+            Swap(
+                "Give one cotangent for each part of the output. Ones differentiate the sum of all its entries; zeros "
+                "leave a part out.",
+                when=lambda facts: facts["output"].value is not None,
+                x="{jax}.tree.map({jnp}.ones_like, {output})",
+            ),
+            "Give one cotangent for each part of the output, in the same containers.",
+        ),
+        Words(
+            "If only the first part is to be differentiated: `{jax}.vjp(..., has_aux=True)`.",
+            when=lambda facts: (
+                type(facts.value("output")) is tuple
+                and len(facts.value("output")) == 2
+                and not isinstance(facts.node("x"), ast.List)
+            ),
+        ),
+    ],
+    link=_VJP,
+)
+entry(
+    "pullback_count",
+    structure_texts.PULLBACK_COUNT,
+    x=probes.function,
+    title="A pullback called with several arguments",
+    what="`{call}` gives it {g2} arguments.",
+    why="The function returned one thing, maybe a tuple, so its pullback takes one: cotangents in that container.",
+    fixes=[Swap("Put them into one tuple.", call="{x}(({given}))")],
+    link=_VJP,
+)
+entry(
+    "cotangent_shape",
+    error_texts.VJP_SHAPE,
+    x=probes.argument(0),
+    when=lambda facts: facts["rest"] == "",
+    shape=lambda facts: str(tuple(int(size) for size in facts["g3"].split(",") if size)),
+    title="A cotangent that does not fit the output",
+    what="`{x}` is {g1}, and the output is {g2}[{g3}].",
+    why="The pullback takes one number for each number of the output: how much each counts.",
+    fixes=[
+        Either(
+            Swap(
+                "Give the output's shape and dtype.",
+                when=lambda facts: facts["g1"].endswith("[]"),
+                x="{jnp}.full({shape}, {x}, {jnp}.{g2})",
+            ),
+            Swap("Give the output's shape and dtype.", x="{jnp}.ones({shape}, {jnp}.{g2})"),
+        )
+    ],
+    link=_VJP,
+)
 
 
-@explains(structure_texts.JVP_SHAPES)
-def tangent_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a tangent of `jax.jvp` whose shape differs from that of its primal."""
-    call = scene.call()
-    if call is None or called(call) != "jvp" or len(call.args) < 3:
-        return None
-    primals, tangents = call.args[1], call.args[2]
-    edit: Edit | None = None
-    text = scene.quote(tangents)
-    if isinstance(primals, ast.Tuple | ast.List) and isinstance(tangents, ast.Tuple | ast.List):
-        pairs = list(zip(primals.elts, tangents.elts, strict=False))
-        numbers = [
-            (p, t) for p, t in pairs if isinstance(scene.spot.value(t), int | float) and not _is_number(scene, p)
-        ]
-        if len(numbers) == 1:
-            primal, tangent = numbers[0]
-            text = scene.quote(tangent)
-            new = f"{scene.jnp}.full_like({scene.quote(primal)}, {text})"
-            edit = scene.source.replace(tangent, new)
-    return scene.explanation(
-        "tangent_shape",
-        title="A tangent of another shape than its primal",
-        what=f"The primal has shape {found[1]}, and the tangent has shape {found[2]}.",
-        variable=text,
-        why="A tangent is a small change of its primal, so both have one shape and one dtype.",
-        fixes=[
-            scene.fix("Give a number for each entry of the primal.", edit)
-            or scene.advice("Give tangents of the primals' shapes.")
-        ],
-        link=f"{error_texts.API}/jax.jvp.html",
-    )
+# Tangents.
 
 
-def _is_number(scene: Scene, node: ast.expr) -> bool:
-    value = scene.spot.value(node)
-    return isinstance(value, int | float) or (is_array(value) and value.ndim == 0)
+def _number_for_an_array(facts: Facts) -> tuple[Part, Part] | None:
+    """Find the first number among the tangents whose primal is an array with axes, after this primal."""
+    pairs = zip(facts["primals"].items, facts["tangents"].items, strict=False)
+    return next((pair for pair in pairs if pair[0].shape != () and pair[1].shape == ()), None)
 
 
-@explains(structure_texts.JVP_TREES)
-def tangent_parts(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain tangents of `jax.jvp` in other containers than the primals."""
-    call = scene.call()
-    if call is None or called(call) != "jvp" or len(call.args) < 3:
-        return None
-    text = scene.quote(call.args[2])
-    return scene.explanation(
-        "tangent_parts",
-        title="Tangents whose parts are not those of the primals",
-        what=f"`{text}` is given for `{scene.quote(call.args[1])}`.",
-        variable=text,
-        why="There is one tangent for each primal, in the same containers with the same keys.",
-        fixes=[scene.advice("Give a tangent for every part; zeros for one that does not change.")],
-        link=f"{error_texts.API}/jax.jvp.html",
-    )
+def _are_no_tuples(facts: Facts) -> bool:
+    given = [facts["primals"], facts["tangents"]]
+    return not any(isinstance(one.node, ast.Tuple | ast.List) or one.type in ("tuple", "list") for one in given)
+
+
+_JVP: dict[str, Any] = {
+    "primals": probes.argument(1, "primals"),
+    "tangents": probes.argument(2, "tangents"),
+    "when": probes.calls("jvp"),
+    "link": f"{error_texts.API}/jax.jvp.html",
+}
+entry(
+    "tangent_shape",
+    structure_texts.JVP_SHAPES,
+    x=probes.one_of(lambda facts: facts["pair"][1], probes.fact("tangents")),
+    pair=_number_for_an_array,
+    title="A tangent of another shape than its primal",
+    what="The primal has shape {g1}, and the tangent has shape {g2}.",
+    why=_SMALL_CHANGE,
+    fixes=[
+        Either(
+            Swap("Give a number for each entry of the primal.", x="{jnp}.full_like({pair[0]}, {x})"),
+            "Give tangents of the primals' shapes.",
+        )
+    ],
+    **_JVP,
+)
+entry(
+    "tangent_dtype",
+    error_texts.JVP_DTYPE,
+    x=probes.one_of(probes.fact("whole"), probes.fact("tangents")),
+    whole=lambda facts: next((one for one in facts["tangents"].items if isinstance(one.value_or_missing, int)), None),
+    title="A tangent of another dtype than its primal",
+    why=_SMALL_CHANGE,
+    fixes=[Either(Swap("Give floats.", whole="float({x})"), "Give tangents of the primals' dtypes.")],
+    **_JVP,
+)
+entry(
+    "tangent_parts",
+    structure_texts.JVP_TREES,
+    x=probes.argument(2, "tangents"),
+    title="Tangents whose parts are not those of the primals",
+    what="`{x}` is given for `{primals}`.",
+    why="There is one tangent for each primal, in the same containers with the same keys.",
+    fixes=["Give a tangent for every part; zeros for one that does not change."],
+    **_JVP,
+)
+entry(
+    "jvp_without_tuples",
+    error_texts.JVP_CONTAINER,
+    x=probes.argument(1, "primals"),
+    title="`jax.jvp` was not given tuples",
+    what="`{x}` is not a tuple.",
+    why="A function may have several arguments, so `jax.jvp` takes all primals in one tuple, all tangents in another.",
+    fixes=[
+        Either(
+            Swap("Put each into a tuple of one.", when=_are_no_tuples, x="({x},)", tangents="({tangents},)"),
+            "Put all primals into one tuple, and all tangents into another.",
+        )
+    ],
+    **_JVP,
+)

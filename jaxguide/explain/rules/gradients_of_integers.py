@@ -1,7 +1,6 @@
 """Explain derivatives with respect to integers: numbers, leaves of trees, indices and random keys."""
 
 import ast
-import re
 from typing import Any
 
 import jax
@@ -9,82 +8,12 @@ import numpy as np
 
 from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.transformed import argnums, function_behind, parameters, transformation
-
-_GRAD = f"{error_texts.API}/jax.grad.html"
-
-
-@explains(error_texts.GRAD_INTEGER, error_texts.JACOBIAN_INTEGER)
-def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad(f)(3)` and `jax.grad(loss)({"w": 1.0, "n": 3})`."""
-    outer = scene.call()
-    if outer is None:
-        return None
-    made = transformation(scene, outer)
-    numbers = argnums(made) if made is not None else range(len(outer.args))  # all, if `argnums` is not known
-    positions = [position for position in numbers if position < len(outer.args)]
-    if not positions:
-        return None
-    position = _integer_position(scene, outer, positions, known=made is not None)
-    if position is None:
-        return None
-    node = outer.args[position]
-    if "key" in found.groups() or _is_raw_key(scene, node):
-        return _of_a_key(scene, outer, made, position)
-    if _is_index(scene, made, position):
-        return _of_an_index(scene, outer, made, position)
-    text, value = scene.quote(node), scene.spot.value(node)
-    if isinstance(node, ast.List | ast.Tuple | ast.Dict) or _is_tree(value):
-        return _in_a_tree(scene, node, value)
-    if isinstance(value, bool):
-        return None
-    if isinstance(node, ast.Constant):
-        new = f"{text}.0"
-    elif isinstance(value, int):
-        new = f"float({text})"
-    else:
-        new = f"{scene.atom(node)}.astype(float)" if is_array(value) or _of_jax(scene, node) else _floats(scene, text)
-    what = scene.what(text, value) if is_array(value) else f"`{text}` is an int here."
-    dtype = next(group for group in found.groups()[::-1] if group)
-    if value is MISSING:
-        what = f"`{text}` has dtype {dtype} here."
-    fixes: list[Fix | None] = [scene.fix("Give floats.", scene.source.replace(node, new))]
-    if len(outer.args) > 1 and made is not None and argument_of(made, 1, "argnums") is None:
-        other = next((i for i, a in enumerate(outer.args) if i != position), None)
-        fixes.append(
-            scene.fix(
-                "Differentiate with respect to another argument.",
-                scene.source.insert_after(made.args[-1], f", argnums={other}") if made.args else None,
-            )
-        )
-    return _explained(scene, text, what, *fixes)
-
-
-def _integer_position(scene: Scene, outer: ast.Call, positions: list[int], *, known: bool) -> int | None:
-    """Return the number of the argument that holds integers; None if that is not certain.
-
-    `known` says whether these are the positions that JAX differentiates, or those of all arguments.
-    """
-    values = {position: scene.spot.value(outer.args[position]) for position in positions}
-    whole = [position for position, value in values.items() if _integer_leaf(value) is not None]
-    unknown = [position for position, value in values.items() if value is MISSING]
-    if not known:
-        return whole[0] if len(whole) == 1 and not unknown else None
-    candidates = whole or unknown
-    return candidates[0] if whole or len(candidates) == 1 else None
-
-
-def _is_raw_key(scene: Scene, node: ast.expr) -> bool:
-    """Return whether an argument has the form of a key of the old style, which is an array of integers."""
-    value = scene.spot.value(node)
-    if isinstance(node, ast.Call) and scene.spot.value(node.func) is jax.random.PRNGKey:
-        return True
-    return is_array(value) and value.dtype == np.uint32 and value.shape == (2,)
-
+from jaxguide.compat import error_texts as texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.known_facts import Facts, Part
+from jaxguide.explain.scene import argument_of, called
+from jaxguide.explain.transformed import TRANSFORMS, argnums, parameters
 
 # Functions whose integer arguments are sizes, positions or classes.
 _COUNTED = frozenset(
@@ -93,125 +22,10 @@ _COUNTED = frozenset(
         *("dynamic_slice_in_dim", "roll", "segment_sum", "fori_loop", "softmax_cross_entropy_with_integer_labels"),
     )
 )
+_CONTAINERS = (ast.Dict, ast.List, ast.Tuple)
 
 
-def _is_index(scene: Scene, made: ast.Call | None, position: int) -> bool:
-    """Return whether the function uses an argument as an index, which must stay an integer."""
-    place = function_behind(scene.spot, made.args[0]) if made is not None and made.args else None
-    own = parameters(place[1]) if place is not None else []
-    if place is None or position >= len(own):
-        return False
-    name = own[position].arg
-    return any(isinstance(node, ast.Subscript) and name in names_in(node.slice) for node in ast.walk(place[1])) or any(
-        isinstance(node, ast.Call)
-        and called(node) in _COUNTED
-        and name in {n for a in [*node.args, *(k.value for k in node.keywords)] for n in names_in(a)}
-        for node in ast.walk(place[1])
-    )
-
-
-def _of_an_index(scene: Scene, outer: ast.Call, made: ast.Call | None, position: int) -> Explanation | None:
-    """Explain a derivative with respect to an argument that is an index or a size."""
-    text = scene.quote(outer.args[position])
-    value = scene.spot.value(outer.args[position])
-    what = scene.what(text, value) if is_array(value) else f"`{text}` holds integers."
-    others = [str(i) for i in range(len(outer.args)) if i != position]
-    words = "Arguments are counted from 0, and `{name}` is number {number}: give `argnums` the number of another one."
-    if not others or made is None:
-        return None
-    return _explained(scene, text, what, scene.advice(words.format(name=text, number=position)))
-
-
-def _of_a_key(scene: Scene, outer: ast.Call, made: ast.Call | None, position: int) -> Explanation | None:
-    """Explain a derivative with respect to a random key."""
-    text = scene.quote(outer.args[position])
-    other = next((i for i in range(len(outer.args)) if i != position), None)
-    if other is None:
-        return None
-    plain = made is not None and bool(made.args) and argument_of(made, 1, "argnums") is None
-    return scene.explanation(
-        "gradient_of_a_key",
-        title="A derivative with respect to a key",
-        what=f"`{text}` is a key here.",
-        variable=text,
-        why="A derivative asks what a small change does, and a key cannot change by a little.",
-        fixes=[
-            scene.fix(
-                "Differentiate with respect to another argument.",
-                scene.source.insert_after(made.args[-1], f", argnums={other}") if made is not None and plain else None,
-                code="" if plain else "argnums=...",
-            )
-        ],
-        link=_GRAD,
-    )
-
-
-def _explained(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
-    return scene.explanation(
-        "gradient_of_integers",
-        title="A derivative with respect to integers",
-        what=what,
-        variable=variable,
-        why="A derivative asks what a small change does, and an integer cannot change by a little.",
-        fixes=fixes,
-        link=_GRAD,
-    )
-
-
-def _in_a_tree(scene: Scene, node: ast.expr, value: Any) -> Explanation | None:
-    """Explain an integer among the leaves of a list, a tuple, a dict or another pytree."""
-    text, leaf = scene.quote(node), _integer_leaf(value)
-    written = _written(scene, node) if isinstance(node, ast.Name) else node
-    whole = _integers(written) if written is not None else []
-    if isinstance(node, ast.Dict | ast.List | ast.Tuple) or leaf is None:
-        what = f"`{text}` holds the integer {whole[0].value!r}." if whole else ""
-        return _explained(scene, text, what, _floats_fix(scene, node, whole, value))
-    path, number = leaf
-    name = f"{text}{path}"
-    what = scene.what(name, number) if is_array(number) else f"`{name}` is an int here."
-    words = "Or take `{name}` out, and pass it as an argument of its own, which is not differentiated."
-    fixes = [_floats_fix(scene, node, whole, value), scene.advice(words.format(name=name))]
-    return _explained(scene, name, what, *fixes)
-
-
-def _floats_fix(scene: Scene, node: ast.expr, whole: list[ast.Constant], value: Any) -> Fix | None:
-    """Return the fix that writes the integers as floats, or else converts all leaves at the call."""
-    all_written = value is MISSING or sum(_is_integer(leaf) for leaf in jax.tree.leaves(value)) == len(whole)
-    edits = [scene.source.replace(number, f"{scene.quote(number)}.0") for number in whole]
-    if not edits or not all_written:
-        edits = [scene.source.replace(node, _floats(scene, scene.quote(node)))]
-    return scene.fix("Give floats.", *edits)
-
-
-def _floats(scene: Scene, text: str) -> str:
-    return f"{scene.jax}.tree.map(lambda leaf: {scene.jnp}.asarray(leaf, float), {text})"
-
-
-def _written(scene: Scene, name: ast.Name) -> ast.expr | None:
-    """Return the container literal that is assigned to a name, or None unless there is exactly one assignment."""
-    found = [
-        node.value
-        for node in ast.walk(scene.source.tree)
-        if isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == name.id for target in node.targets)
-    ]
-    return found[0] if len(found) == 1 and isinstance(found[0], ast.Dict | ast.List | ast.Tuple) else None
-
-
-def _integers(node: ast.expr) -> list[ast.Constant]:
-    """Return the integer literals in a container, including nested ones."""
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return [node]
-    inside = node.values if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.List | ast.Tuple) else []
-    return [number for part in inside for number in _integers(part)]
-
-
-def _integer_leaf(value: Any) -> tuple[str, Any] | None:
-    """Return the first integer leaf of a pytree, with its path such as `['w']`."""
-    if value is MISSING or callable(value):
-        return None
-    leaves, _tree = jax.tree_util.tree_flatten_with_path(value)
-    return next(((jax.tree_util.keystr(path), leaf) for path, leaf in leaves if _is_integer(leaf)), None)
+# What is differentiated with respect to.
 
 
 def _is_integer(leaf: Any) -> bool:
@@ -220,12 +34,131 @@ def _is_integer(leaf: Any) -> bool:
     return isinstance(leaf, int)
 
 
-def _is_tree(value: Any) -> bool:
-    return value is not MISSING and not jax.tree_util.all_leaves([value])
+def _integers(facts: Facts) -> Part | None:
+    """Look at the argument that holds integers, or at the only one that may: its value is not known."""
+    given = [facts.at(one) for one in facts.call().args]
+    is_made = facts.knows("made")
+    numbers = argnums(facts.node("made")) if is_made else range(len(given))
+    parts = [given[number] for number in numbers if number < len(given)]
+    unknown = [one for one in parts if one.value_or_missing is MISSING]
+    whole = [one for one in parts if one not in unknown and any(map(_is_integer, jax.tree.leaves(one.value)))]
+    if not is_made:
+        return whole[0] if len(whole) == 1 and not unknown else None
+    return whole[0] if whole else unknown[0] if len(unknown) == 1 else None
 
 
-def _of_jax(scene: Scene, node: ast.expr) -> bool:
-    """Return False for a call of a function outside JAX, which may return a pytree, and True for anything else."""
-    function = scene.spot.value(node.func) if isinstance(node, ast.Call) else MISSING
-    module = getattr(function, "__module__", None)
-    return not isinstance(node, ast.Call) or (isinstance(module, str) and module.split(".")[0] in ("jax", "jaxlib"))
+def _leaf(facts: Facts) -> Part | None:
+    """Look at the first integer in the containers that the argument holds."""
+    x = facts["argument"]
+    leaves = jax.tree_util.tree_leaves_with_path(x.value)
+    path, leaf = next(((jax.tree_util.keystr(path), leaf) for path, leaf in leaves if _is_integer(leaf)), ("", None))
+    return Part(x.node, x.source, facts.scene, x.spot, path, leaf) if path else None
+
+
+def _is_key(facts: Facts) -> bool:
+    """Ask whether the argument is a random key, also one of the old style, which is an array of integers."""
+    x, value = facts["argument"], facts.value("argument")
+    made = isinstance(x.node, ast.Call) and facts.scene.spot.value(x.node.func) is jax.random.PRNGKey
+    is_raw = is_array(value) and value.dtype == np.uint32 and value.shape == (2,)
+    return "key" in facts.found.groups() or made or is_raw
+
+
+def _is_index(facts: Facts) -> bool:
+    """Ask whether the function uses the argument as an index or a size, which must stay an integer."""
+    own = parameters(facts.node("body")) if facts.knows("body") else []
+    name = own[facts["number"]].arg if facts["number"] < len(own) else ""
+    nodes = list(ast.walk(facts.node("body"))) if name else []
+    indexed = [one.slice for one in nodes if isinstance(one, ast.Subscript)]
+    return any(name in names_in(one) for one in (*indexed, *(one for one in nodes if called(one) in _COUNTED)))
+
+
+def _is_array_written(facts: Facts) -> bool:
+    """Ask whether the argument is an array: by its value, or as a call of JAX or arithmetic gives it."""
+    node = facts.node("x")
+    if isinstance(node, _CONTAINERS):
+        return False
+    module = str(getattr(facts.scene.spot.value(node.func), "__module__", "")) if isinstance(node, ast.Call) else "jax"
+    return is_array(facts.value("x")) or (facts.value("x") is MISSING and module.split(".")[0] == "jax")
+
+
+def _is_neither(facts: Facts) -> bool:
+    """Ask whether the argument is neither a key nor an index."""
+    return not _is_key(facts) and not _is_index(facts)
+
+
+_INTEGERS: dict[str, Any] = {
+    "made": probes.made_by(*TRANSFORMS),
+    "argument": _integers,
+    "number": lambda facts: facts.call().args.index(facts.node("argument")),
+    "another": lambda facts: int(facts["number"] == 0) if len(facts.call().args) > 1 else None,
+    "of": probes.argument(0, "fun", of="made"),
+    "body": probes.definition(probes.argument(0, "fun", of="made")),
+    "array": lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
+    "link": f"{texts.API}/jax.grad.html",
+}
+_JUMPS: dict[str, Any] = {
+    **_INTEGERS,
+    "title": "A derivative with respect to integers",
+    "why": "A derivative asks what a small change does, and an integer cannot change by a little.",
+}
+_BY_ANOTHER = Swap(
+    "Differentiate with respect to another argument.",
+    when=lambda facts: argument_of(facts.node("made"), 1, "argnums") is None,
+    of="{of}, argnums={another}",
+)
+_ALL_FLOATS = Swap("Give floats.", argument="{jax}.tree.map(lambda leaf: {jnp}.asarray(leaf, float), {argument})")
+entry(
+    "gradient_of_a_key",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    x=_integers,
+    when=[_is_key, probes.knows("another")],
+    title="A derivative with respect to a key",
+    what="`{x}` is a key here.",
+    why="A derivative asks what a small change does, and a key cannot change by a little.",
+    fixes=[Either(_BY_ANOTHER, Code("Differentiate with respect to another argument.", "argnums=..."))],
+    **_INTEGERS,
+)
+entry(
+    "gradient_of_integers",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    x=_integers,
+    when=[probes.unless(_is_key), _is_index, probes.knows("another")],
+    what=("{array}", "`{x}` holds integers."),
+    fixes=["Arguments are counted from 0, and `{x}` is number {number}: give `argnums` the number of another one."],
+    **_JUMPS,
+)
+entry(
+    "gradient_of_integers",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    x=_leaf,
+    when=[_is_neither, probes.unless(probes.is_written("argument", *_CONTAINERS))],
+    what=("{array}", "`{x}` is an int here."),
+    fixes=[
+        _ALL_FLOATS,
+        "Or take `{x}` out, and pass it as an argument of its own, which is not differentiated.",
+    ],
+    **_JUMPS,
+)
+entry(
+    "gradient_of_integers",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    x=_integers,
+    when=[_is_neither, probes.unless(probes.is_valued("x", bool))],
+    int=lambda facts: "an int" if isinstance(facts.value("x"), int) else None,
+    held=lambda facts: "integers" if isinstance(facts.node("x"), _CONTAINERS) else None,
+    what=("{array}", "`{x}` is {int} here.", "`{x}` holds {held}.", "`{x}` has dtype {g2} here."),
+    fixes=[
+        Either(
+            Swap("Give floats.", when=probes.is_written("x", ast.Constant), x="{x}.0"),
+            Swap("Give floats.", when=probes.knows("int"), x="float({x})"),
+            Swap("Give floats.", when=_is_array_written, x="{x.atom}.astype(float)"),
+            _ALL_FLOATS,
+        ),
+        _BY_ANOTHER,
+    ],
+    **_JUMPS,
+)

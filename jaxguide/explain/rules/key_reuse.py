@@ -1,197 +1,171 @@
 """Explain keys that are used twice, as `jax.debug_key_reuse` finds them: both uses, and where to split."""
 
 import ast
-import itertools
-import re
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxguide.code.lines import Line, frames_of_traceback
-from jaxguide.code.source import FunctionNode, Source, dotted
-from jaxguide.code.user_frame import MISSING, UserFrame
-from jaxguide.compat import error_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene
-from jaxguide.explain.transformed import function_behind, own_nodes
-
-_PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
+from jaxguide.code.user_frame import UserFrame
+from jaxguide.compat import error_texts as texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts, Part
+from jaxguide.explain.transformed import own_nodes
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
-@explains(error_texts.KEY_REUSED)
-def used_twice(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a key that was given to a function and had been used before."""
-    spot, call, first = _place(scene)
-    node = _key_argument(spot, call) if call is not None else None
-    if call is None or node is None:
-        return None
-    text = spot.quote(node)
-    if first is None:
-        what = f"`{text}` was used before this line."
-    elif first == spot.line:
-        what = f"`{text}` was used on this line before, in an earlier turn or call."
-    else:
-        what = "`{name}` was used before, in {line}: `{source}`.".format(
-            name=text, line=first, source=first.text() or "..."
-        )
-    single = isinstance(node, ast.Name) and getattr(spot.value(node), "ndim", None) == 0
-    fix = (
-        _split_before(scene, spot, node, first) if first is not None and isinstance(node, ast.Name) and single else None
-    )
-    advice = scene.advice("Split it before the first use, and give each use a key of its own.")
-    return _explained(scene, text, what, fix or advice, spot.line)
+# Where the key is used, and where it can be split.
 
 
-def _place(scene: Scene) -> tuple[UserFrame, ast.Call | None, Line | None]:
-    """Return the frame in which both uses are, its running call, and the line of the first use."""
-    cause = scene.error.__cause__ or scene.error.__context__
-    first = list(frames_of_traceback(cause.__traceback__)) if cause is not None else []
-    same: tuple[UserFrame, ast.Call, Line] | None = None
-    for spot in reversed(scene.spots):
-        code = spot.frame.f_code
-        home = (code.co_filename, code.co_name)
-        lines = [line for frame, line in first if (frame.f_code.co_filename, frame.f_code.co_name) == home]
-        call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
-        if not lines or call is None or _key_argument(spot, call) is None:
-            continue
-        if lines[-1] != spot.line:
-            return spot, call, lines[-1]
-        same = same or (spot, call, lines[-1])  # a loop, or a helper that is called twice
-    return same or (scene.spot, scene.call(), first[-1][1] if first else None)
-
-
-@explains(error_texts.KEY_REUSED_INSIDE)
-def used_twice_inside(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a jitted function that uses a key twice."""
-    call = scene.call()
-    place = function_behind(scene.spot, call.func) if call is not None else None
-    if call is None or place is None:
-        return None
-    source, function = place
-    pairs = _pairs(scene, source, function)
-    label = "<lambda>" if isinstance(function, ast.Lambda) else function.name
-    look = scene.advice(f"See both lines: `jaxguide.keys.check_keys({label}, ...)`.")
-    if len(pairs) != 1:
-        return _explained(scene, label, f"`{label}` uses a key twice.", look)
-    name, first, last = pairs[0]
-    lines = [Line(source.file, source.start(use)[0]) for use in (first, last)]
-    what = f"`{label}` uses `{name}` twice: in {lines[0]}, `{lines[0].text()}`, and in {lines[1]}, `{lines[1].text()}`."
-    statements = [source.statement(use) for use in (first, last)]
-    fix: Fix | None = None
-    if isinstance(function, ast.FunctionDef) and all(one in function.body for one in statements):
-        fix = _split(scene, source, name, statements[0], last)
-    return _explained(scene, name, what, fix or look, line=lines[1])
-
-
-@explains(error_texts.KEY_REUSED_IN_LOOP)
-def used_in_every_turn(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop whose turns all use the same key."""
-    call = scene.call()
-    if call is None:
-        return None
-    body = next((place for a in call.args[:3] if (place := function_behind(scene.spot, a)) is not None), None)
-    held = []
-    for node in own_nodes(body[1]) if body is not None else ():
-        value = scene.spot.value(node) if isinstance(node, ast.Name) else MISSING
-        if isinstance(node, ast.Name) and node.id not in held and _is_key(value):
-            held.append(node.id)
-    name = held[0] if len(held) == 1 else None
-    what = f"Every turn of `{scene.quote(call.func)}` draws from the same key."
-    if name is not None:
-        what = f"Every turn of `{scene.quote(call.func)}` draws from the same key, `{name}`."
-    return _explained(
-        scene,
-        name,
-        what,
-        scene.advice("Put a key into the carry and split it in each turn, or split it before, one key for each turn."),
-    )
-
-
-def _explained(scene: Scene, variable: str | None, what: str, fix: Fix, line: Line | None = None) -> Explanation | None:
-    return scene.explanation(
-        "key_used_twice",
-        title="A key is used twice",
-        what=what,
-        variable=variable,
-        why="The same key gives the same numbers, so what is drawn is not independent.",
-        fixes=[fix],
-        link=_PAGE,
-        line=line,
-    )
-
-
-def _key_argument(spot: UserFrame, call: ast.Call) -> ast.expr | None:
-    """Return the argument of a call that is a key, or a part of an array of keys."""
-    for node in [*call.args, *(k.value for k in call.keywords)]:
-        if _is_key(spot.value(node)):
-            return node
-    for node in [*call.args, *(k.value for k in call.keywords)]:
-        if isinstance(node, ast.Subscript) and _is_key(spot.value(node.value)):
-            return node
+def _key_given(facts: Facts, spot: UserFrame) -> Part | None:
+    """Look at the argument of a frame's call that is a key, or a part of an array of keys."""
+    call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+    for node in [*call.args, *(one.value for one in call.keywords)] if call is not None else []:
+        if _is_key(spot.value(node)) or (isinstance(node, ast.Subscript) and _is_key(spot.value(node.value))):
+            return facts.at(node, spot)
     return None
 
 
-def _split_before(scene: Scene, spot: UserFrame, node: ast.Name, first: Line) -> Fix | None:
-    """Return the fix that splits a key before its first use, and gives the second use the other half."""
-    source, second = spot.source, spot.statement
-    if source is None or first.file != source.file or second is None:
-        return None
-    if first.number == spot.line.number:
-        return _split(scene, source, node.id, second, node) if _in_loop(source, second) else None
-    block = source.body_of(second)
-    start = next((one for one in block if one.lineno <= first.number <= (one.end_lineno or 0)), None)
-    if start is None or start is second:
-        return None
-    between = block[block.index(start) : block.index(second)]
-    names = [n for one in between for n in ast.walk(one) if isinstance(n, ast.Name) and n.id == node.id]
-    if any(isinstance(n.ctx, ast.Store) for n in names):
-        return None
-    return _split(scene, source, node.id, start, node)
+def _uses(facts: Facts) -> tuple[Part | None, Line | None]:
+    """Find the key in the frame in which both uses are, and the line of the first use."""
+    cause = facts.scene.error.__cause__ or facts.scene.error.__context__
+    before = list(frames_of_traceback(cause.__traceback__)) if cause is not None else []
+    found: list[tuple[Part, Line]] = []
+    for spot in reversed(facts.scene.spots):
+        code, key = spot.frame.f_code, _key_given(facts, spot)
+        home = (code.co_filename, code.co_name)
+        lines = [line for frame, line in before if (frame.f_code.co_filename, frame.f_code.co_name) == home]
+        found += [(key, lines[-1])] if key is not None and lines else []
+    # On one line, it is a loop, or a helper that is called twice.
+    apart = [(key, line) for key, line in found if key.spot and key.spot.line != line]
+    here = _key_given(facts, facts.scene.spot), before[-1][1] if before else None
+    return next(iter(apart or found), here)
 
 
-def _in_loop(source: Source, statement: ast.stmt) -> bool:
-    parent = source.parents.get(statement)
-    return isinstance(parent, ast.For | ast.While)
-
-
-def _split(scene: Scene, source: Source, name: str, start: ast.stmt | None, use: ast.AST) -> Fix | None:
-    """Return the fix that splits a key before a statement, and gives one use the other half."""
-    if start is None or not isinstance(use, ast.Name):
+def _first_statement(facts: Facts) -> ast.stmt | None:
+    """Look at the statement that uses the key first, if it is in the same block and nothing sets the key in between."""
+    x, first = facts["x"], facts["first"]
+    second = x.spot.statement
+    if not isinstance(x.node, ast.Name) or x.ndim or first.file != x.source.file:
         return None
-    taken = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
-    taken |= {n.arg for n in ast.walk(source.tree) if isinstance(n, ast.arg)}
-    other = next(new for new in ("subkey", *(f"subkey{i}" for i in range(2, 100))) if new not in taken)
-    line = f"{name}, {other} = {scene.random}.split({name})\n{source.indent(start)}"
-    return scene.fix(
-        f"Split it above {Line(source.file, start.lineno)}, before its first use: each use gets a key of its own.",
-        source.insert_before(start, line),
-        source.replace(use, other),
+    if first == x.spot.line:
+        return second if isinstance(x.source.parents.get(second), ast.For | ast.While) else None
+    block = x.source.body_of(second)
+    start = next((one for one in block if one.lineno <= first.number <= (one.end_lineno or 0)), second)
+    between = [node for one in block[block.index(start) : block.index(second)] for node in ast.walk(one)]
+    stored = [one for one in between if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    return start if start is not second and str(x) not in [one.id for one in stored] else None
+
+
+def _split(facts: Facts) -> Fix | None:
+    """Split the key before its first use, and give the other use a half of its own."""
+    x, start = facts["x"], facts["start"].node
+    names = {getattr(one, "id", getattr(one, "arg", None)) for one in ast.walk(x.source.tree)}
+    other = next(new for new in ("subkey", *(f"subkey{number}" for number in range(2, 100))) if new not in names)
+    line = f"{x}, {other} = {facts['random']}.split({x})\n{x.source.indent(start)}"
+    return facts.scene.fix(
+        f"Split it above {Line(x.source.file, start.lineno)}, before its first use: each use gets a key of its own.",
+        x.source.insert_before(start, line),
+        x.replaced_by(other),
     )
 
 
-def _pairs(scene: Scene, source: Source, function: FunctionNode) -> list[tuple[str, ast.Name, ast.Name]]:
-    """Return the keys that a function gives to two calls of `jax.random`, without a new value between them."""
-    uses: dict[str, list[ast.Name]] = {}
-    stored: dict[str, list[int]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            stored.setdefault(node.id, []).append(node.lineno)
-        if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Name):
-            continue
-        value = scene.spot.value(node.func)
-        home = str(getattr(value, "__module__", ""))
-        if value is not MISSING and home.startswith(error_texts.RANDOM_MODULES) and dotted(node.func):
-            uses.setdefault(node.args[0].id, []).append(node.args[0])
-    found = []
-    for name, places in uses.items():
-        places.sort(key=lambda n: (n.lineno, n.col_offset))
-        for one, other in itertools.pairwise(places):
-            if not any(one.lineno <= line < other.lineno for line in stored.get(name, [])):
-                found.append((name, one, other))
-    return found
+_LOOK = "See both lines: `jaxguide.keys.check_keys({f}, ...)`."
+_KEY: dict[str, Any] = {
+    "title": "A key is used twice",
+    "why": "The same key gives the same numbers, so what is drawn is not independent.",
+    "link": "https://docs.jax.dev/en/latest/random-numbers.html",
+}
+entry(
+    "key_used_twice",
+    texts.KEY_REUSED,
+    x=lambda facts: facts["uses"][0],
+    line="x",
+    uses=_uses,
+    first=lambda facts: facts["uses"][1],
+    first_text=lambda facts: facts["first"].text() or "...",
+    here=lambda facts: "this line" if facts["first"] == facts["x"].spot.line else None,
+    start=lambda facts: facts["x"].inside(_first_statement(facts)) if _first_statement(facts) else None,
+    what=(
+        "`{x}` was used on {here} before, in an earlier turn or call.",
+        "`{x}` was used before, in {first}: `{first_text}`.",
+        "`{x}` was used before this line.",
+    ),
+    fixes=[Either(_split, "Split it before the first use, and give each use a key of its own.")],
+    **_KEY,
+)
+
+
+# In a jitted function, or in a loop of `jax.lax`.
+
+
+def _pair(facts: Facts) -> tuple[Part, Part] | None:
+    """Find the only key that a function gives to two calls of `jax.random`, without a new value between them."""
+    body, value = facts["body"], facts.scene.spot.value
+    nodes = list(own_nodes(body.node))
+    stored = [(one.id, one.lineno) for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    calls = [one for one in nodes if isinstance(one, ast.Call) and one.args]
+    drawn = [one for one in calls if str(getattr(value(one.func), "__module__", "")).startswith(texts.RANDOM_MODULES)]
+    keys = [one.args[0] for one in sorted(drawn, key=lambda one: (one.lineno, one.col_offset))]
+    named = [one for one in keys if isinstance(one, ast.Name)]
+    pairs = [(one, next((new for new in named[n:] if new.id == one.id), None)) for n, one in enumerate(named, 1)]
+    same = [
+        (body.inside(one), body.inside(other))
+        for one, other in pairs
+        if other and not any(name == one.id and one.lineno <= line < other.lineno for name, line in stored)
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def _statement_of_the_first(facts: Facts) -> ast.stmt | None:
+    """Look at the statement of the first use, if both uses stand directly in the function."""
+    first, last = (one.source.statement(one.node) for one in facts["pair"])
+    body = facts.node("body").body
+    return facts["body"].inside(first) if isinstance(body, list) and first in body and last in body else None
+
+
+def _held(facts: Facts) -> str | None:
+    """Say the name of the only key that the body of a loop reads from outside."""
+    names = [one.id for one in own_nodes(facts.node("body")) if isinstance(one, ast.Name)]
+    values = {name: facts.scene.spot.value(ast.Name(name, ast.Load())) for name in names}
+    found = [name for name, value in values.items() if _is_key(value)]
+    return found[0] if len(found) == 1 else None
+
+
+entry(
+    "key_used_twice",
+    texts.KEY_REUSED_INSIDE,
+    x=lambda facts: facts["pair"][1],
+    line="x",
+    body=probes.definition(probes.function),
+    pair=_pair,
+    start=_statement_of_the_first,
+    lines=lambda facts: [Line(one.source.file, one.node.lineno) for one in facts["pair"]],
+    said=lambda facts: [f"in {line}, `{line.text()}`" for line in facts["lines"]],
+    what="`{f}` uses `{x}` twice: {said[0]}, and {said[1]}.",
+    fixes=[Either(_split, _LOOK)],
+    **_KEY,
+)
+entry(
+    "key_used_twice", texts.KEY_REUSED_INSIDE, x=probes.function, what="`{x}` uses a key twice.", fixes=[_LOOK], **_KEY
+)
+entry(
+    "key_used_twice",
+    texts.KEY_REUSED_IN_LOOP,
+    x=probes.function,
+    variable=("{held}", "{x}"),
+    body=probes.one_of(*(probes.body_of(position) for position in range(3))),
+    held=_held,
+    what=(
+        "Every turn of `{x}` draws from the same key, `{held}`.",
+        "Every turn of `{x}` draws from the same key.",
+    ),
+    fixes=["Put a key into the carry and split it in each turn, or split it before, one key for each turn."],
+    **_KEY,
+)
