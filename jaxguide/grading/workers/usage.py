@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -36,13 +37,12 @@ class ProcessTree:
 
     Args:
         pid: the process id of the root.
-        can_fork: whether processes may be added after `start` with `base_memory`.
+        can_fork: whether it may have descendants.
     """
 
     def __init__(self, pid: int, can_fork: bool = True):
         self.pid, self._can_fork = pid, can_fork
         self._root = psutil.Process(pid)
-        self._all: list[psutil.Process] = []
         self.total_cpu_s, self.peak_bytes = 0.0, 0
         self._base_bytes: int | None = None
         self._cpu_start = self._cpu_last = self._idle_s = 0.0
@@ -54,8 +54,6 @@ class ProcessTree:
         Args:
             base_memory: whether to treat the memory in use now as the memory that JAX needs.
         """
-        if base_memory and not self._can_fork:
-            self._all = self.processes()
         cpu_s, memory = self._now()
         if base_memory:
             self._base_bytes = memory
@@ -94,14 +92,10 @@ class ProcessTree:
         return [process.pid for process in self.processes()]
 
     def processes(self) -> list[psutil.Process]:
-        """Return the root and its descendants, or only the root if it has ended."""
-        if self._all:
-            return self._all
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
-        with contextlib.suppress(psutil.Error, OSError):
-            if not self._can_fork and children.exists():  # looking at every process on the machine takes longer
-                return [self._root, *(psutil.Process(int(pid)) for pid in children.read_text().split())]
-            return [self._root, *self._root.children(recursive=True)]
+        """Return the root and its descendants, which it has only if it can fork."""
+        if self._can_fork:
+            with contextlib.suppress(psutil.Error):
+                return [self._root, *self._root.children(recursive=True)]
         return [self._root]
 
     def threads(self) -> int:
@@ -131,19 +125,18 @@ class ProcessTree:
         return False
 
     def kill(self) -> None:
-        """Kill the tree, and wait until all of its processes have ended.
-
-        The root is killed last: as long as it lives, it adopts each orphan, which is then found among its children.
-        """
+        """Kill the tree and what is left of its process group, and wait until they have ended."""
         for _attempt in range(50):
             living = [process for process in self.processes() if _is_living(process)]
-            ending = [process for process in living if process.pid != self.pid] or living
-            for process in ending:
+            for process in living:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
-            if not ending:
+            if not living:
                 return
-            psutil.wait_procs(ending, timeout=1)
+            if self._can_fork and hasattr(os, "killpg") and self._root.is_running():  # its id is not another's by now
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)  # orphans, whose parent is another process
+            psutil.wait_procs(living, timeout=1)
 
 
 def has_ready_thread(pid: int, other_than: int | None = None) -> bool:
