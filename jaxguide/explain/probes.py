@@ -228,8 +228,8 @@ def first_and_rest(of: str) -> Probe:
     """Say the first of the items that a tuple writes out, and the others in a tuple of their own: `loss, (a, b)`."""
 
     def found(facts: Facts) -> str | None:
-        first, *others = [str(one) for one in facts.part(of).items]
-        return f"{first}, ({', '.join(others)})" if len(others) > 1 else ", ".join((first, *others))
+        texts = [str(one) for one in facts.part(of).items]
+        return f"{texts[0]}, ({', '.join(texts[1:])})" if len(texts) > 2 else ", ".join(texts)
 
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
 from jaxguide.code.user_frame import MISSING, UserFrame
-from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.scene import Scene, argument_of
 
 TRANSFORMS = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian")
 
@@ -100,11 +100,6 @@ def set_to(spot: UserFrame, name: str) -> ast.expr | None:
 
 def _sets(node: ast.Assign, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
-
-
-def transformation(scene: Scene, outer: ast.Call) -> ast.Call | None:
-    """Return the call of `jax.grad` or the like behind `jax.grad(f)(x)`, `jax.jit(jax.grad(f))(x)` or `g(x)`."""
-    return next((made for made in makers(scene, outer) if called(made) in TRANSFORMS), None)
 
 
 def argnums(made: ast.Call | None) -> list[int]:

@@ -227,6 +227,13 @@ def _with_static(facts: Facts) -> str | None:
     return ", ".join((*rule.static, str(facts["first"]))) if missing and rule.arguments[0] not in rule.static else None
 
 
+def _argument_said(facts: Facts) -> str | None:
+    """Say the name of the argument to which the cotangent of this number belongs."""
+    rule = facts["rule"]
+    names = [name for name in rule.of_primal if name not in rule.static]
+    return dict(enumerate(names)).get(int(facts["g2"]))
+
+
 _ORDER = {
     "fwd": "the arguments of the function",
     "bwd": "what the forward rule kept, and the cotangents of the output",
@@ -260,7 +267,7 @@ entry(
     rule=_only_rule("bwd", primal="g1"),
     # `meshes` explains it.
     when=lambda facts: sharding_texts.BACKWARD_VARIES.match(facts.scene.error) is None,
-    of=lambda facts: [one for one in facts["rule"].of_primal if one not in facts["rule"].static][int(facts["g2"])],
+    of=_argument_said,
     title="A backward rule that returns a cotangent of another type",
     what="`{rule.name}` returns {g3} for `{of}`, which is {g4}.",
     why="A cotangent says how much each number of the argument counts, so both have one shape and dtype.",
@@ -281,7 +288,7 @@ entry(
 entry(
     "nondiff_of_tracer",
     structure_texts.NONDIFF_TRACER,
-    x=probes.words("{rule.static[0]}"),
+    x=lambda facts: next(iter(facts["rule"].static), None),
     rule=_only_rule("bwd"),
     title="`nondiff_argnums` names a value that is traced",
     what="`{primal.name}` lists {static} in `nondiff_argnums`.",
@@ -357,7 +364,10 @@ entry(
     found=_not_linear,
     rule=lambda facts: facts["found"][0],
     tangents=lambda facts: plural(
-        "tangent `{names}`", "tangents `{names}`", len(facts["found"][2]), names="`, `".join(facts["found"][2])
+        "tangent `{names}`",
+        "tangents, on which `{names}` depend",
+        len(facts["found"][2]),
+        names="` and `".join(facts["found"][2]),
     ),
     when=_is_raised_in_jax,
     title="A derivative rule that is not linear in the tangent",

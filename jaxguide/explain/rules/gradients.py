@@ -122,7 +122,7 @@ entry(
 entry(
     "gradient_of_tuple",
     texts.GRAD_OUTPUT,
-    when=[lambda facts: facts["g1"][0] in "{[(", probes.unless(_has_own_rule)],
+    when=[lambda facts: facts["g1"].startswith(("{", "[", "(")), probes.unless(_has_own_rule)],
     gradient=lambda facts: "gradient, aux" if _is_grad(facts) else "(value, aux), gradient",
     title="A gradient of several things",
     what="`{x}` returns more than one value.",
@@ -136,7 +136,11 @@ entry(
             Code(_HAS_AUX, "{gradient} = {maker}({x}, has_aux=True)({given})", when=_is_grad_without_options),
             _HAS_AUX,
         ),
-        Swap("Return the loss alone.", when=probes.is_written("result", ast.Tuple), result="{result.items[0]}"),
+        Swap(
+            "Return the loss alone.",
+            when=lambda facts: isinstance(facts.node("result"), ast.Tuple) and facts["result"].count > 1,
+            result="{result.items[0]}",
+        ),
     ],
     **_GRADIENT,
 )

@@ -48,19 +48,19 @@ def _uses(facts: Facts) -> tuple[Part | None, Line | None]:
     return next(iter(apart or found), here)
 
 
-def _first_statement(facts: Facts) -> ast.stmt | None:
+def _first_statement(facts: Facts) -> Part | None:
     """Look at the statement that uses the key first, if it is in the same block and nothing sets the key in between."""
     x, first = facts["x"], facts["first"]
     second = x.spot.statement
     if not isinstance(x.node, ast.Name) or x.ndim or first.file != x.source.file:
         return None
     if first == x.spot.line:
-        return second if isinstance(x.source.parents.get(second), ast.For | ast.While) else None
+        return x.inside(second) if isinstance(x.source.parents.get(second), ast.For | ast.While) else None
     block = x.source.body_of(second)
     start = next((one for one in block if one.lineno <= first.number <= (one.end_lineno or 0)), second)
     between = [node for one in block[block.index(start) : block.index(second)] for node in ast.walk(one)]
     stored = [one for one in between if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    return start if start is not second and str(x) not in [one.id for one in stored] else None
+    return x.inside(start) if start is not second and str(x) not in [one.id for one in stored] else None
 
 
 def _split(facts: Facts) -> Fix | None:
@@ -91,7 +91,7 @@ entry(
     first=lambda facts: facts["uses"][1],
     first_text=lambda facts: facts["first"].text() or "...",
     here=lambda facts: "this line" if facts["first"] == facts["x"].spot.line else None,
-    start=lambda facts: facts["x"].inside(_first_statement(facts)) if _first_statement(facts) else None,
+    start=_first_statement,
     what=(
         "`{x}` was used on {here} before, in an earlier turn or call.",
         "`{x}` was used before, in {first}: `{first_text}`.",
@@ -123,7 +123,7 @@ def _pair(facts: Facts) -> tuple[Part, Part] | None:
     return same[0] if len(same) == 1 else None
 
 
-def _statement_of_the_first(facts: Facts) -> ast.stmt | None:
+def _statement_of_the_first(facts: Facts) -> Part | None:
     """Look at the statement of the first use, if both uses stand directly in the function."""
     first, last = (one.source.statement(one.node) for one in facts["pair"])
     body = facts.node("body").body

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxguide.base.text import plural
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -180,7 +179,7 @@ entry(
     x=_without_axis,
     when=lambda facts: not facts.call().keywords and not isinstance(facts.node("mapped"), ast.Call),
     array=lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
-    count=lambda facts: plural("{count} axis", "{count} axes", int(facts["g2"])),
+    count=probes.counted("g2", "axis", "axes"),
     whole=_axes_with("None"),
     first=_axes_with("0"),
     what=("{array}", "`{x}` has {count}."),
@@ -357,16 +356,20 @@ entry(
 def _one_for_each(facts: Facts) -> str | None:
     """Say `in_axes` for all arguments: those that it leaves out are mapped if they are as long as the mapped ones."""
     shapes, axes = [one.shape for one in facts["arguments"]], facts["axes"][: int(facts["g1"])]
-    lengths = {shape[int(axis)] for shape, axis in zip(shapes, axes, strict=False) if axis != "None"}
-    rest = ["0" if shape and shape[0] in lengths else "None" for shape in shapes[len(axes) :]]
+    if not all(axis == "None" or axis.isdigit() for axis in axes):
+        return None
+    mapped = [(shape, int(axis)) for shape, axis in zip(shapes, axes, strict=False) if axis != "None"]
+    lengths = {shape[axis] for shape, axis in mapped if axis < len(shape)}
+    rest = ["0" if shape and (not lengths or shape[0] in lengths) else "None" for shape in shapes[len(axes) :]]
     return f"({', '.join([*axes, *rest])}{',' if len(shapes) == 1 else ''})"
 
 
 def _is_one_tuple(facts: Facts) -> bool:
     """Ask whether the only argument is a tuple of as many entries as `in_axes` has."""
+    if len(facts["arguments"]) != 1:
+        return False
     only = facts["arguments"][0]
-    count = len(only.value) if isinstance(only.value_or_missing, tuple) else only.count
-    return len(facts["arguments"]) == 1 and count == int(facts["g1"])
+    return int(facts["g1"]) == (len(only.value) if isinstance(only.value_or_missing, tuple) else only.count)
 
 
 def _is_for_one_argument(facts: Facts) -> bool:
@@ -380,8 +383,8 @@ _GIVEN: dict[str, Any] = {**_VMAP, "x": probes.argument(1, "in_axes", of="made")
 entry(
     "vmap_in_axes",
     texts.VMAP_IN_AXES,
-    entries=lambda facts: plural("{count} entry", "{count} entries", int(facts["g1"])),
-    count=lambda facts: plural("{count} positional argument", "{count} positional arguments", int(facts["g2"])),
+    entries=probes.counted("g1", "entry", "entries"),
+    count=probes.counted("g2", "positional argument", "positional arguments"),
     one_for_each=_one_for_each,
     title="`in_axes` does not fit the arguments",
     what="`in_axes={x}` has {entries}, and the call has {count}.",
