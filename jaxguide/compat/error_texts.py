@@ -163,21 +163,29 @@ AT_CALLED = Phrase(TypeError, r"_IndexUpdateHelper' object is not callable")
 AT_SET = Phrase(TypeError, r"_IndexUpdateHelper' object does not support item assignment")
 AT_ARITHMETIC = Phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '_IndexUpdateRef'")
 
-UNHASHABLE_STATIC = Phrase(ValueError, r"Non-hashable static arguments are not supported")
-UNHASHABLE_TYPE = re.compile(r"hash an object of type <class '([^']+)'>.*unhashable type: '([^']+)'", re.DOTALL)
+UNHASHABLE_STATIC = Phrase(
+    ValueError, r"Non-hashable static arguments are not supported(?:.*hash an object of type <class '(?P<type>[^']+)'>)?"
+)
 NOT_AN_ARGUMENT = Phrase(
     TypeError,
-    r"Error interpreting argument to .*?problematic value is of type <class '([^']+)'> .*?at path (.+?)\.?\n",
+    r"Error interpreting argument to .*?problematic value is of type <class '(?P<type>[^']+)'> .*?"
+    r"at path (?P<path>.+?)\.?\n",
 )
 INTERPRETED_FUNCTION = re.compile(r"Error interpreting argument to <function (\S+) at")
 NOT_JAX_RESULT = Phrase(
     TypeError,
-    r"function (\S+) at (.+):(\d+) traced for jit returned a value of type <class '([^']+)'>"
-    r"(?: at output component (\S+?),)?",
+    r"function (?P<name>\S+) at (?P<file>.+):(?P<number>\d+) traced for jit returned a value of type "
+    r"<class '(?P<type>[^']+)'>(?: at output component (?P<path>\S+?),)?",
 )
-STATIC_NAME = Phrase(ValueError, r"has invalid argnames \{(.*?)\} in static_argnames")
-STATIC_NUMBER = Phrase(ValueError, r"has static_argnums=\((\d+),?\), but only accepts (\d+) positional")
-NOT_CALLABLE = Phrase(TypeError, r"Expected a callable value, got")
+STATIC_NAME = Phrase(ValueError, r"has invalid argnames \{'(?P<name>\w+)'.*?\} in static_argnames")
+STATIC_NUMBER = Phrase(
+    ValueError, r"has static_argnums=\((?P<number>\d+),?\), but only accepts (?P<of>\d+) positional"
+)
+# The result of a computation in place of a function.
+NOT_CALLABLE = Phrase(
+    TypeError,
+    r"Expected a callable value, got\s*(?:\w*Tracer|Traced<|Array\(|\[[\[\s\d.\-]|-?(?:\d|inf|nan)|True|False)",
+)
 
 GRAD_INTEGER = Phrase(TypeError, r"(grad|value_and_grad) requires real- or complex-valued inputs .*? but got (\w+)")
 JACOBIAN_INTEGER = Phrase(

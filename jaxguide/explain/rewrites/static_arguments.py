@@ -234,3 +234,32 @@ def size_arguments(call: ast.Call) -> list[ast.expr]:
     place = _SIZE_OF.get(called(call))
     size = argument_of(call, *place) if place is not None else None
     return [size] if size is not None else [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def static_names(declared: ast.Call, names: list[str]) -> list[str]:
+    """Return the arguments that a call of `jax.jit` makes static, of a function with these arguments."""
+    static: list[str] = []
+    for keyword in declared.keywords:
+        values = [node.value for node in ast.walk(keyword.value) if isinstance(node, ast.Constant)]
+        if keyword.arg == "static_argnames":
+            static += [str(value) for value in values]
+        elif keyword.arg == "static_argnums":
+            static += [names[value] for value in values if isinstance(value, int) and value < len(names)]
+    return static
+
+
+def without_static(source: Source, function: FunctionNode, name: str) -> Edit | None:
+    """Return the edit that takes a name out of the static arguments, and the keyword with it if no other is left."""
+    declared = jit_call_of(source, function) if isinstance(function, ast.FunctionDef) else None
+    static = static_names(declared, arguments_of(function)) if declared is not None else []
+    if declared is None or name not in static:
+        return None
+    rest = [k for k in declared.keywords if k.arg not in ("static_argnames", "static_argnums")]
+    arguments = [source.quote(a) for a in declared.args] + [f"{k.arg}={source.quote(k.value)}" for k in rest]
+    others = [one for one in static if one != name]
+    arguments += [static_keyword(others)] if others else []
+    if not arguments:
+        return source.replace(declared, source.quote(declared.func))
+    if dotted(declared.func).endswith("partial") and len(arguments) == 1:
+        return source.replace(declared, arguments[0])
+    return source.replace(declared, f"{source.quote(declared.func)}({', '.join(arguments)})")
