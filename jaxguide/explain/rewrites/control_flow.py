@@ -7,7 +7,7 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING
 from jaxguide.explain.rewrites.conditions import condition, decided_by_python
-from jaxguide.explain.scene import Scene
+from jaxguide.explain.scene import Scene, called
 
 _RETURN = "return"
 # Methods that change a list, a dict or a set.
@@ -17,10 +17,7 @@ Branch = dict[str, str]
 
 @dataclass
 class Choice:
-    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough.
-
-    A container can only be chosen with `lax.cond`.
-    """
+    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough."""
 
     where: list[Edit] = field(default_factory=list)
     cond: list[Edit] = field(default_factory=list)
@@ -61,63 +58,82 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
         return Choice()
     glue = "\n" + scene.source.indent(top)
     first, end = scene.source.start(top), scene.source.end(last)
-    values = [*names, *tail.values(), *(value for _test, branch in chain for value in branch.values())]
-    trees = any(_is_container(scene, text) for text in values if text != _RETURN)
     return Choice(
-        [] if trees else [Edit(scene.source.file, first, end, glue.join(statements_where))],
+        [Edit(scene.source.file, first, end, glue.join(statements_where))],
         [Edit(scene.source.file, first, end, glue.join(statements_cond))],
     )
 
 
-def _is_container(scene: Scene, text: str) -> bool:
-    """Return whether an expression is a tuple, a list or a dict, which `jnp.where` does not take."""
-    node = ast.parse(text, mode="eval").body
-    return isinstance(node, ast.Tuple | ast.List | ast.Dict) or isinstance(scene.spot.value(node), tuple | list | dict)
+def loop_of_while(scene: Scene, node: ast.While) -> Edit | None:
+    """Return the edit that turns a `while` into `lax.while_loop`, or None if it is not simple enough."""
+    names = _carried(scene, node)
+    if not names or decided_by_python(scene, node.test) is not None:
+        return None
+    test, carry, value = condition(scene, node.test), ", ".join(names), _only_value(scene, node.body, names)
+    loop = f"{carry} = {scene.lax}.while_loop"
+    if value is not None:
+        return scene.source.replace(node, f"{loop}(lambda {carry}: {test}, lambda {carry}: {value}, {carry})")
+    argument, start, unpack = ("carry", f"({carry})", [f"{carry} = carry"]) if len(names) > 1 else (carry, carry, [])
+    goes_on = _function(scene, node, f"go_on({argument})", [*unpack, f"return {test}"])
+    turn = _function(scene, node, f"turn({argument})", unpack, carry)
+    return scene.source.replace(node, "".join([*goes_on, *turn, f"{loop}(go_on, turn, {start})"]))
 
 
-def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
-    """Return the edits that turn a `while` into `lax.while_loop`, or none if it is not simple enough."""
-    names = assigned_names(node.body)
-    if not names or node.orelse or leaves_early(node.body) or changes_objects(node.body):
+def loop_of_range(scene: Scene, call: ast.Call) -> Edit | None:
+    """Return the edit that turns a `for` over `range` into `lax.fori_loop`, or None if it is not simple enough."""
+    loop = scene.source.parents.get(call)
+    if not isinstance(loop, ast.For) or loop.iter is not call or not isinstance(loop.target, ast.Name):
+        return None
+    names, index = _carried(scene, loop), loop.target.id
+    if not names or len(call.args) > 2:
+        return None
+    (start, stop), carry, value = turns(scene, call), ", ".join(names), _only_value(scene, loop.body, names)
+    made = f"{carry} = {scene.lax}.fori_loop({start}, {stop}, "
+    if value is not None:
+        return scene.source.replace(loop, f"{made}lambda {index}, {carry}: {value}, {carry})")
+    argument, first, unpack = ("carry", f"({carry})", [f"{carry} = carry"]) if len(names) > 1 else (carry, carry, [])
+    turn = _function(scene, loop, f"turn({index}, {argument})", unpack, carry)
+    return scene.source.replace(loop, "".join([*turn, f"{made}turn, {first})"]))
+
+
+def turns(scene: Scene, call: ast.Call) -> tuple[str, str]:
+    """Return the start and the stop of `range` as integers for `lax.fori_loop`."""
+    start, stop = ["0", *(_bound(scene, argument) for argument in call.args[:2])][-2:]
+    return start, stop
+
+
+def _bound(scene: Scene, node: ast.expr) -> str:
+    text, traced = scene.quote(node), scene.tracer(node)
+    made = [one for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) == "int"]
+    for call in made:
+        text = text.replace(scene.quote(call), f"{scene.atom(call.args[0])}.astype(int)")
+    if made or traced is None or str(traced[1].dtype) in ("int32", "int64"):
+        return text
+    return f"{scene.atom(node)}.astype(int)"
+
+
+def _carried(scene: Scene, loop: ast.For | ast.While) -> list[str]:
+    """Return the names that a loop carries from one turn to the next; none if it is not simple enough."""
+    if loop.orelse or leaves_early(loop.body) or changes_objects(loop.body):
         return []
-    made = names
-    names = [name for name in names if _is_known(scene, name)]
-    if not names or read_after(scene, node, set(made) - set(names)):
-        return []
-    test, carry = condition(scene, node.test), ", ".join(names)
-    body = node.body
-    indent = scene.source.indent(node)
-    plain = len(names) == 1 and len(body) == 1 and _target_of(scene, body[0]) == names[0]
-    if plain and (value := _value_of(scene, body[0])) is not None:
-        text = f"{carry} = {scene.lax}.while_loop(lambda {carry}: {test}, lambda {carry}: {value}, {carry})"
-        return [scene.source.replace(node, text)]
-    return [scene.source.replace(node, _loop_text(scene, indent, test, names, body))]
+    index = [loop.target.id] if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) else []
+    made = assigned_names(loop.body)
+    names = [name for name in made if name not in index and _is_known(scene, name)]
+    return names if not read_after(scene, loop, {*made, *index} - set(names)) else []
 
 
-def body_lines(scene: Scene, body: list[ast.stmt], indent: str) -> list[str]:
-    """Return a block's lines at another indentation."""
-    first, last = scene.source.start(body[0])[0], scene.source.end(body[-1])[0]
-    old = scene.source.indent(body[0])
-    return [indent + line.removeprefix(old) for line in scene.source.lines[first - 1 : last]]
+def _only_value(scene: Scene, body: list[ast.stmt], names: list[str]) -> str | None:
+    """Return what the only statement of a loop assigns to the only name that it carries."""
+    return _value_of(scene, body[0]) if len(body) == 1 and [_target_of(scene, body[0])] == names else None
 
 
-def _loop_text(scene: Scene, indent: str, test: str, names: list[str], body: list[ast.stmt]) -> str:
-    carry = ", ".join(names)
-    unpack = [f"{indent}    {carry} = carry"] if len(names) > 1 else []
-    argument = "carry" if len(names) > 1 else carry
-    start = f"({carry})" if len(names) > 1 else carry
-    return "\n".join(
-        [
-            f"def go_on({argument}):",
-            *unpack,
-            f"{indent}    return {test}",
-            f"{indent}def turn({argument}):",
-            *unpack,
-            *body_lines(scene, body, indent + "    "),
-            f"{indent}    return {carry}",
-            f"{indent}{carry} = {scene.lax}.while_loop(go_on, turn, {start})",
-        ]
-    )
+def _function(scene: Scene, loop: ast.For | ast.While, head: str, first: list[str], result: str = "") -> list[str]:
+    """Return the lines of a function in place of a loop: some lines, and then its body if that has a result."""
+    indent, old = scene.source.indent(loop), scene.source.indent(loop.body[0])
+    start, end = scene.source.start(loop.body[0])[0], scene.source.end(loop.body[-1])[0]
+    body = [line.removeprefix(old) for line in scene.source.lines[start - 1 : end]]
+    lines = [*first, *body, f"return {result}"] if result else first
+    return [f"def {head}:\n", *(f"{indent}    {line}\n" for line in lines), indent]
 
 
 def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch]:

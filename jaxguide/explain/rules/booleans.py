@@ -62,11 +62,11 @@ def _while_statement(at: TracedTruth, node: ast.While) -> Explanation | None:
     """Explain `while`."""
     scene = at.scene
     why = "Python's `while` asks before every turn, while JAX records the program, and no value is there yet."
-    edits = loop_of_while(scene, node) if decided_by_python(scene, node.test) is None else []
+    edit = loop_of_while(scene, node)
     loop = scene.fix(
         "Let the program loop: `lax.while_loop` (forward mode only: `jax.grad` cannot go back through it).",
-        *edits,
-        code="" if edits else f"{scene.lax}.while_loop(condition, body, start)",
+        edit,
+        code="" if edit else f"{scene.lax}.while_loop(condition, body, start)",
     )
     return at.said(
         "while_on_tracer",
