@@ -164,7 +164,8 @@ AT_SET = Phrase(TypeError, r"_IndexUpdateHelper' object does not support item as
 AT_ARITHMETIC = Phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '_IndexUpdateRef'")
 
 UNHASHABLE_STATIC = Phrase(
-    ValueError, r"Non-hashable static arguments are not supported(?:.*hash an object of type <class '(?P<type>[^']+)'>)?"
+    ValueError,
+    r"Non-hashable static arguments are not supported(?:.*hash an object of type <class '(?P<type>[^']+)'>)?",
 )
 NOT_AN_ARGUMENT = Phrase(
     TypeError,
@@ -178,9 +179,7 @@ NOT_JAX_RESULT = Phrase(
     r"<class '(?P<type>[^']+)'>(?: at output component (?P<path>\S+?),)?",
 )
 STATIC_NAME = Phrase(ValueError, r"has invalid argnames \{'(?P<name>\w+)'.*?\} in static_argnames")
-STATIC_NUMBER = Phrase(
-    ValueError, r"has static_argnums=\((?P<number>\d+),?\), but only accepts (?P<of>\d+) positional"
-)
+STATIC_NUMBER = Phrase(ValueError, r"has static_argnums=\((?P<number>\d+),?\), but only accepts (?P<of>\d+) positional")
 # The result of a computation in place of a function.
 NOT_CALLABLE = Phrase(
     TypeError,

@@ -44,7 +44,7 @@ def _all_of(nodes: list[ast.expr]) -> list[ast.AST]:
 
 def _parameters(facts: Facts) -> list[str]:
     """Return the parameters of the jitted function that the call gives, without the `self` of a method."""
-    names = arguments_of(facts.node("jitted"))  # type: ignore[arg-type]
+    names = arguments_of(facts.node("jitted"))
     bound = isinstance(facts.call().func, ast.Attribute) or facts["function"] == "__call__"
     return names[1:] if names[:1] == ["self"] and bound else names
 
@@ -90,7 +90,7 @@ def _is_hashable(value: object) -> bool:
 def _unfrozen(facts: Facts) -> Part | None:
     """Look at `@dataclass` of a class, if no line sets a field and what the object holds has a hash."""
     own, node, value = facts.part("own_class"), facts.node("x"), facts.value("x")
-    held = vars(value).values() if value is not MISSING else map(facts.scene.spot.value, probes.all_given(node))  # type: ignore[arg-type]
+    held = vars(value).values() if value is not MISSING else map(facts.scene.spot.value, probes.all_given(node))
     fields = {one.target.id for one in ast.walk(own.node) if isinstance(one, ast.AnnAssign)}  # type: ignore[union-attr]
     uses = [one for one in ast.walk(own.source.tree) if isinstance(one, ast.Attribute) and one.attr in fields]
     (decorator,) = getattr(own.node, "decorator_list", []) or [None]
@@ -416,8 +416,8 @@ entry(
     texts.NOT_CALLABLE,
     x=probes.argument(0),
     when=probes.is_written("x", ast.Call),
-    early=lambda facts: facts.at(facts.node("x").func),  # type: ignore[attr-defined]
-    own=lambda facts: function_behind(facts.scene.spot, facts.node("early")),  # type: ignore[arg-type]
+    early=lambda facts: facts.at(facts.node("x").func),
+    own=lambda facts: function_behind(facts.scene.spot, facts.node("early")),
     title="`{f}` needs a function",
     what="`{x}` calls `{early}` at once, and gives its result to `{f}`.",
     why="A transformation takes a function and returns a function; the arguments come afterwards.",

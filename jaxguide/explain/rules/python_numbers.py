@@ -56,7 +56,7 @@ def _conversion(facts: Facts) -> ast.Call | None:
 
 
 def _converted(facts: Facts) -> ast.expr | None:
-    return facts.node("conversion").args[0] if facts.knows("conversion") else None  # type: ignore[attr-defined]
+    return facts.node("conversion").args[0] if facts.knows("conversion") else None
 
 
 def _place(facts: Facts) -> ast.Subscript | None:
@@ -162,13 +162,13 @@ entry(
     x=probes.one_of(probes.first(is_traced_integer, of="range"), probes.first(is_tracer, of="range")),
     loop=lambda facts: facts.scene.source.parents.get(facts.node("range")),
     turn=lambda facts: getattr(facts.node("loop"), "target", ast.Name("i", ast.Load())),
-    stop=lambda facts: turns(facts.scene, facts.node("range"))[1],  # type: ignore[arg-type]
+    stop=lambda facts: turns(facts.scene, facts.node("range"))[1],
     title="`range` needs a known integer, but `{x}` is traced",
     why="Python's `for` runs now and repeats what JAX records, and how often is not known yet.",
     fixes=[
         lambda facts: facts.scene.fix(
             "Let the program loop: `lax.fori_loop`. (`jax.grad` needs a static count.)",
-            loop_of_range(facts.scene, facts.node("range")),  # type: ignore[arg-type]
+            loop_of_range(facts.scene, facts.node("range")),
         ),
         Static("x", when=lambda facts: is_traced_integer(facts.value("x"))),
     ],
