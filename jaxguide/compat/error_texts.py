@@ -81,12 +81,14 @@ LEAK_MADE = re.compile(r"was created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
 
 # 0.10: "Slice entries must be static integers."
 DYNAMIC_SLICE = Phrase(IndexError, r"Slice entries must be static integers|slice indices must have static")
-SHAPE = Phrase(TypeError, r"Shapes must be 1D sequences of concrete values of integer type")
+# The entries of a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
+SHAPE = Phrase(
+    TypeError,
+    r"Shapes must be 1D sequences of concrete values of integer type(?:.*got \((?P<entries>.*)\)\.)?",
+)
 PARAMETER = Phrase(TypeError, r"In a call to primitive (\w+), the value of parameter (\w+) was not hashable")
 # NumPy's error for `np.zeros(n)` and `np.random.normal(size=n)`; 0.10 writes the tracer differently.
 NUMPY_SIZE = Phrase(TypeError, r"expected a sequence of integers or a single integer, got '\w*Tracer")
-# The entries of a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
-SHAPE_ENTRIES = re.compile(r"got \((.*)\)\.")
 UNHASHABLE_TRACER = Phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
 SET_ITEM = Phrase(TypeError, r"immutable and do not support in-place item assignment")

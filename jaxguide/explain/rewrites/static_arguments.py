@@ -11,6 +11,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, source_of
+from jaxguide.code.user_frame import UserFrame
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.rewrites.control_flow import assigned_names
@@ -28,37 +29,48 @@ _SIZE_OF: dict[str, tuple[int, str]] = {
     "dynamic_slice": (2, "slice_sizes"),
     "dynamic_slice_in_dim": (2, "slice_size"),
     "linspace": (2, "num"),
+    "logspace": (2, "num"),
+    "geomspace": (2, "num"),
     "one_hot": (1, "num_classes"),
+    "segment_sum": (2, "num_segments"),
+    "segment_max": (2, "num_segments"),
+    "segment_min": (2, "num_segments"),
+    "repeat": (1, "repeats"),
+    "split": (1, "num"),
 }
 
 
 def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
     """Return the fix that makes static the arguments of a jitted function that hold these tracers.
 
-    None if a value is an array, is computed, or is traced by something other than `jax.jit`.
+    None if a value is an array, which has no hash, is computed, or is traced by something other than `jax.jit`.
     """
-    by = compat.traced_by(tracers[0])
-    if any(tracer.ndim for tracer in tracers):  # arrays are not hashable
+    place = jitted_by(scene, tracers[0])
+    kinds = {argument_behind(scene, tracer): _python_type(tracer.dtype) for tracer in tracers}
+    names = [name for name in kinds if name is not None]
+    if place is None or any(tracer.ndim for tracer in tracers) or None in kinds:
         return None
-    if by.transformation not in ("jit", "pjit") or by.file is None or by.function is None or by.line is None:
-        return None
-    behind = [argument_behind(scene, tracer) for tracer in tracers]
-    names = list(dict.fromkeys(name for name in behind if name is not None))
-    source = source_of(by.file)
-    if source is None or None in behind:
-        return None
-    function = source.function_at(by.function, by.line)
-    if function is None or not set(names) <= set(arguments_of(function)):
+    source, function = place
+    if not set(names) <= set(arguments_of(function)):
         return None
     said = ", ".join(f"`{name}`" for name in names)
     sentence = f"Make {said} static: JAX then compiles once for each value."
     edits = static_edits(scene, source, function, *names)
     if not edits:
-        return scene.fix(sentence, code=f"{scene.jax}.jit({by.function}, {static_keyword(names)})")
-    kinds = dict(zip(behind, (_python_type(tracer.dtype) for tracer in tracers), strict=True))
-    return scene.fix(
-        sentence, *edits, *(edit for name in names for edit in _call_edits(scene, function, name, kinds[name]))
-    )
+        name = getattr(function, "name", "function")
+        return scene.fix(sentence, code=f"{scene.jax}.jit({name}, {static_keyword(names)})")
+    calls = [_as_number(scene, function, name, kinds[name]) for name in names]
+    return scene.fix(sentence, *edits, *(edit for edit in calls if edit is not None))
+
+
+def jitted_by(scene: Scene, tracer: Any) -> tuple[Source, FunctionNode] | None:
+    """Return the student's jitted function that traces a value, and its source."""
+    by = compat.traced_by(tracer)
+    if by.transformation not in ("jit", "pjit") or by.file is None or by.function is None or by.line is None:
+        return None
+    source = source_of(by.file)
+    function = source.function_at(by.function, by.line) if source is not None else None
+    return (source, function) if source is not None and function is not None else None
 
 
 def argument_behind(scene: Scene, tracer: Any) -> str | None:
@@ -200,25 +212,30 @@ def _python_type(dtype: Any) -> str:
     return "int" if jax.dtypes.issubdtype(dtype, np.integer) else "float"
 
 
-def _call_edits(scene: Scene, function: FunctionNode, name: str, kind: str) -> list[Edit]:
-    """Return the edits that pass a plain number instead of an array, which cannot be static."""
+def given_for(scene: Scene, function: FunctionNode, name: str) -> tuple[UserFrame, ast.expr] | None:
+    """Return what the nearest outer call gives for an argument of a function, and the frame of that call."""
     names = arguments_of(function)
     for spot in reversed(scene.spots[:-1]):
-        call = spot.node
-        if spot.source is None or not isinstance(call, ast.Call):
+        if spot.source is None or not isinstance(spot.node, ast.Call):
             continue
-        given = next((k.value for k in call.keywords if k.arg == name), None)
-        bound = names[:1] == ["self"] and isinstance(call.func, ast.Attribute)
-        position = names.index(name) - bound
-        given = given or (call.args[position] if position < len(call.args) else None)
-        if given is None:
-            continue
-        value = spot.value(given)
-        array = isinstance(value, jax.Array | np.ndarray) or (isinstance(given, ast.Call) and "." in dotted(given.func))
-        if array and not isinstance(value, jax.core.Tracer):
-            return [spot.source.replace(given, f"{kind}({spot.source.quote(given)})")]
-        return []
-    return []
+        bound = names[:1] == ["self"] and isinstance(spot.node.func, ast.Attribute)
+        given = argument_of(spot.node, names.index(name) - bound, name)
+        if given is not None:
+            return spot, given
+    return None
+
+
+def _as_number(scene: Scene, function: FunctionNode, name: str, kind: str) -> Edit | None:
+    """Return the edit that passes a plain number in place of an array, which cannot be static."""
+    place = given_for(scene, function, name)
+    if place is None or place[0].source is None:
+        return None
+    (spot, given), source = place, place[0].source
+    value = spot.value(given)
+    array = isinstance(value, jax.Array | np.ndarray) or (isinstance(given, ast.Call) and "." in dotted(given.func))
+    if not array or isinstance(value, jax.core.Tracer):
+        return None
+    return source.replace(given, f"{kind}({source.quote(given)})")
 
 
 def _sources(scene: Scene, source: Source) -> list[Source]:

@@ -11,10 +11,11 @@ from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, Static, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Static, Swap, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Condition, Facts
 from jaxguide.explain.rewrites.control_flow import loop_of_range, turns
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.scene import called, is_traced_integer
 
 _NUMBERS = ("float", "int", "complex")
@@ -210,8 +211,14 @@ def _is_size(facts: Facts) -> bool:
     return called(made) == "int" and any(made in ast.walk(one) or name in names_in(one) for one in uses)
 
 
-def _calls_jnp(facts: Facts) -> bool:
-    return facts["jnp"] in names_in(facts.node("converted"))
+def _static_with_numpy(facts: Facts) -> Fix | None:
+    """Return the fix for `int(jnp.sqrt(n))`: a static `n`, and NumPy, which computes with it at once."""
+    static, scene, own = static_fix(facts.scene, facts["x"].value), facts.scene, f"{facts['jnp']}."
+    text = str(facts["converted"])
+    if static is None or not static.edits or own not in text:
+        return None
+    edit = scene.source.replace(facts.node("converted"), text.replace(own, f"{facts['np']}."))
+    return scene.fix(facts.say("Make `{x}` static, and compute with NumPy what is known then."), *static.edits, edit)
 
 
 _NUMBER: dict[str, Any] = {
@@ -234,7 +241,7 @@ entry(
     when=_is_size,
     fixes=[
         Either(
-            Words("Make `{x}` static, and compute with NumPy what is known then.", when=_calls_jnp),
+            _static_with_numpy,
             Static("x"),
             "Compute it outside, and give it as a static argument: a size must be known while JAX records.",
         )
