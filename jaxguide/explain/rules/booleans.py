@@ -13,7 +13,7 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Static, Swap, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-from jaxguide.explain.rewrites.conditions import as_array, is_comparison, leaves, logical
+from jaxguide.explain.rewrites.conditions import as_array, condition, is_comparison, leaves
 from jaxguide.explain.rewrites.control_flow import expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.run_time_checks import run_time_check
 from jaxguide.explain.traced_truths import (
@@ -171,6 +171,12 @@ def _are_numbers(facts: Facts) -> bool:
     return is_array(value) and value.ndim == 1
 
 
+def _backward(facts: Facts) -> str | None:
+    """Say how to turn the order around, if that is all that `sorted` is told."""
+    given = {one.arg: facts.scene.spot.value(one.value) for one in facts.call().keywords}
+    return {(): "", (("reverse", True),): "[::-1]", (("reverse", False),): ""}.get(tuple(given.items()))
+
+
 _FUNCTION: dict[str, Any] = {
     **TRUTH,
     "value": probes.argument(0),
@@ -212,12 +218,13 @@ entry(
     "sorted_on_tracer",
     texts.BOOL,
     when=_asks("sorted"),
+    backward=_backward,
     why="Python's `{f}` compares values now to order them, while JAX records the program.",
     fixes=[
         Swap(
             "Sort with `jnp.sort`, which goes into the program.",
-            when=lambda facts: not facts.call().keywords and _are_numbers(facts),
-            call="{jnp}.sort({array})",
+            when=_are_numbers,
+            call="{jnp}.sort({array}){backward}",
         )
     ],
     otherwise=[
@@ -381,7 +388,7 @@ for _kind, _node in (
         first=_first_of_two,
         chosen=_chosen,
         condition=as_condition("logic"),
-        functions=lambda facts: logical(facts.scene, facts.node("logic")),
+        functions=lambda facts: condition(facts.scene, facts.node("logic"), with_functions=True),
         title=f"`{'{logic}' if _node is ast.Compare else '{word}'}` needs a known value, but `{{x}}` is traced",
         why="Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded.",
         fixes=[

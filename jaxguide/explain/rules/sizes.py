@@ -16,6 +16,8 @@ from jaxguide.explain.transformed import makers, set_to
 # Functions whose result has a length that depends on values.
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
 
+_REDUCED = ("max", "min", "mean", "median", "sum")
+
 # Functions whose last argument, given by position, is an axis.
 _WITH_AXIS = frozenset(
     ("sum", "mean", "max", "min", "prod", "std", "var", "argmax", "argmin", "cumsum", "concatenate", "stack", "sort")
@@ -29,9 +31,12 @@ def _last(facts: Facts) -> ast.expr | None:
 
 
 def _whole_array(facts: Facts) -> ast.expr:
-    """Look at an array as long as the one that is searched, which may be a comparison."""
+    """Look at an array as long as the one that is searched, which may be compared with a number."""
     searched = facts.call().args[0]
-    return searched.left if isinstance(searched, ast.Compare) else searched
+    number = searched.comparators[0] if isinstance(searched, ast.Compare) else None
+    reduced = isinstance(number, ast.Call) and called(number) in _REDUCED and len(number.args) == 1
+    held = isinstance(facts.scene.spot.value(number), int | float)
+    return searched.left if isinstance(searched, ast.Compare) and (reduced or held) else searched
 
 
 def _made_by_transformation(facts: Facts) -> ast.expr | None:
