@@ -19,7 +19,10 @@ _Choose = Callable[[Scene, ast.expr, str, str], str]
 
 @dataclass
 class Choice:
-    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough."""
+    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough.
+
+    A container can only be chosen with `lax.cond`.
+    """
 
     where: list[Edit] = field(default_factory=list)
     cond: list[Edit] = field(default_factory=list)
@@ -43,7 +46,15 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
         glue.join(f"return {text}" if name == _RETURN else f"{name} = {text}" for name, text in made.items())
         for made in (where, cond)
     )
-    return Choice(*([Edit(scene.source.file, first, end, text)] for text in texts))
+    by_where, by_cond = ([Edit(scene.source.file, first, end, text)] for text in texts)
+    values = [one.value for one in ast.walk(top) if isinstance(one, ast.Assign | ast.Return) and one.value is not None]
+    values += [ast.Name(name, ast.Load()) for name in where] + [getattr(last, "value", ast.Constant(0))]
+    return Choice([] if any(_is_container(scene, one) for one in values) else by_where, by_cond)
+
+
+def _is_container(scene: Scene, node: ast.expr) -> bool:
+    """Return whether an expression is a tuple, a list or a dict, which `jnp.where` does not take."""
+    return isinstance(node, ast.Tuple | ast.List | ast.Dict) or isinstance(scene.spot.value(node), tuple | list | dict)
 
 
 def _where(scene: Scene, test: ast.expr, yes: str, no: str) -> str:

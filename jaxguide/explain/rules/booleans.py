@@ -16,6 +16,7 @@ from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.conditions import as_array, condition, is_comparison, leaves
 from jaxguide.explain.rewrites.control_flow import expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.run_time_checks import run_time_check
+from jaxguide.explain.scene import called
 from jaxguide.explain.traced_truths import (
     TRUTH,
     as_condition,
@@ -156,6 +157,13 @@ def _nested(facts: Facts) -> str:
     return text if rest else f"{facts['jnp']}.{facts['f'].name}({facts['array']})"
 
 
+def _is_size(facts: Facts) -> bool:
+    """Ask whether a number is the size of a new array, which must be known whatever computes it."""
+    source = facts.scene.source
+    outer = source.around(source.parents.get(facts.call()), (ast.Call, ast.stmt))
+    return called(outer) in ("zeros", "ones", "full", "empty", "arange", "eye", "linspace", "reshape", "broadcast_to")
+
+
 def _chosen_by_if(facts: Facts) -> Fix | None:
     """Return the fix for `if any(...)`."""
     outer = facts.scene.source.parents.get(facts.call())
@@ -173,8 +181,8 @@ def _are_numbers(facts: Facts) -> bool:
 
 def _backward(facts: Facts) -> str | None:
     """Say how to turn the order around, if that is all that `sorted` is told."""
-    given = {one.arg: facts.scene.spot.value(one.value) for one in facts.call().keywords}
-    return {(): "", (("reverse", True),): "[::-1]", (("reverse", False),): ""}.get(tuple(given.items()))
+    given = [(one.arg, facts.scene.spot.value(one.value)) for one in facts.call().keywords]
+    return "" if given in ([], [("reverse", False)]) else "[::-1]" if given == [("reverse", True)] else None
 
 
 _FUNCTION: dict[str, Any] = {
@@ -192,7 +200,7 @@ entry(
     fixes=[
         Swap(
             "Use JAX's own, which goes into the program and works elementwise.",
-            when=lambda facts: not facts.call().keywords,
+            when=lambda facts: not facts.call().keywords and not _is_size(facts),
             call="{nested}",
         ),
         static_option,

@@ -216,6 +216,7 @@ entry(
             Code(
                 "Compute both sides and choose with `jnp.where`, in place of `{first}`.",
                 "{jnp}.where({condition}, value_if_true, value_if_false)",
+                when=lambda facts: not _edits(facts).cond,
             ),
         ),
         _cond,
