@@ -13,6 +13,7 @@ from jaxguide.explain.scene import Scene, called
 _RETURN = "return"
 # Methods that change a list, a dict or a set.
 CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
+_GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile", "reshape")
 Branch = dict[str, str]
 _Choose = Callable[[Scene, ast.expr, str, str], str]
 
@@ -115,7 +116,8 @@ def _bound(scene: Scene, node: ast.expr) -> str:
 
 def _carried(scene: Scene, loop: ast.For | ast.While) -> list[str]:
     """Return the names that a loop carries from one turn to the next; none if it is not simple enough."""
-    if loop.orelse or leaves_early(loop.body) or changes_objects(loop.body):
+    grows = any(called(one) in _GROWING for one in ast.walk(loop))  # what a loop carries keeps its shape
+    if loop.orelse or grows or leaves_early(loop.body) or changes_objects(loop.body):
         return []
     index = [loop.target.id] if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) else []
     made = assigned_names(loop.body)
