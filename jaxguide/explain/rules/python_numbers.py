@@ -1,7 +1,6 @@
 """Explain traced values used where Python needs a number: `float`, `int`, `.item()`, `math`, `range`, list indices."""
 
 import ast
-import re
 from typing import Any
 
 import jax.numpy as jnp
@@ -49,7 +48,7 @@ entry(
 
 def _conversion(facts: Facts) -> ast.Call | None:
     """Look at the call of `float`, `int` or `complex`; Python 3.12 reports the whole comprehension around it."""
-    node, scene = facts.scene.node, facts.scene
+    node = facts.scene.node
     inside = ast.walk(node) if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp) else [node]
     found = [one for one in inside if isinstance(one, ast.Call) and called(one) in _NUMBERS and len(one.args) == 1]
     plain = [one for one in found if isinstance(one.func, ast.Name) and not one.keywords]
