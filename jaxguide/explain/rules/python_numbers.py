@@ -255,6 +255,23 @@ entry(
     fixes=[_KEEP, Static("x", when=_is_integer)],
     **_NUMBER,
 )
+
+
+def _functions_of_jax(facts: Facts) -> Fix | None:
+    """Return the fix that takes JAX's functions in place of those of `math` in the statement that get tracers."""
+    scene, edits = facts.scene, []
+    for call in ast.walk(facts.node("statement")):
+        value = scene.spot.value(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or getattr(value, "__module__", "") != "math" or scene.tracer(call) is None:
+            continue
+        given = [f"{facts['jnp']}.log({scene.quote(one)})" for one in call.args]
+        if called(call) == "log" and len(given) == 2:
+            edits.append(scene.source.replace(call, f"({' / '.join(given)})"))
+        elif hasattr(jnp, called(call)):
+            edits.append(scene.source.replace(call.func, f"{facts['jnp']}.{called(call)}"))
+    return scene.fix("Use JAX's own function of that name.", *edits)
+
+
 entry(
     "math_on_tracer",
     texts.CONCRETE,
@@ -262,20 +279,7 @@ entry(
     when=probes.calls_of("math"),
     title="`{f}` needs a known value, but `{x}` is traced",
     why="The module `math` computes with Python numbers now, while JAX records the program.",
-    fixes=[
-        Either(
-            Swap(
-                "Use JAX's own function of that name.",
-                when=probes.calls("log"),
-                call="({jnp}.log({left}) / {jnp}.log({right}))",
-            ),
-            Swap(
-                "Use JAX's own function of that name.",
-                when=lambda facts: hasattr(jnp, facts["f"].name),
-                f="{jnp}.{f.name}",
-            ),
-        )
-    ],
+    fixes=[_functions_of_jax],
     link=f"{texts.API}/jax.numpy.{{f.name}}.html",
 )
 entry(
