@@ -38,6 +38,7 @@ _SIZE_OF: dict[str, tuple[int, str]] = {
     "repeat": (1, "repeats"),
     "split": (1, "num"),
 }
+_DERIVATIVES = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian")
 
 
 def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
@@ -96,40 +97,48 @@ def argument_behind(scene: Scene, tracer: Any) -> str | None:
 
 def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: str) -> list[Edit]:
     """Return the edits that add names to `static_argnames` where a function is jitted; empty if that is not found."""
-    if isinstance(function, ast.FunctionDef):
-        jitted = _decorator_edits(source, function, names)
-        for home in _sources(scene, source):
-            for call in home.calls():
-                if not is_jit(call.func) or not call.args:
-                    continue
-                inner = _differentiated(call.args[0])
-                # In `self.step = jax.jit(self.step)` the last name counts. A function that is already jitted may be
-                # jitted again, by `jax.jit(jax.grad(step))`.
-                if dotted(inner).split(".")[-1] == function.name and not (jitted and inner is call.args[0]):
-                    return jitted + _with_keyword(home, call, function, names)
-        return jitted
-    around = source.parents.get(function)
-    while isinstance(around, ast.Call) and _differentiated(around) is function:
-        around = source.parents.get(around)
-    if isinstance(around, ast.Call) and is_jit(around.func):
-        return _with_keyword(source, around, function, names)
-    return []
+    sources = dict.fromkeys([source, *(spot.source for spot in scene.spots if spot.source is not None)])
+    return [
+        edit for home, place in _jitted_at(list(sources), function) for edit in _edits(home, place, function, names)
+    ]
 
 
-def _decorator_edits(source: Source, function: ast.FunctionDef, names: Sequence[str]) -> list[Edit]:
-    for decorator in function.decorator_list:
-        if is_jit(decorator):
-            return [source.insert_after(decorator, f"({static_keyword(names)})")]
-        if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
-            return _with_keyword(source, decorator, function, names)
-    return []
+def jit_call_of(source: Source, function: FunctionNode) -> ast.Call | None:
+    """Return the call that jits a function, as a decorator with options or elsewhere, or None."""
+    return next((place for _home, place in _jitted_at([source], function) if isinstance(place, ast.Call)), None)
+
+
+def _jitted_at(sources: Sequence[Source], function: FunctionNode) -> list[tuple[Source, ast.expr]]:
+    """Return the decorator and the call that jit a function of the first source, as far as there are such."""
+    source = sources[0]
+    if not isinstance(function, ast.FunctionDef):
+        around = source.parents.get(function)
+        while isinstance(around, ast.Call) and _differentiated(around) is function:
+            around = source.parents.get(around)
+        return [(source, around)] if isinstance(around, ast.Call) and is_jit(around.func) else []
+    found: list[tuple[Source, ast.expr]] = [(source, one) for one in function.decorator_list if _jits(one)][:1]
+    for home in sources:
+        for call in home.calls():
+            inner = _differentiated(call.args[0]) if is_jit(call.func) and call.args else call
+            # In `self.step = jax.jit(self.step)` the last name counts. A function that is already jitted may be jitted
+            # again, by `jax.jit(jax.grad(step))`.
+            again = bool(found) and call.args[:1] == [inner]
+            if inner is not call and dotted(inner).split(".")[-1] == function.name and not again:
+                return [*found, (home, call)]
+    return found
+
+
+def _jits(decorator: ast.expr) -> bool:
+    """Return whether a decorator is `jax.jit`, a call of it, or `partial(jax.jit, ...)`."""
+    if not isinstance(decorator, ast.Call):
+        return is_jit(decorator)
+    partial = dotted(decorator.func).split(".")[-1] == "partial" and bool(decorator.args)
+    return is_jit(decorator.args[0] if partial else decorator.func)
 
 
 def _differentiated(node: ast.expr) -> ast.expr:
     """Return the function behind `jax.grad(f)`, which takes the same arguments; any other node is returned as it is."""
-    while isinstance(node, ast.Call) and called(node) in ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian"):
-        if not node.args:
-            return node
+    while isinstance(node, ast.Call) and node.args and called(node) in _DERIVATIVES:
         node = node.args[0]
     return node
 
@@ -139,54 +148,34 @@ def is_jit(node: ast.AST) -> bool:
     return dotted(node).split(".")[-1] == "jit"
 
 
-def jit_call_of(source: Source, function: ast.FunctionDef) -> ast.Call | None:
-    """Return the call that jits a function, as a decorator with options or elsewhere, or None."""
-    for decorator in function.decorator_list:
-        if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
-            return decorator
-    for call in source.calls():
-        if is_jit(call.func) and call.args and dotted(call.args[0]).split(".")[-1] == function.name:
-            return call
-    return None
-
-
-def _is_jit_call(call: ast.Call) -> bool:
-    partial = dotted(call.func).split(".")[-1] == "partial"
-    return is_jit(call.func) or (partial and bool(call.args) and is_jit(call.args[0]))
-
-
 def static_keyword(names: Sequence[str]) -> str:
     """Return the argument of `jax.jit` that makes arguments static, such as `static_argnames="n"`."""
     quoted = [f'"{name}"' for name in names]
     return f"static_argnames={quoted[0] if len(quoted) == 1 else '(' + ', '.join(quoted) + ')'}"
 
 
-def _with_keyword(source: Source, call: ast.Call, function: FunctionNode, names: Sequence[str]) -> list[Edit]:
-    edits: list[Edit] = []
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+def _edits(source: Source, place: ast.expr, function: FunctionNode, names: Sequence[str]) -> list[Edit]:
+    """Return the edits that make arguments static in a decorator or call; empty if it does not write out which are."""
+    if not isinstance(place, ast.Call):
+        return [source.insert_after(place, f"({static_keyword(names)})")]
+    given = {keyword.arg: keyword.value for keyword in place.keywords}
+    edits: list[Edit | None] = []
     if "static_argnums" in given:
         # Beside numbers, a name in `static_argnames` is static only where it is given by keyword.
-        numbers = _with_numbers(source, call, given["static_argnums"], function, names)
-        if numbers is None:
-            return []
-        edits.append(numbers)
-        if "static_argnames" not in given:
-            return edits
+        edits.append(_with_numbers(source, place, given["static_argnums"], function, names))
     if "static_argnames" in given:
         value = given["static_argnames"]
-        if isinstance(value, ast.Constant):
-            there = [str(value.value)]
-        elif isinstance(value, ast.Tuple | ast.List):
-            there = [str(element.value) for element in value.elts if isinstance(element, ast.Constant)]
-        else:
-            return []
-        return [*edits, source.replace(value, static_keyword([*there, *names]).partition("=")[2])]
-    last = (call.keywords[-1].value if call.keywords else None) or (call.args[-1] if call.args else None)
-    if last is None:
-        line, column = source.end(call)
+        elements = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+        there = [str(one.value) for one in elements if isinstance(one, ast.Constant)]
+        text = static_keyword([*there, *names]).partition("=")[2]
+        edits.append(source.replace(value, text) if len(there) == len(elements) else None)
+    if not edits:
+        last = [*place.args, *(keyword.value for keyword in place.keywords)][-1:]
+        line, column = source.end(place)
         at = (line, column - 1)
-        return [Edit(source.file, at, at, static_keyword(names))]
-    return [source.insert_after(last, f", {static_keyword(names)}")]
+        keyword = static_keyword(names)
+        edits = [source.insert_after(last[0], f", {keyword}") if last else Edit(source.file, at, at, keyword)]
+    return [edit for edit in edits if edit is not None] if None not in edits else []
 
 
 def _with_numbers(
@@ -236,14 +225,6 @@ def _as_number(scene: Scene, function: FunctionNode, name: str, kind: str) -> Ed
     if not array or isinstance(value, jax.core.Tracer):
         return None
     return source.replace(given, f"{kind}({source.quote(given)})")
-
-
-def _sources(scene: Scene, source: Source) -> list[Source]:
-    sources = [source]
-    for spot in scene.spots:
-        if spot.source is not None and spot.source not in sources:
-            sources.append(spot.source)
-    return sources
 
 
 def size_arguments(call: ast.Call) -> list[ast.expr]:
