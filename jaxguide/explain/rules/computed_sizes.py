@@ -121,11 +121,11 @@ def _known_size(facts: Facts) -> ast.expr | None:
     """Look at the size that `jax.numpy` computed of known numbers, if nothing else may be unknown."""
     found = [one for one in _sizes(facts) if with_numpy(facts.scene, one) is not None]
     held = [value for one in probes.all_given(facts.call()) for _part, value in facts.scene.spot.parts(one)]
-    others = [one for one in held if is_tracer(one) and (one.ndim == 0 or is_whole(one))]
+    others = [one for one in held if is_tracer(one) and (one.ndim == 0 or _is_integral(one))]
     return found[0] if found and not others else None
 
 
-def is_whole(value: Any) -> bool:
+def _is_integral(value: Any) -> bool:
     """Return whether an array is of integers."""
     return bool(jax.dtypes.issubdtype(value.dtype, np.integer))
 
@@ -215,7 +215,7 @@ def _shape_argument(facts: Facts) -> ast.expr | None:
 
 def _is_traced_shape(value: Any) -> bool:
     if is_tracer(value):
-        return bool(value.ndim == 1 and is_whole(value))
+        return bool(value.ndim == 1 and _is_integral(value))
     return isinstance(value, tuple) and bool(value) and all(map(is_traced_integer, value))
 
 

@@ -286,7 +286,7 @@ entry(
     "static_needed",
     texts.INTEGER,
     x=probes.traced_size,
-    when=probes.is_written("node", ast.Call),
+    when=[probes.is_written("node", ast.Call), probes.unless(probes.calls("range"))],
     title="`{f}` needs a known number, but `{x}` is traced",
     why="`{f}` uses this argument now, while JAX records the program, and its value comes later.",
     fixes=[Static("x")],
