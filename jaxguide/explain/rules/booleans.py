@@ -29,7 +29,6 @@ from jaxguide.explain.traced_truths import (
 )
 from jaxguide.explain.transformed import defaults_of
 
-# The program records what it computes, and Python asks meanwhile.
 _SPLIT = "Let Python decide `{guard}` first, in an `if` of its own, and record only the rest."
 _COMBINE = "Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."
 
@@ -66,11 +65,15 @@ def _negation(facts: Facts) -> ast.AST | None:
     return outer if isinstance(outer, ast.UnaryOp) else None
 
 
-def _alternative(facts: Facts) -> ast.BoolOp | None:
+def _alternatives(facts: Facts) -> ast.BoolOp | None:
     """Look at `x or other`."""
     outer = facts.scene.source.parents.get(facts.node("x"))
-    is_or = isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.Or) and len(outer.values) == 2
-    return outer if is_or and isinstance(outer, ast.BoolOp) and outer.values[0] is facts.node("x") else None
+    return outer if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.Or) else None
+
+
+def _other(facts: Facts) -> ast.expr | None:
+    first, *others = facts.node("alternatives").values
+    return others[0] if first is facts.node("x") and len(others) == 1 else None
 
 
 entry(
@@ -79,15 +82,16 @@ entry(
     texts.AMBIGUOUS,
     **TRUTH | {"x": _optional},
     negation=_negation,
-    both=_alternative,
-    other=lambda facts: facts.node("both").values[1],
+    alternatives=_alternatives,
+    other=_other,
     title="An array's truth value does not say whether it was given",
     why="`{x}` is None if it is not given. Python asks an array for its entries, not whether it is there.",
     fixes=[
         Either(
-            Swap("Compare with None.", both="{x} if {x} is not None else {other}"),
+            Swap("Compare with None.", alternatives="{x} if {x} is not None else {other}"),
             Swap("Compare with None.", negation="{x} is None"),
-            Swap("Compare with None.", x="{x} is not None"),
+            Swap("Compare with None.", when=probes.unless(probes.knows("alternatives")), x="{x} is not None"),
+            "Compare with None: `{x} is not None`.",
         )
     ],
     link=texts.ERRORS_PAGE,
