@@ -38,6 +38,8 @@ _SIZE_OF: dict[str, tuple[int, str]] = {
     "repeat": (1, "repeats"),
     "split": (1, "num"),
 }
+# Functions whose result has the size that they are given.
+SIZED_FUNCTIONS = ("zeros", "ones", "full", "empty", "arange", "eye", "linspace", "reshape", "one_hot", "broadcast_to")
 _DERIVATIVES = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian")
 
 

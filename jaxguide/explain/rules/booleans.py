@@ -16,6 +16,7 @@ from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.conditions import as_array, condition, is_comparison, leaves
 from jaxguide.explain.rewrites.control_flow import expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.run_time_checks import run_time_check
+from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
 from jaxguide.explain.scene import called
 from jaxguide.explain.traced_truths import (
     TRUTH,
@@ -165,7 +166,7 @@ def _is_size(facts: Facts) -> bool:
     """Ask whether a number is the size of a new array, which must be known whatever computes it."""
     source = facts.scene.source
     outer = source.around(source.parents.get(facts.call()), (ast.Call, ast.stmt))
-    return called(outer) in ("zeros", "ones", "full", "empty", "arange", "eye", "linspace", "reshape", "broadcast_to")
+    return called(outer) in SIZED_FUNCTIONS
 
 
 def _chosen_by_if(facts: Facts) -> Fix | None:

@@ -323,9 +323,8 @@ entry(
 entry(
     "object_argument",
     texts.NOT_AN_ARGUMENT,
-    when=lambda facts: (
-        facts["class_name"] != "ndarray"
-    ),  # not of numbers: `arrays_of_text` explains those that it knows
+    # An array that is not of numbers: `texts` explains those that it knows.
+    when=lambda facts: facts["class_name"] != "ndarray",
     decorator=lambda facts: next(filter(is_jit, getattr(facts.node("jitted"), "decorator_list", [])), None),
     eqx=lambda facts: facts.scene.name_of("equinox"),
     inside=lambda facts: facts["path"].removeprefix(facts["top"]) or None,

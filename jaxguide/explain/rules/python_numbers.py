@@ -14,7 +14,7 @@ from jaxguide.explain.catalogue import Either, Static, Swap, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Condition, Facts
 from jaxguide.explain.rewrites.control_flow import loop_of_range, turns
-from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS, static_fix
 from jaxguide.explain.scene import called, is_traced_integer
 
 _NUMBERS = ("float", "int", "complex")
@@ -195,9 +195,6 @@ entry(
 
 # Numbers of Python's own.
 
-# Functions that are given a size.
-_SIZED = ("zeros", "ones", "full", "empty", "arange", "eye", "linspace", "reshape", "one_hot", "broadcast_to")
-
 
 def _is_size(facts: Facts) -> bool:
     """Ask whether the integer that is made is in a slice or in a call that takes a size, by itself or by its name."""
@@ -205,7 +202,7 @@ def _is_size(facts: Facts) -> bool:
     uses = [
         one
         for one in ast.walk(facts.scene.spot.function or facts.scene.source.tree)
-        if isinstance(one, ast.Slice) or called(one) in _SIZED
+        if isinstance(one, ast.Slice) or called(one) in SIZED_FUNCTIONS
     ]
     return called(made) == "int" and any(made in ast.walk(one) or name in names_in(one) for one in uses)
 
