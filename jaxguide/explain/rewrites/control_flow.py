@@ -13,7 +13,7 @@ from jaxguide.explain.scene import Scene, called
 _RETURN = "return"
 # Methods that change a list, a dict or a set.
 CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
-_GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile", "reshape")
+_GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile")
 Branch = dict[str, str]
 _Choose = Callable[[Scene, ast.expr, str, str], str]
 
