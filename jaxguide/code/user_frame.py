@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import FrameType, ModuleType, TracebackType
@@ -95,7 +95,8 @@ class UserFrame:
                 return tuple(values) if isinstance(node, ast.Tuple) else values
         elif isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
             keys, values = [self.value(key) for key in node.keys], [self.value(value) for value in node.values]
-            if not any(part is MISSING for part in [*keys, *values]):
+            known = not any(part is MISSING for part in [*keys, *values])
+            if known and all(isinstance(key, Hashable) for key in keys):
                 return dict(zip(keys, values, strict=True))
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             value = self.value(node.operand)

@@ -81,12 +81,14 @@ LEAK_MADE = re.compile(r"was created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
 
 # 0.10: "Slice entries must be static integers."
 DYNAMIC_SLICE = Phrase(IndexError, r"Slice entries must be static integers|slice indices must have static")
-SHAPE = Phrase(TypeError, r"Shapes must be 1D sequences of concrete values of integer type")
+# The entries of a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
+SHAPE = Phrase(
+    TypeError,
+    r"Shapes must be 1D sequences of concrete values of integer type(?:.*got \((?P<entries>.*)\)\.)?",
+)
 PARAMETER = Phrase(TypeError, r"In a call to primitive (\w+), the value of parameter (\w+) was not hashable")
 # NumPy's error for `np.zeros(n)` and `np.random.normal(size=n)`; 0.10 writes the tracer differently.
 NUMPY_SIZE = Phrase(TypeError, r"expected a sequence of integers or a single integer, got '\w*Tracer")
-# The entries of a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
-SHAPE_ENTRIES = re.compile(r"got \((.*)\)\.")
 UNHASHABLE_TRACER = Phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
 SET_ITEM = Phrase(TypeError, r"immutable and do not support in-place item assignment")
@@ -163,21 +165,28 @@ AT_CALLED = Phrase(TypeError, r"_IndexUpdateHelper' object is not callable")
 AT_SET = Phrase(TypeError, r"_IndexUpdateHelper' object does not support item assignment")
 AT_ARITHMETIC = Phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '_IndexUpdateRef'")
 
-UNHASHABLE_STATIC = Phrase(ValueError, r"Non-hashable static arguments are not supported")
-UNHASHABLE_TYPE = re.compile(r"hash an object of type <class '([^']+)'>.*unhashable type: '([^']+)'", re.DOTALL)
+UNHASHABLE_STATIC = Phrase(
+    ValueError,
+    r"Non-hashable static arguments are not supported(?:.*hash an object of type <class '(?P<type>[^']+)'>)?",
+)
 NOT_AN_ARGUMENT = Phrase(
     TypeError,
-    r"Error interpreting argument to .*?problematic value is of type <class '([^']+)'> .*?at path (.+?)\.?\n",
+    r"Error interpreting argument to .*?problematic value is of type <class '(?P<type>[^']+)'> .*?"
+    r"at path (?P<path>.+?)\.?\n",
 )
 INTERPRETED_FUNCTION = re.compile(r"Error interpreting argument to <function (\S+) at")
 NOT_JAX_RESULT = Phrase(
     TypeError,
-    r"function (\S+) at (.+):(\d+) traced for jit returned a value of type <class '([^']+)'>"
-    r"(?: at output component (\S+?),)?",
+    r"function (?P<name>\S+) at (?P<file>.+):(?P<number>\d+) traced for jit returned a value of type "
+    r"<class '(?P<type>[^']+)'>(?: at output component (?P<path>\S+?),)?",
 )
-STATIC_NAME = Phrase(ValueError, r"has invalid argnames \{(.*?)\} in static_argnames")
-STATIC_NUMBER = Phrase(ValueError, r"has static_argnums=\((\d+),?\), but only accepts (\d+) positional")
-NOT_CALLABLE = Phrase(TypeError, r"Expected a callable value, got")
+STATIC_NAME = Phrase(ValueError, r"has invalid argnames \{'(?P<name>\w+)'.*?\} in static_argnames")
+STATIC_NUMBER = Phrase(ValueError, r"has static_argnums=\((?P<number>\d+),?\), but only accepts (?P<of>\d+) positional")
+# The result of a computation in place of a function.
+NOT_CALLABLE = Phrase(
+    TypeError,
+    r"Expected a callable value, got\s*(?:\w*Tracer|Traced<|Array\(|\[[\[\s\d.\-]|-?(?:\d|inf|nan)|True|False)",
+)
 
 GRAD_INTEGER = Phrase(TypeError, r"(grad|value_and_grad) requires real- or complex-valued inputs .*? but got (\w+)")
 JACOBIAN_INTEGER = Phrase(

@@ -10,6 +10,7 @@ from jaxguide.compat.error_texts import Phrase
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.known_facts import Condition, Facts, Probe, Said, Unsure
 from jaxguide.explain.probes import STANDARD
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.scene import Scene
 
 Rule = Callable[[Scene, re.Match[str]], Explanation | None]
@@ -87,8 +88,19 @@ class Either:
         return next((made for fix in self.fixes for made in _made(facts, fix)), None)
 
 
+class Static:
+    """The fix that makes static the arguments of a jitted function whose traced values these facts are."""
+
+    def __init__(self, *facts: str, when: Condition = always):
+        self.facts, self.when = facts, when
+
+    def made(self, facts: Facts) -> Fix | None:
+        """Return the fix."""
+        return static_fix(facts.scene, *(facts.part(name).value for name in self.facts))
+
+
 # A function is for a fix that is computed; it may return several.
-AnyFix = Swap | Code | Words | Either | str | Callable[[Facts], Fix | Sequence[Fix | None] | None]
+AnyFix = Swap | Code | Words | Either | Static | str | Callable[[Facts], Fix | Sequence[Fix | None] | None]
 
 
 @dataclass(frozen=True)
@@ -182,7 +194,7 @@ def _tried(facts: Facts, fix: AnyFix) -> list[Fix]:
     try:
         if isinstance(fix, str):
             return [facts.scene.advice(facts.say(fix))]
-        if isinstance(fix, Swap | Code | Words | Either):
+        if isinstance(fix, Swap | Code | Words | Either | Static):
             made: Fix | Sequence[Fix | None] | None = fix.made(facts) if fix.when(facts) else None
         else:
             made = fix(facts)

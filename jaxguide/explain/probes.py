@@ -10,8 +10,10 @@ import jax
 
 from jaxguide.code.source import FunctionNode, arguments_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Said, Unsure
-from jaxguide.explain.scene import argument_of, called
+from jaxguide.explain.rewrites.static_arguments import size_arguments
+from jaxguide.explain.scene import argument_of, called, is_traced_integer
 from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
 
 # The position and name of a loop's body, and of its initial value.
@@ -114,7 +116,7 @@ def fact(name: str) -> Probe:
 
 def given(holds: Callable[[Any], object]) -> Probe:
     """Look at the only argument of the running call whose value is such a one."""
-    return lambda facts: _only([one for one in _all_given(facts.call()) if _holds(facts, one, holds)])
+    return lambda facts: _only([one for one in all_given(facts.call()) if _holds(facts, one, holds)])
 
 
 def as_said(facts: Facts) -> ast.expr | None:
@@ -167,6 +169,16 @@ def traced(facts: Facts) -> ast.AST | None:
     """Look at the first traced part of the failing expression."""
     hit: ast.AST | None = first(is_tracer)(facts)
     return hit
+
+
+def traced_size(facts: Facts) -> ast.expr | None:
+    """Look at the traced integer in the size of a call, preferably the one that JAX says it depends on."""
+    running, spot = facts.call(), facts.scene.spot
+    parts = [(part, value) for one in size_arguments(running) for part, value in spot.parts(one)]
+    found = [part for part, value in parts if is_traced_integer(value)]
+    behind = error_texts.DEPENDS_ON.search(facts.scene.message)
+    named = [part for part in found if behind is not None and facts.scene.quote(part) == behind[1]]
+    return next(iter([*named, *reversed(found)]), None)
 
 
 def leaf(holds: Callable[[Any], object], of: str = "node") -> Probe:
@@ -548,7 +560,8 @@ STANDARD: dict[str, Probe] = {
 }
 
 
-def _all_given(running: ast.Call) -> list[ast.expr]:
+def all_given(running: ast.Call) -> list[ast.expr]:
+    """Return what a call is given, by position and by keyword."""
     return [*running.args, *(one.value for one in running.keywords)]
 
 

@@ -6,96 +6,102 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import is_tracer
-from jaxguide.compat import error_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.conditions import REDUCERS
+from jaxguide.explain import probes
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts, Probe
+from jaxguide.explain.rewrites.conditions import REDUCERS, condition, decided_by_python
 from jaxguide.explain.rewrites.static_arguments import argument_behind, static_fix
-from jaxguide.explain.scene import Scene
 
-# Functions of Python that ask for truth values; `boolean_functions` explains them.
-ASKING_FUNCTIONS = ("max", "min", "any", "all", "sorted", "bool")
-
-
-class TracedTruth:
-    """A traced value whose truth Python needs, and what all explanations of it share.
-
-    Args:
-        scene: the error.
-        node: the expression whose truth is asked for.
-        variable: the student's text of the first traced value in it.
-        tracer: that value.
-    """
-
-    def __init__(self, scene: Scene, node: ast.AST, variable: str, tracer: Any):
-        self.scene, self.variable, self.tracer = scene, variable, tracer
-        self.what = scene.traced_what(variable, tracer)
-        self.static = static_fix(scene, *(value for _part, value in scene.spot.parts(node) if is_tracer(value)))
-
-    def said(
-        self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = error_texts.ERRORS_PAGE
-    ) -> Explanation | None:
-        """Return an explanation with the facts of this value."""
-        return self.scene.explanation(
-            kind, title=title, why=why, what=self.what, variable=self.variable, fixes=fixes, link=link
-        )
-
-    def static_if_plain(self) -> Fix | None:
-        """Return the fix that makes an argument static if it may be an option, that is, a Python int or bool."""
-        plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
-        kinds = (np.integer, np.bool_)
-        integer = any(jax.dtypes.issubdtype(self.tracer.dtype, kind) for kind in kinds) and self.tracer.ndim == 0
-        return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+Decision = ast.If | ast.IfExp | ast.While | ast.Assert
 
 
-def traced_truth(scene: Scene) -> TracedTruth | None:
-    """Return the traced value whose truth is asked for; None if it is not known, as in a comprehension."""
-    node = asked_for(scene)
-    traced = scene.tracer(node)
-    return TracedTruth(scene, node, scene.quote(traced[0]), traced[1]) if traced is not None else None
+def asked(facts: Facts) -> ast.AST:
+    """Look at the expression whose truth is asked for; Python 3.12 reports the whole comprehension around it."""
+    node = facts.scene.node
+    choices = [one for one in ast.walk(node) if isinstance(one, ast.IfExp)] if isinstance(node, _COMPREHENSIONS) else []
+    return choices[0].test if len(choices) == 1 and filtering(facts) is None else node
 
 
-def asked_for(scene: Scene) -> ast.AST:
-    """Return the expression whose truth is asked for."""
-    node = scene.node
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 reports the whole comprehension
-        choices = [part for part in ast.walk(node) if isinstance(part, ast.IfExp)]
-        return choices[0].test if len(choices) == 1 and filter_around(scene, node) is None else node
-    return node
+def filtering(facts: Facts) -> ast.comprehension | None:
+    """Look at the clause of a comprehension whose only `if` asks, such as `for v in x if v > 0`."""
+    node = facts.scene.node
+    outer = facts.scene.source.around(node, _COMPREHENSIONS)
+    parts = [one for one in ast.walk(outer) if isinstance(one, ast.comprehension)] if outer is not None else []
+    tests = [(one, test) for one in parts for test in one.ifs]
+    is_only = len(tests) == 1 and (node is outer or node in set(ast.walk(tests[0][1])))
+    return tests[0][0] if is_only else None
 
 
-def filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:
-    """Return a comprehension's clause and its only `if`, given a node in that `if` or the whole comprehension."""
-    outer: ast.AST | None = scene.source.around(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp))
-    parts = [part for part in ast.walk(outer) if isinstance(part, ast.comprehension)] if outer is not None else []
-    tests = [(part, test) for part in parts for test in part.ifs]
-    if len(tests) != 1 or (node is not outer and node not in set(ast.walk(tests[0][1]))):
+def decision(facts: Facts) -> Decision | None:
+    """Look at the statement or expression in whose test it is, if no function of a library asks."""
+    inner: ast.AST | None = facts.node("asked")
+    if (isinstance(inner, ast.Call) and facts.scene.library is not None) or asks_python(facts):
         return None
-    return tests[0]
-
-
-def decision_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
-    """Return the statement or expression whose test a node is part of."""
-    inner: ast.AST | None = node
     while inner is not None:
-        outer = scene.source.parents.get(inner)
-        if isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner:
+        outer = facts.scene.source.parents.get(inner)
+        if isinstance(outer, Decision) and outer.test is inner:
             return outer
         # A call or a comprehension in between consumes the value and returns another.
-        wraps = isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) or (
-            isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*REDUCERS, "bool")
-        )
-        if not wraps:
-            return None
-        inner = outer
+        reduces = isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name)
+        reduces = reduces and outer.func.id in (*REDUCERS, "bool")  # type: ignore[union-attr]
+        inner = outer if reduces or isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) else None
     return None
 
 
-def asks_python(node: ast.AST) -> bool:
-    """Return whether a node calls one of Python's functions that ask for truth values, such as `max`."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and bool(node.args)
-        and node.func.id in ASKING_FUNCTIONS
-    )
+def asks_python(facts: Facts) -> bool:
+    """Ask whether one of Python's functions, such as `max`, asks for the truth."""
+    node = facts.node("asked")
+    is_plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and bool(node.args)
+    return is_plain and node.func.id in ("max", "min", "any", "all", "sorted", "bool")
+
+
+def is_decided_by(*kinds: type[Any]) -> Probe:
+    """Ask whether it is in the test of such a statement or expression."""
+    return lambda facts: facts.knows("decision") and isinstance(facts.node("decision"), kinds)
+
+
+def as_condition(of: str) -> Probe:
+    """Say a test as an array expression."""
+    return lambda facts: condition(facts.scene, facts.node(of))
+
+
+def guard(of: str) -> Probe:
+    """Look at the first part of a test that only Python can decide, such as `mask is None`."""
+    return lambda facts: decided_by_python(facts.scene, facts.node(of))
+
+
+def static_test(facts: Facts) -> Fix | None:
+    """Return the fix that makes static all arguments whose values are traced in the test."""
+    traced = [value for _part, value in facts.scene.spot.parts(facts.node("asked")) if is_tracer(value)]
+    return static_fix(facts.scene, *traced) if traced else None
+
+
+def static_option(facts: Facts) -> Fix | None:
+    """Return the same fix if the first of them may be an option, that is, a Python int or bool."""
+    value = facts.value("x")
+    if not is_tracer(value) or value.ndim or not argument_behind(facts.scene, value):
+        return None
+    plain = value.weak_type and jax.dtypes.issubdtype(value.dtype, np.integer)
+    return static_test(facts) if plain or value.dtype == bool else None
+
+
+def _first_name(facts: Facts) -> ast.AST | None:
+    """Look at the first name in the test of a choice: an element of a comprehension has no value any more."""
+    test = facts.node("decision").test
+    names = sorted(names_in(test))
+    found = [one for one in ast.walk(test) if isinstance(one, ast.Name) and one.id == names[0]] if names else []
+    return found[0] if found and isinstance(facts.node("decision"), ast.IfExp) else None
+
+
+# What the entries share about a truth value that Python needs.
+TRUTH: dict[str, Any] = {
+    "asked": asked,
+    "decision": decision,
+    "test": lambda facts: facts.node("decision").test,
+    "x": probes.first(is_tracer, of="asked"),
+}
+# The same for `if` and for `if` in an expression.
+CHOICE: dict[str, Any] = {**TRUTH, "x": probes.one_of(TRUTH["x"], _first_name)}

@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
+from jaxguide.code.frames import is_library
 from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
 from jaxguide.code.user_frame import MISSING, UserFrame
 from jaxguide.explain.scene import Scene, argument_of
@@ -20,7 +21,7 @@ def function_behind(spot: UserFrame, node: ast.expr | None) -> tuple[Source, Fun
     if value is MISSING and isinstance(node, ast.Attribute):
         value = _method(spot.value(node.value), node.attr)
     code = getattr(getattr(value, "__wrapped__", value), "__code__", None)
-    source = source_of(code.co_filename) if code is not None else None
+    source = source_of(code.co_filename) if code is not None and not is_library(code.co_filename) else None
     function = source.function_at(code.co_name, code.co_firstlineno) if source and code else None
     return (source, function) if source is not None and function is not None else None
 

@@ -377,7 +377,7 @@ def f(x):
     return x, (x + 1, "a", x + 2)
 result = f(1.0)
 """,
-        ["return x, (x + 1, x + 2)"],
+        ["Return the arrays only, and make the rest outside."],
         [],
     ),
     "a_length_by_position": (

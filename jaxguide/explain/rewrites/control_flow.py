@@ -1,18 +1,21 @@
 """Rewrite Python's `if` and `while` as `jnp.where`, `lax.cond` and `lax.while_loop`, if the code is simple enough."""
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING
 from jaxguide.explain.rewrites.conditions import condition, decided_by_python
-from jaxguide.explain.scene import Scene
+from jaxguide.explain.scene import Scene, called
 
 _RETURN = "return"
 # Methods that change a list, a dict or a set.
 CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
+_GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile")
 Branch = dict[str, str]
+_Choose = Callable[[Scene, ast.expr, str, str], str]
 
 
 @dataclass
@@ -31,154 +34,150 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
     top = node
     while isinstance(parent := scene.source.parents.get(top), ast.If) and parent.orelse == [top]:
         top = parent  # an `elif`: start at its `if`
-    chain, tail = _chain(scene, top)
-    if not chain:
+    last: ast.stmt = top
+    where, cond = (_joined(scene, top, choose, {}) for choose in (_where, _cond))
+    following = _return_after(scene, top)
+    if where is None and following is not None and following.value is not None:
+        rest, last = {_RETURN: _as_argument(scene, following.value)}, following
+        where, cond = (_joined(scene, top, choose, rest) for choose in (_where, _cond))
+    if not where or not cond or (len(where) > 1 and (_RETURN in where or _interfere(top, list(where)))):
         return Choice()
-    names = list(dict.fromkeys(name for _test, branch in chain for name in branch))
-    names += [name for name in tail if name not in names]
-    if _RETURN in names and names != [_RETURN]:
-        return Choice()
-    last = top
-    if _RETURN in names and _RETURN not in tail:
-        following = _return_after(scene, top)
-        if following is None or following.value is None:
-            return Choice()
-        tail, last = {_RETURN: _as_argument(scene, following.value)}, following  # type: ignore[assignment]
-    for name in names:
-        if name not in tail and name != _RETURN and not _is_known(scene, name):
-            return Choice()
-    statements_where, statements_cond = [], []
-    for name in names:
-        where = cond = tail.get(name, name)
-        for test, branch in reversed(chain):
-            value = branch.get(name, name)
-            where = f"{scene.jnp}.where({test}, {value}, {where})"
-            cond = f"{scene.lax}.cond({test}, lambda: {value}, lambda: {cond})"
-        target = "return " if name == _RETURN else f"{name} = "
-        statements_where.append(target + where)
-        statements_cond.append(target + cond)
-    if len(names) > 1 and _interfere(scene, top, names):
-        return Choice()
-    glue = "\n" + scene.source.indent(top)
-    first, end = scene.source.start(top), scene.source.end(last)
-    values = [*names, *tail.values(), *(value for _test, branch in chain for value in branch.values())]
-    trees = any(_is_container(scene, text) for text in values if text != _RETURN)
-    return Choice(
-        [] if trees else [Edit(scene.source.file, first, end, glue.join(statements_where))],
-        [Edit(scene.source.file, first, end, glue.join(statements_cond))],
+    first, end, glue = scene.source.start(top), scene.source.end(last), "\n" + scene.source.indent(top)
+    texts = (
+        glue.join(f"return {text}" if name == _RETURN else f"{name} = {text}" for name, text in made.items())
+        for made in (where, cond)
     )
+    by_where, by_cond = ([Edit(scene.source.file, first, end, text)] for text in texts)
+    values = [one.value for one in ast.walk(top) if isinstance(one, ast.Assign | ast.Return) and one.value is not None]
+    values += [ast.Name(name, ast.Load()) for name in where] + [getattr(last, "value", ast.Constant(0))]
+    return Choice([] if any(_is_container(scene, one) for one in values) else by_where, by_cond)
 
 
-def _is_container(scene: Scene, text: str) -> bool:
+def _is_container(scene: Scene, node: ast.expr) -> bool:
     """Return whether an expression is a tuple, a list or a dict, which `jnp.where` does not take."""
-    node = ast.parse(text, mode="eval").body
     return isinstance(node, ast.Tuple | ast.List | ast.Dict) or isinstance(scene.spot.value(node), tuple | list | dict)
 
 
-def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
-    """Return the edits that turn a `while` into `lax.while_loop`, or none if it is not simple enough."""
-    names = assigned_names(node.body)
-    if not names or node.orelse or leaves_early(node.body) or changes_objects(node.body):
+def _where(scene: Scene, test: ast.expr, yes: str, no: str) -> str:
+    return f"{scene.jnp}.where({condition(scene, test)}, {yes}, {no})"
+
+
+def _cond(scene: Scene, test: ast.expr, yes: str, no: str) -> str:
+    return f"{scene.lax}.cond({condition(scene, test)}, lambda: {yes}, lambda: {no})"
+
+
+def loop_of_while(scene: Scene, node: ast.While) -> Edit | None:
+    """Return the edit that turns a `while` into `lax.while_loop`, or None if it is not simple enough."""
+    names = _carried(scene, node)
+    if not names or decided_by_python(scene, node.test) is not None:
+        return None
+    test, carry, value = condition(scene, node.test), ", ".join(names), _only_value(scene, node.body, names)
+    loop = f"{carry} = {scene.lax}.while_loop"
+    if value is not None:
+        return scene.source.replace(node, f"{loop}(lambda {carry}: {test}, lambda {carry}: {value}, {carry})")
+    argument, start, unpack = ("carry", f"({carry})", [f"{carry} = carry"]) if len(names) > 1 else (carry, carry, [])
+    goes_on = _function(scene, node, f"go_on({argument})", [*unpack, f"return {test}"])
+    turn = _function(scene, node, f"turn({argument})", unpack, carry)
+    return scene.source.replace(node, "".join([*goes_on, *turn, f"{loop}(go_on, turn, {start})"]))
+
+
+def loop_of_range(scene: Scene, call: ast.Call) -> Edit | None:
+    """Return the edit that turns a `for` over `range` into `lax.fori_loop`, or None if it is not simple enough."""
+    loop = scene.source.parents.get(call)
+    if not isinstance(loop, ast.For) or loop.iter is not call or not isinstance(loop.target, ast.Name):
+        return None
+    names, index = _carried(scene, loop), loop.target.id
+    if not names or len(call.args) > 2:
+        return None
+    (start, stop), carry, value = turns(scene, call), ", ".join(names), _only_value(scene, loop.body, names)
+    made = f"{carry} = {scene.lax}.fori_loop({start}, {stop}, "
+    if value is not None:
+        return scene.source.replace(loop, f"{made}lambda {index}, {carry}: {value}, {carry})")
+    argument, first, unpack = ("carry", f"({carry})", [f"{carry} = carry"]) if len(names) > 1 else (carry, carry, [])
+    turn = _function(scene, loop, f"turn({index}, {argument})", unpack, carry)
+    return scene.source.replace(loop, "".join([*turn, f"{made}turn, {first})"]))
+
+
+def turns(scene: Scene, call: ast.Call) -> tuple[str, str]:
+    """Return the start and the stop of `range` as integers for `lax.fori_loop`."""
+    start, stop = ["0", *(_bound(scene, argument) for argument in call.args[:2])][-2:]
+    return start, stop
+
+
+def _bound(scene: Scene, node: ast.expr) -> str:
+    text, traced = scene.quote(node), scene.tracer(node)
+    made = [one for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) == "int"]
+    for call in made:
+        text = text.replace(scene.quote(call), f"{scene.atom(call.args[0])}.astype(int)")
+    if made or traced is None or str(traced[1].dtype) in ("int32", "int64"):
+        return text
+    return f"{scene.atom(node)}.astype(int)"
+
+
+def _carried(scene: Scene, loop: ast.For | ast.While) -> list[str]:
+    """Return the names that a loop carries from one turn to the next; none if it is not simple enough."""
+    grows = any(called(one) in _GROWING for one in ast.walk(loop))  # what a loop carries keeps its shape
+    if loop.orelse or grows or leaves_early(loop.body) or changes_objects(loop.body):
         return []
-    made = names
-    names = [name for name in names if _is_known(scene, name)]
-    if not names or read_after(scene, node, set(made) - set(names)):
-        return []
-    test, carry = condition(scene, node.test), ", ".join(names)
-    body = node.body
-    indent = scene.source.indent(node)
-    plain = len(names) == 1 and len(body) == 1 and _target_of(scene, body[0]) == names[0]
-    if plain and (value := _value_of(scene, body[0])) is not None:
-        text = f"{carry} = {scene.lax}.while_loop(lambda {carry}: {test}, lambda {carry}: {value}, {carry})"
-        return [scene.source.replace(node, text)]
-    return [scene.source.replace(node, _loop_text(scene, indent, test, names, body))]
+    index = [loop.target.id] if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) else []
+    made = assigned_names(loop.body)
+    names = [name for name in made if name not in index and _is_known(scene, name)]
+    return names if not read_after(scene, loop, {*made, *index} - set(names)) else []
 
 
-def body_lines(scene: Scene, body: list[ast.stmt], indent: str) -> list[str]:
-    """Return a block's lines at another indentation."""
-    first, last = scene.source.start(body[0])[0], scene.source.end(body[-1])[0]
-    old = scene.source.indent(body[0])
-    return [indent + line.removeprefix(old) for line in scene.source.lines[first - 1 : last]]
+def _only_value(scene: Scene, body: list[ast.stmt], names: list[str]) -> str | None:
+    """Return what the only statement of a loop assigns to the only name that it carries."""
+    return _value_of(scene, body[0]) if len(body) == 1 and [_target_of(scene, body[0])] == names else None
 
 
-def _loop_text(scene: Scene, indent: str, test: str, names: list[str], body: list[ast.stmt]) -> str:
-    carry = ", ".join(names)
-    unpack = [f"{indent}    {carry} = carry"] if len(names) > 1 else []
-    argument = "carry" if len(names) > 1 else carry
-    start = f"({carry})" if len(names) > 1 else carry
-    return "\n".join(
-        [
-            f"def go_on({argument}):",
-            *unpack,
-            f"{indent}    return {test}",
-            f"{indent}def turn({argument}):",
-            *unpack,
-            *body_lines(scene, body, indent + "    "),
-            f"{indent}    return {carry}",
-            f"{indent}{carry} = {scene.lax}.while_loop(go_on, turn, {start})",
-        ]
-    )
+def _function(scene: Scene, loop: ast.For | ast.While, head: str, first: list[str], result: str = "") -> list[str]:
+    """Return the lines of a function in place of a loop: some lines, and then its body if that has a result."""
+    indent, old = scene.source.indent(loop), scene.source.indent(loop.body[0])
+    start, end = scene.source.start(loop.body[0])[0], scene.source.end(loop.body[-1])[0]
+    body = [line.removeprefix(old) for line in scene.source.lines[start - 1 : end]]
+    lines = [*first, *body, f"return {result}"] if result else first
+    return [f"def {head}:\n", *(f"{indent}    {line}\n" for line in lines), indent]
 
 
-def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch]:
-    """Return each test of an if-elif-else with what its branch assigns or returns, and the same for `else`."""
-    chain: list[tuple[str, Branch]] = []
-    here: ast.If | None = node
-    tail: Branch = {}
-    while here is not None:
-        branch = _branch(scene, here.body)
-        if branch is None or decided_by_python(scene, here.test) is not None:
-            return [], {}
-        chain.append((condition(scene, here.test), branch))
-        if len(here.orelse) == 1 and isinstance(here.orelse[0], ast.If):
-            here = here.orelse[0]
-            continue
-        if here.orelse:
-            ending = _branch(scene, here.orelse)
-            if ending is None:
-                return [], {}
-            tail = ending
-        here = None
-    return chain, tail
+def _joined(scene: Scene, node: ast.If, choose: _Choose, rest: Branch) -> Branch | None:
+    """Return name -> the choice between both sides of an `if`; None for anything but assignments and `return`.
+
+    A side that does not set a name keeps it, or takes it from what comes after the `if`.
+    """
+    sides = [_branch(scene, block, choose, rest) for block in (node.body, node.orelse)]
+    yes, no = sides
+    if yes is None or no is None or decided_by_python(scene, node.test) is not None:
+        return None
+    joined: Branch = {}
+    for name in {**yes, **no}:
+        kept = rest.get(name, name if name != _RETURN and _is_known(scene, name) else None)
+        if kept is None and not (name in yes and name in no):
+            return None
+        joined[name] = choose(scene, node.test, yes.get(name, str(kept)), no.get(name, str(kept)))
+    return joined
 
 
-def _branch(scene: Scene, body: list[ast.stmt]) -> Branch | None:
-    """Return name -> expression for a block of plain assignments, or for one `return`; None for anything else."""
-    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return {_RETURN: _as_argument(scene, body[0].value)}
+def _branch(scene: Scene, body: list[ast.stmt], choose: _Choose, rest: Branch) -> Branch | None:
+    """Return name -> expression for a block of plain assignments, for one `return`, or for one `if`."""
+    if len(body) == 1 and isinstance(body[0], ast.If):
+        return _joined(scene, body[0], choose, rest)
     branch: Branch = {}
     for statement in body:
+        target, value = _target_of(scene, statement), _value_of(scene, statement)
         if isinstance(statement, ast.Pass):
             continue
-        if isinstance(statement, ast.If) and len(body) == 1:
-            return _nested(scene, statement)
-        target, value = _target_of(scene, statement), _value_of(scene, statement)
         if target is None or value is None or target in branch:
             return None
-        assert isinstance(statement, ast.Assign | ast.AugAssign)
-        if branch and (not target.isidentifier() or names_in(statement.value) & set(branch)):
+        if branch and (not target.isidentifier() or names_in(statement.value) & set(branch)):  # type: ignore[attr-defined]
             return None
         branch[target] = value
     return branch
 
 
-def _nested(scene: Scene, node: ast.If) -> Branch | None:
-    """Return name -> expression for an `if` that is the only statement in a branch."""
-    chain, tail = _chain(scene, node)
-    names = list(dict.fromkeys([name for _test, branch in chain for name in branch] + list(tail)))
-    if not chain or _RETURN in names:
-        return None
-    nested: Branch = {}
-    for name in names:
-        text = tail.get(name, name)
-        for test, branch in reversed(chain):
-            text = f"{scene.jnp}.where({test}, {branch.get(name, name)}, {text})"
-        nested[name] = text
-    return nested
-
-
 def _target_of(scene: Scene, statement: ast.stmt) -> str | None:
-    """Return the target of an assignment to one name, attribute or item; None for any other statement."""
+    """Return the target of an assignment to one name, attribute or item; 'return' for a result."""
+    if isinstance(statement, ast.Return):
+        return _RETURN
     if isinstance(statement, ast.AugAssign):
         return scene.quote(statement.target)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -188,8 +187,8 @@ def _target_of(scene: Scene, statement: ast.stmt) -> str | None:
 
 
 def _value_of(scene: Scene, statement: ast.stmt) -> str | None:
-    """Return the expression that a statement assigns, with `x += 1` as `x + 1`."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+    """Return the expression that a statement assigns or returns, with `x += 1` as `x + 1`."""
+    if isinstance(statement, ast.Assign | ast.Return) and statement.value is not None:
         return _as_argument(scene, statement.value)
     if isinstance(statement, ast.AugAssign):
         return f"{scene.quote(statement.target)} {operator_sign(statement.op)} {scene.atom(statement.value)}"
@@ -267,12 +266,7 @@ def _return_after(scene: Scene, node: ast.If) -> ast.Return | None:
     return following if isinstance(following, ast.Return) else None
 
 
-def _interfere(scene: Scene, node: ast.If, names: list[str]) -> bool:
+def _interfere(node: ast.If, names: list[str]) -> bool:
     """Return whether one of several assignments reads a name that an earlier one changes."""
-    read = {
-        name
-        for statement in ast.walk(node)
-        if isinstance(statement, ast.Assign | ast.AugAssign)
-        for name in names_in(statement.value)
-    }
-    return bool(read & set(names[:-1])) or bool(names_in(node.test) & set(names[:-1]))
+    assigned = [one.value for one in ast.walk(node) if isinstance(one, ast.Assign | ast.AugAssign)]
+    return any(names_in(one) & set(names[:-1]) for one in [*assigned, node.test])

@@ -1,7 +1,7 @@
 """Replace indexing by masks, which keep the shape: `jnp.where(mask, x, 0)` for `x[mask]`."""
 
 import ast
-import copy
+import re
 from collections.abc import Iterator
 
 import jax
@@ -208,58 +208,32 @@ def chosen_update(scene: Scene, update: ast.Call | ast.Assign, node: ast.Subscri
         array, sign = update.func.value.value.value, _SIGNS.get(called(update))  # type: ignore[attr-defined]
         new = update.args[0] if len(update.args) == 1 and not update.keywords else None
     name = scene.quote(array)
-    shape = getattr(scene.spot.value(array), "shape", None)
-    if keep is None or sign is None or new is None or shape is None or not _by_entry(scene, new, node, shape):
+    whole = _without_index(scene, new, node, array) if new is not None else None
+    if keep is None or sign is None or whole is None:
         return scene.advice(
             f"Compute the new value for every entry, without the mask, and choose: `{scene.jnp}.where(mask, new, "
             f"{name})`."
         )
-    risky = any(
-        isinstance(part, ast.Call) or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div | ast.Pow))
-        for part in ast.walk(new)
-    )
-    whole = ast.unparse(_Whole(node).visit(copy.deepcopy(new)))
-    text = f"{name} {sign} ({whole})" if sign else whole
-    return scene.fix(
-        (
-            "Compute the new value for every entry, and keep the old one where the mask is False. If a value that is "
-            "not taken is infinite or NaN, so is the gradient."
+    sentence = "Compute the new value for every entry, and keep the old one where the mask is False."
+    if re.search(r"\(|/|\*\*", whole):
+        sentence += " If a value that is not taken is infinite or NaN, so is the gradient."
+    text = f"{scene.jnp}.where({keep}, {f'{name} {sign} ({whole})' if sign else whole}, {name})"
+    if isinstance(update, ast.Assign):
+        return scene.fix(
+            sentence, scene.source.replace(update.value, text), scene.source.replace(update.targets[0], name)
         )
-        if risky
-        else "Compute the new value for every entry, and keep the old one where the mask is False.",
-        scene.source.replace(
-            update.value if isinstance(update, ast.Assign) else update,
-            f"{scene.jnp}.where({keep}, {text}, {name})",
-        ),
-        *([scene.source.replace(update.targets[0], name)] if isinstance(update, ast.Assign) else []),
-    )
+    return scene.fix(sentence, scene.source.replace(update, text))
 
 
-def _by_entry(scene: Scene, value: ast.expr, node: ast.Subscript, shape: tuple[int, ...]) -> bool:
-    """Return whether a value computes each entry of arrays of one shape, indexed like `node`, by itself."""
-    held = scene.spot.value(value)
-    if isinstance(held, int | float | complex) or (is_array(held) and held.ndim == 0):
-        return True
-    if isinstance(value, ast.Subscript) and ast.dump(value.slice) == ast.dump(node.slice):
-        return getattr(scene.spot.value(value.value), "shape", None) == shape
-    if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
-        return all(_by_entry(scene, part, node, shape) for part in (value.left, value.right))
-    if isinstance(value, ast.UnaryOp) and not isinstance(value.op, ast.Not):
-        return _by_entry(scene, value.operand, node, shape)
-    if not isinstance(value, ast.Call) or len(value.args) != 1 or value.keywords or called(value) not in ENTRY_BY_ENTRY:
-        return False
-    home = str(getattr(scene.spot.value(value.func), "__module__", ""))
-    return home.startswith("jax") and _by_entry(scene, value.args[0], node, shape)
-
-
-class _Whole(ast.NodeTransformer):
-    """Put `x` in place of each `x[mask]`."""
-
-    def __init__(self, node: ast.Subscript):
-        self.index = ast.dump(node.slice)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        return node.value if ast.dump(node.slice) == self.index else self.generic_visit(node)
+def _without_index(scene: Scene, new: ast.expr, node: ast.Subscript, array: ast.expr) -> str | None:
+    """Return a value with `x` for each `x[mask]`; None if it does not compute each entry of one shape by itself."""
+    text = scene.quote(new).replace(f"[{scene.quote(node.slice)}]", "")
+    parts = list(ast.walk(ast.parse(text, mode="eval")))
+    mixes = any(isinstance(one, ast.MatMult | ast.Subscript | ast.Not | ast.keyword) for one in parts)
+    known = all(called(one) in ENTRY_BY_ENTRY for one in parts if isinstance(one, ast.Call))
+    held = [value for _part, value in scene.spot.parts(ast.parse(text, mode="eval")) if is_array(value)]
+    shape = getattr(scene.spot.value(array), "shape", None)
+    return text if known and not mixes and all(one.shape in ((), shape) for one in held) else None
 
 
 def masked_update(scene: Scene, update: ast.Call, node: ast.Subscript) -> Fix | None:

@@ -2,7 +2,9 @@
 
 import ast
 import dataclasses
-from types import ModuleType
+import enum
+import re
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -12,28 +14,14 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source, dotted
 from jaxguide.code.user_frame import MISSING, UserFrame, is_array
 from jaxguide.explain.explanation import Fix
-from jaxguide.explain.scene import Scene
+from jaxguide.explain.scene import Scene, called
 
-# Names that may appear in the annotation of a numeric field.
-_NUMBERS = {
-    "jax",
-    "jnp",
-    "np",
-    "numpy",
-    "Array",
-    "ndarray",
-    "ArrayLike",
-    "float",
-    "int",
-    "complex",
-    "list",
-    "tuple",
-    "dict",
-}
+# Functions that make an array, whatever they are given.
+_MAKERS = ("array", "asarray", "ones", "zeros", "full", "arange", "linspace", "eye")
 
 
-def as_pytree(scene: Scene, name: str, value: Any = MISSING, given: ast.expr | None = None) -> Fix | None:
-    """Return the fix that registers a class whose attributes are what its constructor takes; None for any other class.
+def as_pytree(scene: Scene, name: str, value: Any = MISSING, given: ast.AST | None = None) -> Fix | None:
+    """Return the fix that registers a class: a dataclass, or one that only stores what its constructor takes.
 
     Args:
         scene: the error.
@@ -42,25 +30,20 @@ def as_pytree(scene: Scene, name: str, value: Any = MISSING, given: ast.expr | N
         given: the expression that the student passed, which may construct the object.
     """
     source, found = class_named(scene, name)
-    if source is None or found is None:
+    if source is None or found is None or scene.source.function(found) is not None:
         return None
     sentence = f"Register `{name}`: JAX then knows its fields as the parts of a pytree."
-    if _is_numeric_dataclass(found):
+    text = f"{scene.jax}.tree_util.register_dataclass"
+    if found.decorator_list:
         first = found.decorator_list[0]
         line, column = source.start(first)
-        at = (line, column - 1)
-        text = f"@{scene.jax}.tree_util.register_dataclass\n{source.indent(first)}"
-        return scene.fix(sentence, Edit(source.file, at, at, text))
-    attributes = _attributes(found)
-    parts = _parts(scene, attributes, value, given) if attributes else None
-    if parts is None or not any(data for data in parts.values()):
-        return None
-    if scene.source.function(found) is not None or found.decorator_list:
-        return None
-    data, meta = ([part for part, is_data in parts.items() if is_data is wanted] for wanted in (True, False))
-    text = f"{scene.jax}.tree_util.register_dataclass({name}, data_fields={data!r}, meta_fields={meta!r})"
-    text = text.replace("'", '"')
-    return scene.fix(sentence, source.insert_after(found, f"\n\n{text}"), code=text)
+        edit = Edit(source.file, (line, column), (line, column), f"{text}\n{source.indent(first)}@")
+        return scene.fix(sentence, edit) if _is_numeric_dataclass(found) else None
+    parts = _parts(scene, _stored_arguments(found), value, given)
+    data = ", ".join(f'"{part}"' for part, is_data in parts.items() if is_data)
+    rest = ", ".join(f'"{part}"' for part, is_data in parts.items() if not is_data)
+    text = f"{text}({name}, data_fields=[{data}], meta_fields=[{rest}])"
+    return scene.fix(sentence, source.insert_after(found, f"\n\n{text}"), code=text) if data else None
 
 
 def class_named(scene: Scene, name: str) -> tuple[Source | None, ast.ClassDef | None]:
@@ -70,74 +53,39 @@ def class_named(scene: Scene, name: str) -> tuple[Source | None, ast.ClassDef | 
     return found[0] if len(found) == 1 else (None, None)
 
 
-def _is_numeric_dataclass(node: ast.ClassDef) -> bool:
-    if len(node.decorator_list) != 1:
-        return False
-    first = node.decorator_list[0]
-    plain = dotted(first.func if isinstance(first, ast.Call) else first).split(".")[-1] == "dataclass"
-    fields = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
-    words = {
-        n.id if isinstance(n, ast.Name) else n.attr
-        for f in fields
-        for n in ast.walk(f.annotation)
-        if isinstance(n, ast.Name | ast.Attribute)
-    }
-    return plain and bool(fields) and bool(words) and words <= _NUMBERS
+def _is_numeric_dataclass(found: ast.ClassDef) -> bool:
+    """Return whether no field of a dataclass is a text or a function, by its annotation."""
+    (first, *others), notes = found.decorator_list, [one for one in found.body if isinstance(one, ast.AnnAssign)]
+    named = dotted(first.func if isinstance(first, ast.Call) else first).split(".")[-1]
+    words = {word for one in notes for word in ast.unparse(one.annotation).replace("[", ".").strip("]").split(".")}
+    plain = {"str", "bool", "Callable", "Any", "object"}
+    return named == "dataclass" and not others and bool(notes) and not words & plain
 
 
-def _attributes(node: ast.ClassDef) -> list[str]:
+def _stored_arguments(found: ast.ClassDef) -> list[str]:
     """Return the attributes of a class whose constructor does nothing but store its arguments under their names."""
-    if node.bases or node.keywords:
+    makers = [one for one in found.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    if len(makers) != 1 or found.bases:
         return []
-    makers = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name in ("__init__", "__new__")]
-    others = [s for s in node.body if not isinstance(s, ast.FunctionDef | ast.Expr)]
-    if len(makers) != 1 or makers[0].name != "__init__" or others:
-        return []
-    maker = makers[0]
-    if maker.args.vararg or maker.args.kwarg or maker.args.posonlyargs or maker.args.kwonlyargs:
-        return []
-    own, *names = [argument.arg for argument in maker.args.args]
-    stored: dict[str, str] = {}
-    for statement in maker.body:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            continue
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            return []
-        target, value = statement.targets[0], statement.value
-        pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs = list(zip(target.elts, value.elts, strict=True))
-        for left, right in pairs:
-            if not isinstance(left, ast.Attribute) or dotted(left.value) != own or not isinstance(right, ast.Name):
-                return []
-            stored[left.attr] = right.id
-    return names if sorted(stored) == sorted(names) and all(a == b for a, b in stored.items()) else []
+    own, *names = [argument.arg for argument in makers[0].args.args]
+    body = [one for one in makers[0].body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    stored = {re.sub(r"[()]", "", ast.unparse(one)) for one in body}
+    each = {f"{own}.{name} = {name}" for name in names}
+    together = {f"{', '.join(f'{own}.{name}' for name in names)} = {', '.join(names)}"}
+    return names if stored in (each, together) else []
 
 
-def _parts(scene: Scene, attributes: list[str], value: Any, given: ast.expr | None) -> dict[str, bool] | None:
-    """Return for each attribute whether it holds arrays; None if that is not known."""
-    if value is not MISSING:
-        held = vars(value) if hasattr(value, "__dict__") else {}
-        if sorted(held) != sorted(attributes):
-            return None
-        kinds = {name: _holds_arrays(held[name]) for name in attributes}
-    elif isinstance(given, ast.Call) and not given.keywords and len(given.args) == len(attributes):
-        kinds = {
-            name: _gives_array(scene, node) or _holds_arrays(scene.spot.value(node))
-            for name, node in zip(attributes, given.args, strict=True)
-        }
-    else:
-        return None
-    return None if None in kinds.values() else {name: bool(kind) for name, kind in kinds.items()}
-
-
-def _gives_array(scene: Scene, node: ast.expr) -> bool:
-    """Return whether an expression calls a function of `jax.numpy` or NumPy that creates an array."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    module = scene.spot.value(node.func.value)
-    made = ("array", "asarray", "ones", "zeros", "full", "arange", "linspace", "eye")
-    return isinstance(module, ModuleType) and module.__name__ in ("jax.numpy", "numpy") and node.func.attr in made
+def _parts(scene: Scene, names: list[str], value: Any, given: ast.AST | None) -> dict[str, bool]:
+    """Return for each attribute whether it holds arrays; nothing if that is not known of all."""
+    held = getattr(value, "__dict__", {})
+    if value is MISSING and isinstance(given, ast.Call) and not given.keywords:
+        zeros = np.zeros(())
+        values = [zeros if called(one) in _MAKERS else scene.spot.value(one) for one in given.args]
+        held = dict(zip(names, values, strict=False))
+    kinds = {name: _holds_arrays(one) for name, one in held.items()}
+    if set(held) != set(names) or None in kinds.values():
+        return {}
+    return {name: bool(kinds[name]) for name in names}
 
 
 def _holds_arrays(value: Any) -> bool | None:
@@ -154,22 +102,17 @@ def _holds_arrays(value: Any) -> bool | None:
 
 
 def is_constant(value: Any) -> bool:
-    """Return whether an object is a frozen dataclass of hashable parts, or an enumeration's member.
+    """Return whether an object is found by its contents, which cannot change, such as a frozen dataclass of numbers.
 
-    Only such an object is safe as a static argument: it is found by its contents, which cannot change.
+    Only such an object is safe as a static argument.
     """
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen or not parameters.eq:
-        return any(kind.__module__ == "enum" for kind in type(value).__mro__)
-    held = [getattr(value, field.name, MISSING) for field in dataclasses.fields(value) if field.compare]
-    return all(_is_immutable(part) for part in held)
-
-
-def _is_immutable(value: Any) -> bool:
     if isinstance(value, tuple | frozenset):
-        return all(_is_immutable(part) for part in value)
-    plain = value is None or isinstance(value, bool | int | float | complex | str | bytes | type)
-    return plain or type(value).__name__ == "function" or (value is not MISSING and is_constant(value))
+        return all(is_constant(part) for part in value)
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen and parameters.eq:
+        return all(is_constant(getattr(value, one.name, MISSING)) for one in dataclasses.fields(value) if one.compare)
+    plain = isinstance(value, bool | int | float | complex | str | bytes | type | enum.Enum | FunctionType | None)
+    return plain and value is not MISSING
 
 
 def is_tree_of_arrays(value: Any) -> bool:

@@ -10,13 +10,13 @@ from jaxguide.explain.rewrites.conditions import condition
 from jaxguide.explain.scene import Scene
 
 
-def run_time_check(scene: Scene, tracer: Any, sentence: str, test: ast.expr, message: str) -> Fix | None:
+def run_time_check(scene: Scene, tracer: Any, instead_of: str, test: ast.expr, message: str) -> Fix | None:
     """Return the code that checks a test with `checkify`, and of the call that raises its error.
 
     Args:
         scene: the error.
         tracer: the first traced value in the test.
-        sentence: what the fix does.
+        instead_of: what checks now.
         test: what must hold.
         message: the text of the error.
     """
@@ -28,7 +28,11 @@ def run_time_check(scene: Scene, tracer: Any, sentence: str, test: ast.expr, mes
     name = _outermost(scene, tracer) or "outermost"
     call = f"error, result = {scene.jax}.jit(checkify.checkify({name}))(...)"
     text = repr(message.replace("{", "{{").replace("}", "}}"))  # braces stand for values there
-    return scene.fix(sentence, code=f"checkify.check({holds}, {text})\n{call}\nerror.throw()")
+    return scene.fix(
+        f"Check at run time in place of {instead_of}; call the outermost function through `checkify`, and let `throw` "
+        "raise.",
+        code=f"checkify.check({holds}, {text})\n{call}\nerror.throw()",
+    )
 
 
 def _outermost(scene: Scene, tracer: Any) -> str | None:

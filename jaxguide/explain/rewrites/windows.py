@@ -5,9 +5,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.transformed import own_nodes
+from jaxguide.explain.transformed import set_to
 
 # A sum of products: the names and other parts of each product, and how often it is added.
 _Sum = Counter[tuple[str, ...]]
@@ -50,29 +51,18 @@ def _sum(scene: Scene, node: ast.expr) -> _Sum:
             return product
         (left.update if isinstance(node.op, ast.Add) else left.subtract)(right)
         return left
-    value = _set_to(scene, node) if isinstance(node, ast.Name) and is_tracer(scene.spot.value(node)) else None
+    traced = isinstance(node, ast.Name) and is_tracer(scene.spot.value(node))
+    value = set_to(scene.spot, node.id) if isinstance(node, ast.Name) and traced else None
+    if value is not None and _changes_later(scene, value):
+        value = None
     return _sum(scene, value) if value is not None else Counter({(ast.unparse(node),): 1})
 
 
-def _set_to(scene: Scene, name: ast.Name) -> ast.expr | None:
-    """Return what a name was set to, if it is set once, before, and nothing that it is made of has changed since."""
-    function, statement = scene.spot.function, scene.spot.statement
-    if function is None or statement is None:
-        return None
-    stored: dict[str, list[ast.Name]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            stored.setdefault(node.id, []).append(node)
-    places = stored.get(name.id, [])
-    made = scene.source.parents.get(places[0]) if len(places) == 1 else None
-    if not isinstance(made, ast.Assign) or made.targets != places or made.lineno >= statement.lineno:
-        return None
-    here: ast.AST | None = statement
-    while isinstance(here, ast.stmt) and made not in scene.source.body_of(here):
-        here = scene.source.parents.get(here)
-    parts = [n for n in ast.walk(made.value) if isinstance(n, ast.Name)]
-    changed = any(place.lineno >= made.lineno for part in parts for place in stored.get(part.id, []))
-    return made.value if isinstance(here, ast.stmt) and not changed else None
+def _changes_later(scene: Scene, value: ast.expr) -> bool:
+    """Return whether a name in an expression is set again on its line or after it."""
+    nodes = ast.walk(scene.spot.function or scene.source.tree)
+    stored = [one for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
+    return any(one.id in names_in(value) and one.lineno >= value.lineno for one in stored)
 
 
 def _is_known(scene: Scene, part: str) -> bool:
@@ -106,13 +96,9 @@ def _text(parts: dict[tuple[str, ...], int]) -> str:
     """
     if list(parts.values()) == [1] and len(next(iter(parts))) == 1:
         return next(iter(parts))[0]
-    text = ""
-    for product, count in parts.items():
-        factors = [part if part.isidentifier() else _atom(part) for part in product]
-        factors = factors if abs(count) == 1 and factors else [str(abs(count)), *factors]
-        sign = ("-" if count < 0 else "") if not text else (" - " if count < 0 else " + ")
-        text += sign + " * ".join(factors)
-    return text
+    terms = [([] if count == 1 and product else [str(count)], map(_atom, product)) for product, count in parts.items()]
+    text = " + ".join(" * ".join([*number, *factors]) for number, factors in terms)
+    return text.replace("+ -1 * ", "- ").replace("+ -", "- ")
 
 
 def _atom(part: str) -> str:

@@ -8,12 +8,10 @@ from jaxguide.explain.catalogue import RULES, Rule, explains
 __all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 
 FAMILIES = (
-    "ambiguous_truths",
+    "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "array_methods",
     "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
     "shardings",
-    "boolean_functions",
-    "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "callbacks",
     "choices",
     "computed_sizes",

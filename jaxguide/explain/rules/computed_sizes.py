@@ -1,279 +1,251 @@
-"""Explain sizes that are computed: from shapes with `jax.numpy`, from values, or given as arrays and tuples."""
+"""Explain sizes that are computed: from shapes with `jax.numpy`, from values, with `/`, or given as an array."""
 
 import ast
 import re
+from types import ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxguide import compat
-from jaxguide.code.edits import Edit
-from jaxguide.code.source import arguments_of, dotted, source_of
+from jaxguide.code.source import arguments_of, dotted
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
-from jaxguide.compat import error_texts, structure_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.static_arguments import static_edits
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, argument_of, called, is_traced_integer
+from jaxguide.compat import error_texts as texts
+from jaxguide.compat import structure_texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts
+from jaxguide.explain.rewrites.static_arguments import given_for, jitted_by, size_arguments, static_edits
+from jaxguide.explain.scene import Scene, called, is_traced_integer
 
-# Where a function takes a size: its position and name.
-_SIZES: dict[str, tuple[int, str]] = {
-    "one_hot": (1, "num_classes"),
-    "segment_sum": (2, "num_segments"),
-    "segment_max": (2, "num_segments"),
-    "segment_min": (2, "num_segments"),
-    "repeat": (1, "repeats"),
-    "eye": (0, "N"),
-    "arange": (0, "start"),
-    "zeros": (0, "shape"),
-    "ones": (0, "shape"),
-    "full": (0, "shape"),
-    "linspace": (2, "num"),
-}
+# Functions whose first size is explained here if it is computed from values.
+_WITH_SIZE = (
+    *("one_hot", "segment_sum", "segment_max", "segment_min", "repeat"),
+    *("eye", "arange", "zeros", "ones", "full", "linspace"),
+)
+_LATER = "How long the result is depends on the values, and JAX must know every shape while it records."
 
 
-@explains(error_texts.SHAPE, error_texts.CONCRETE)
-def size_from_a_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x.reshape(jnp.array(x.shape).prod())` and `int(jnp.sqrt(n))`, whose numbers are all known."""
-    if isinstance(scene.error, jax.errors.TracerBoolConversionError):
-        return None
-    call = scene.call()
-    if call is None:
-        return None
-    node = next((part for part in _candidates(scene, call) if is_of_known_numbers(scene, part)), None)
-    if node is None or _has_other_cause(scene, call):
-        return None
-    text = scene.quote(node)
-    new = re.sub(rf"(?<![\w.]){re.escape(scene.jnp)}\.", f"{scene.np}.", text)
-    whole = isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "complex")
-    return scene.explanation(
-        "size_from_a_shape",
-        title=f"A known number is traced, because `{scene.jnp}` computed it",
-        what=f"`{text}` uses only numbers that are known here, such as a shape.",
-        variable=text,
-        why=(
-            f"Inside a transformation, `{scene.jnp}` records what it computes, so even a known number becomes a "
-            "traced one."
-        ),
-        fixes=[
-            scene.fix(
-                "Compute with NumPy, which stays outside the program.",
-                scene.source.replace(node, new if whole else f"int({new})"),
-            )
-        ],
-        link=error_texts.STATIC_LINK,
+def _is_no_truth(facts: Facts) -> bool:
+    return not isinstance(facts.scene.error, jax.errors.TracerBoolConversionError)
+
+
+# Sizes that are not integers.
+
+
+def _sizes(facts: Facts) -> list[ast.expr]:
+    """Return the sizes that a call is given: its arguments, or what they write out."""
+    given = size_arguments(facts.call())
+    return [size for one in given for size in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
+
+
+def _floats(facts: Facts) -> list[ast.expr] | None:
+    """Return the sizes that are floats, or tuples of floats."""
+    spot = facts.scene.spot
+    return [one for one in _sizes(facts) if _divides(one) or _is_float(spot.value(one))] or None
+
+
+def _divides(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+
+
+def _is_float(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return any(map(_is_float, value))
+    of_array = is_array(value) and not is_tracer(value) and value.ndim == 0 and value.dtype.kind == "f"
+    return of_array or isinstance(value, float)
+
+
+def _made_whole(facts: Facts) -> Fix | None:
+    """Return the fix that makes integers of all sizes: `3` of `3.0`, `n // 2` of `n / 2`."""
+    scene = facts.scene
+    edits = []
+    for node in facts["floats"]:
+        text = f"int({scene.quote(node)})"
+        if isinstance(node, ast.BinOp) and _divides(node):
+            text = f"{scene.atom(node.left)} // {scene.atom(node.right)}"
+        elif isinstance(scene.spot.value(node), tuple | list):
+            text = f"tuple(int(n) for n in {scene.quote(node)})"
+        edits.append(scene.source.replace(node, text))
+    return scene.fix("Give an integer.", *edits)
+
+
+for _phrase, _when in (
+    (texts.SHAPE, lambda facts: "Tracer" not in facts["entries"]),
+    (structure_texts.FLOAT_AS_INTEGER, probes.calls_of("jax")),
+):
+    entry(
+        "shape_of_floats",
+        _phrase,
+        floats=_floats,
+        x=lambda facts: facts["floats"][0],
+        when=_when,
+        title="`{f}` was given a size that is not an integer",
+        what="The shape is ({entries}) here." if _phrase is texts.SHAPE else "`{x}` is a float here.",
+        why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
+        fixes=[_made_whole],
+        link=f"{texts.API}/jax.numpy.zeros.html",
     )
 
 
-def _candidates(scene: Scene, call: ast.Call) -> list[ast.expr]:
-    """Return the arguments of a call, and the entries of those that are tuples, which call `jax.numpy`."""
-    parts: list[ast.expr] = []
-    given = call.args[:1] if called(call) in ("full", "one_hot", "linspace") else call.args
-    for argument in [*given, *(keyword.value for keyword in call.keywords)]:
-        parts += argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument]
-    return [part for part in parts if any(_calls_jnp(scene, node) for node in ast.walk(part))]
+# Known numbers that `jax.numpy` makes traced ones.
 
 
-def _has_other_cause(scene: Scene, call: ast.Call) -> bool:
-    """Return whether a call is also given a traced number or traced integers, which may be what is not known."""
-    for argument in [*call.args, *(keyword.value for keyword in call.keywords)]:
-        for _part, value in scene.spot.parts(argument):
-            if is_tracer(value) and (value.ndim == 0 or jax.dtypes.issubdtype(value.dtype, np.integer)):
-                return True
-    return False
+def with_numpy(scene: Scene, node: ast.AST) -> str | None:
+    """Return an expression of known numbers with NumPy in place of `jax.numpy`; None if that is not possible."""
+    text, own = scene.quote(node), rf"(?<![\w.]){re.escape(scene.jnp)}\."
+    functions = re.findall(own + r"(\w+)", text)
+    there = bool(functions) and all(hasattr(np, name) for name in functions)
+    return re.sub(own, f"{scene.np}.", text) if there and _is_known(scene, node) else None
 
 
-def _calls_jnp(scene: Scene, node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func).startswith(f"{scene.jnp}.") and hasattr(np, called(node))
-
-
-def is_of_known_numbers(scene: Scene, node: ast.expr) -> bool:
-    """Return whether an expression uses nothing but functions, modules, and numbers that are not traced."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, int | float)
+def _is_known(scene: Scene, node: ast.AST) -> bool:
+    """Return whether an expression uses nothing but functions of JAX, shapes, and numbers that are not traced."""
+    if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "size"):
+        return True
     if isinstance(node, ast.Call) and dotted(node.func) == "len":
         return True
-    if isinstance(node, ast.Call):
-        inner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        module = dotted(node.func).startswith(f"{scene.jnp}.")
-        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not module and (inner is None or not is_of_known_numbers(scene, inner)):
-            return False
-        known = (is_of_known_numbers(scene, argument) or _is_dtype(scene, argument) for argument in arguments)
-        return (not module or hasattr(np, called(node))) and all(known)
     value = scene.spot.value(node)
-    if value is not MISSING:
-        return not is_array(value) and all(isinstance(leaf, int | float) for leaf in jax.tree.leaves(value))
-    if isinstance(node, ast.Subscript):
-        return is_of_known_numbers(scene, node.value)
-    if isinstance(node, ast.Attribute):
-        return node.attr in ("shape", "ndim", "size")
-    children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-    plain = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Tuple | ast.List)
-    return plain and all(is_of_known_numbers(scene, child) for child in children)
+    if isinstance(value, type | np.dtype):
+        return True
+    if value is not MISSING and not isinstance(value, ModuleType):
+        of_jax = str(getattr(value, "__module__", "")).startswith(("jax", "numpy")) and callable(value)
+        plain = not is_array(value) and all(isinstance(one, int | float) for one in jax.tree.leaves(value))
+        return of_jax or (plain and not callable(value))
+    parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr | ast.keyword)]
+    return isinstance(value, ModuleType) or (bool(parts) and all(_is_known(scene, one) for one in parts))
 
 
-def _is_dtype(scene: Scene, node: ast.expr) -> bool:
-    value = scene.spot.value(node)
-    return isinstance(value, type | np.dtype) or dotted(node).startswith(f"{scene.jnp}.")
+def _known_size(facts: Facts) -> ast.expr | None:
+    """Look at the size that `jax.numpy` computed of known numbers, if nothing else may be unknown."""
+    found = [one for one in _sizes(facts) if with_numpy(facts.scene, one) is not None]
+    held = [value for one in probes.all_given(facts.call()) for _part, value in facts.scene.spot.parts(one)]
+    others = [one for one in held if is_tracer(one) and (one.ndim == 0 or _is_integral(one))]
+    return found[0] if found and not others else None
 
 
-@explains(error_texts.SHAPE, error_texts.CONCRETE)
-def size_from_values(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.nn.one_hot(y, y.max() + 1)`, `jnp.repeat(x, counts)` and a missing `num_segments`."""
-    call = scene.call()
-    if call is None or called(call) not in _SIZES or isinstance(scene.error, jax.errors.TracerBoolConversionError):
-        return None
-    module = getattr(scene.spot.value(call.func), "__module__", None)
-    if not isinstance(module, str) or module.split(".")[0] != "jax":
-        return None
-    name, function = called(call), scene.quote(call.func)
-    node = argument_of(call, *_SIZES[name])
-    if node is None and name.startswith("segment"):
-        ids = argument_of(call, 1, "segment_ids")
-        if ids is None:
-            return None
-        return scene.explanation(
-            "size_from_values",
-            title=f"`{function}` has a result whose size is not known",
-            what=f"`num_segments` is not given, so it is one more than the largest of `{scene.quote(ids)}`.",
-            variable=scene.quote(ids),
-            why="How long the result is depends on the values, and JAX must know every shape while it records.",
-            fixes=[
-                scene.fix(
-                    "Give the number of segments, as a Python number.",
-                    code=f"{scene.quote(call)[:-1]}, num_segments=SEGMENTS)",
-                )
-            ],
-            link=error_texts.STATIC_LINK,
+def _is_integral(value: Any) -> bool:
+    """Return whether an array is of integers."""
+    return bool(jax.dtypes.issubdtype(value.dtype, np.integer))
+
+
+entry(
+    "size_from_a_shape",
+    texts.SHAPE,
+    texts.CONCRETE,
+    x=_known_size,
+    when=_is_no_truth,
+    numpy=lambda facts: with_numpy(facts.scene, facts.node("x")),
+    title="A known number is traced, because `{jnp}` computed it",
+    what="`{x}` uses only numbers that are known here, such as a shape.",
+    why="Inside a transformation, `{jnp}` records what it computes, so even a known number becomes a traced one.",
+    fixes=[
+        Either(
+            Swap(
+                "Compute with NumPy, which stays outside the program.",
+                when=probes.calls("int", "float", "complex"),
+                x="{numpy}",
+            ),
+            Swap("Compute with NumPy, which stays outside the program.", x="int({numpy})"),
         )
-    traced = scene.tracer(node) if node is not None else None
-    if node is None or traced is None or is_traced_integer(scene.spot.value(node)):
+    ],
+    link=texts.STATIC_LINK,
+)
+
+
+# Sizes that depend on values.
+
+
+def _computed_size(facts: Facts) -> ast.expr | None:
+    """Look at a size that is computed from values: `y.max() + 1`, or an array of counts."""
+    size, spot = next(iter(size_arguments(facts.call())), None), facts.scene.spot
+    traced = facts.scene.tracer(size) if size is not None else None
+    if traced is None or isinstance(size, ast.Tuple | ast.List) or is_traced_integer(spot.value(size)):
         return None
-    if isinstance(node, ast.Tuple | ast.List) or (traced[1].ndim == 0 and not isinstance(node, ast.Call | ast.BinOp)):
-        return None
-    text = scene.quote(node)
-    fix = scene.advice("Give it as a Python number that does not depend on values, such as a static argument.")
-    if name == "repeat":
-        made = scene.fix(
-            "Give the length of the result, which must not depend on values.",
-            code=f"{scene.quote(call)[:-1]}, total_repeat_length=LENGTH)",
+    given = any(value is traced[1] for value in spot.frame.f_locals.values())
+    return size if traced[1].ndim or (isinstance(size, ast.Call | ast.BinOp) and not given) else None
+
+
+entry(
+    "size_from_values",
+    texts.CONCRETE,
+    x=probes.argument(1, "segment_ids"),
+    when=[probes.calls("segment_sum", "segment_max", "segment_min"), lambda facts: not facts.knows("number")],
+    number=probes.argument(2, "num_segments"),
+    title="`{f}` has a result whose size is not known",
+    what="`num_segments` is not given, so it is one more than the largest of `{x}`.",
+    why=_LATER,
+    fixes=["Give the number of segments, as a Python number: `num_segments=SEGMENTS`."],
+    link=texts.STATIC_LINK,
+)
+entry(
+    "size_from_values",
+    texts.SHAPE,
+    texts.CONCRETE,
+    x=_computed_size,
+    when=[_is_no_truth, probes.calls_of("jax"), lambda facts: called(facts.call()) in _WITH_SIZE],
+    part=probes.first(is_tracer, of="x"),
+    title="`{f}` needs a known size, but `{x}` is traced",
+    what="{part.is_here}",
+    why=_LATER,
+    fixes=[
+        Either(
+            Words(
+                "Give the length of the result, which must not depend on values: `total_repeat_length=LENGTH`.",
+                when=probes.calls("repeat"),
+            ),
+            "Give it as a Python number that does not depend on values, such as a static argument.",
         )
-        fix = made or fix
-    if traced[1].ndim == 0 and static_number(scene, traced[1]):
-        return None
-    return scene.explanation(
-        "size_from_values",
-        title=f"`{function}` needs a known size, but `{text}` is traced",
-        what=scene.traced_what(scene.quote(traced[0]), traced[1]),
-        variable=text,
-        why="How long the result is depends on the values, and JAX must know every shape while it records.",
-        fixes=[fix],
-        link=error_texts.STATIC_LINK,
-    )
+    ],
+    link=texts.STATIC_LINK,
+)
 
 
-def static_number(scene: Scene, tracer: Any) -> bool:
-    """Return whether a traced number is an argument of the jitted function that is running."""
-    return any(value is tracer for value in scene.spot.frame.f_locals.values())
+# Shapes as arguments of a jitted function.
 
 
-@explains(error_texts.SHAPE)
-def shape_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x.reshape(shape)`, where `shape` is an argument of a jitted function: an array or a tuple."""
-    call = scene.call()
-    method = call is not None and isinstance(call.func, ast.Attribute) and is_array(scene.spot.value(call.func.value))
-    first = 0 if method or (call is not None and called(call) in _SIZES) else 1
-    arguments = [*call.args[first:], *(keyword.value for keyword in call.keywords)] if call is not None else []
-    held = next(
-        (
-            (node, value)
-            for argument in arguments
-            for node, value in scene.spot.parts(argument)
-            if isinstance(node, ast.Name) and _is_traced_shape(value)
-        ),
-        None,
-    )
-    if call is None or held is None:
-        return None
-    node, value = held
-    name = scene.quote(node)
-    by = compat.traced_by(jax.tree.leaves(value)[0])
-    source = source_of(by.file) if by.file is not None else None
-    known = source is not None and by.function is not None and by.line is not None
-    function = source.function_at(by.function, by.line) if source is not None and known else None  # type: ignore[arg-type]
-    fix: Fix | None = None
-    if source is not None and function is not None and name in arguments_of(function) and by.transformation == "jit":
-        given = _as_tuple_at_call(scene, arguments_of(function).index(name), name)
-        edits = static_edits(scene, source, function, name)
-        if given is not None and edits:
-            fix = scene.fix(f"Make `{name}` static, and give a tuple of Python numbers.", *edits, *given)
-    return scene.explanation(
-        "shape_argument",
-        title=f"`{scene.quote(call.func)}` needs a known shape, but `{name}` is traced",
-        what=scene.what(name, value) if is_array(value) else f"`{name}` is a tuple of traced numbers here.",
-        variable=name,
-        why=f"JAX must know every shape while it records the program, and the numbers in `{name}` come later.",
-        fixes=[fix or scene.advice("Give the shape as a static argument: a tuple of Python numbers.")],
-        link=error_texts.STATIC_LINK,
-    )
+def _shape_argument(facts: Facts) -> ast.expr | None:
+    """Look at an array or a tuple of traced numbers that is given as a shape."""
+    call = facts.call()
+    given = probes.all_given(call)[0 if facts.knows("owner") or called(call) in _WITH_SIZE else 1 :]
+    parts = [part for one in given for part in facts.scene.spot.parts(one) if isinstance(part[0], ast.Name)]
+    return next((node for node, value in parts if _is_traced_shape(value)), None)
 
 
 def _is_traced_shape(value: Any) -> bool:
     if is_tracer(value):
-        return bool(value.ndim == 1 and jax.dtypes.issubdtype(value.dtype, np.integer))
-    return isinstance(value, tuple) and bool(value) and all(is_traced_integer(entry) for entry in value)
+        return bool(value.ndim == 1 and _is_integral(value))
+    return isinstance(value, tuple) and bool(value) and all(map(is_traced_integer, value))
 
 
-def _as_tuple_at_call(scene: Scene, position: int, name: str) -> list[Edit] | None:
-    """Return the edits that give a tuple in the call of the jitted function; None if that call is not known."""
-    for spot in reversed(scene.spots[:-1]):
-        call = spot.node
-        if spot.source is None or not isinstance(call, ast.Call):
-            continue
-        given = next((k.value for k in call.keywords if k.arg == name), None)
-        given = given or (call.args[position] if position < len(call.args) else None)
-        if given is None:
-            return None
-        listed = (
-            given.args[0]
-            if isinstance(given, ast.Call) and called(given) in ("array", "asarray") and given.args
-            else given
-        )
-        if isinstance(listed, ast.List | ast.Tuple) and listed.elts:
-            inside = ", ".join(spot.source.quote(element) for element in listed.elts)
-            comma = "," if len(listed.elts) == 1 else ""
-            return [spot.source.replace(given, f"({inside}{comma})")]
-        return [] if isinstance(spot.value(given), tuple) else None
-    return None
-
-
-@explains(structure_texts.FLOAT_AS_INTEGER)
-def size_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.random.split(key, n / 2)` and `jnp.linspace(0, 1, n / 2)`."""
-    call = scene.call()
-    module = getattr(scene.spot.value(call.func), "__module__", None) if call is not None else None
-    if call is None or not isinstance(module, str) or module.split(".")[0] != "jax":
+def _static_shape(facts: Facts) -> Fix | None:
+    """Return the fix that makes the shape a static argument, and gives it as a tuple where the function is called."""
+    name, scene = str(facts["x"]), facts.scene
+    place = jitted_by(scene, jax.tree.leaves(facts["x"].value)[0])
+    given = given_for(scene, place[1], name) if place is not None and name in arguments_of(place[1]) else None
+    if place is None or given is None:
         return None
-    if called(call) not in ("split", "linspace", "eye", "identity", "tri", "one_hot", "logspace", "geomspace", "bits"):
-        return None
-    place = {"split": 1, "linspace": 2, "logspace": 2, "geomspace": 2, "one_hot": 1}.get(called(call), 0)
-    node = argument_of(call, place, {"split": "num", "linspace": "num", "one_hot": "num_classes"}.get(called(call)))
-    value = scene.spot.value(node)
-    divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
-    if node is None or not (isinstance(value, float) or divides):
-        return None
-    text = scene.quote(node)
-    new = f"int({text})"
-    if isinstance(node, ast.BinOp) and divides:
-        new = f"{scene.atom(node.left)} // {scene.atom(node.right)}"
-    return scene.explanation(
-        "shape_of_floats",
-        title=f"`{scene.quote(call.func)}` was given a size that is not an integer",
-        what=f"`{text}` is a float here.",
-        variable=text,
-        why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
-        fixes=[scene.fix("Give an integer.", scene.source.replace(node, new))],
-        link=f"{error_texts.API}/jax.numpy.zeros.html",
-    )
+    spot, node = given
+    edits = [] if isinstance(spot.value(node), tuple) else [None]
+    made = node.args[0] if isinstance(node, ast.Call) and called(node) in ("array", "asarray") else node
+    if spot.source is not None and isinstance(made, ast.List | ast.Tuple) and len(made.elts) > 1:
+        inside = ", ".join(map(spot.source.quote, made.elts))
+        edits = [spot.source.replace(node, f"({inside})")]  # type: ignore[list-item]
+    static = static_edits(scene, *place, name)
+    sentence = f"Make `{name}` static, and give a tuple of Python numbers."
+    return scene.fix(sentence, *static, *edits) if static else None
+
+
+entry(
+    "shape_argument",
+    texts.SHAPE,
+    x=_shape_argument,
+    title="`{f}` needs a known shape, but `{x}` is traced",
+    array=lambda facts: facts["x"] if is_array(facts["x"].value) else None,
+    what=("{array.is_here}", "`{x}` is a tuple of traced numbers here."),
+    why="JAX must know every shape while it records the program, and the numbers in `{x}` come later.",
+    fixes=[_static_shape],
+    otherwise=["Give the shape as a static argument: a tuple of Python numbers."],
+    link=texts.STATIC_LINK,
+)
