@@ -8,6 +8,7 @@ from jaxguide.explain.catalogue import RULES, Rule, explains
 __all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 
 FAMILIES = (
+    "leaks",  # what JAX says of a value that has leaked may be wrong
     "ambiguous_truths",
     "array_methods",
     "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
@@ -37,7 +38,6 @@ FAMILIES = (
     "jvp_and_vjp",
     "key_reuse",
     "keyword_names",
-    "leaks",
     "limits",
     "loops",
     "missing_names",
