@@ -67,17 +67,16 @@ CONCRETE = Phrase(jax.errors.ConcretizationTypeError)
 _DTYPE = r"~?([\w<>]+)"
 BOOLEAN_MASK = Phrase(jax.errors.NonConcreteBooleanIndexError, r"got ~?bool\[([\d,]*)\]")
 LEAK = Phrase(jax.errors.UnexpectedTracerError)
+# Any error that JAX is involved in.
+ANY = Phrase(Exception, shared=True)
 # Arguments of the jitted function, possibly with an index, as in params['w'].
 DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(?:\n|$)")
 # Of `jax.checking_leaks`: its second paragraph has a line for each object on the way to what holds the tracer.
 LEAK_FOUND = Phrase(Exception, r"^Leaked trace")
 LEAK_HOLDER = re.compile(r" is referred to by (.+)$")
-LEAK_CREATED = re.compile(r"created on line (.+):(\d+):\d+ \((\S+)\)")
-LEAK_FUNCTION = re.compile(r"value leaked was (\S+) at (.+):(\d+) traced for (\S+?)\.?\n")
-
-# Which function was traced, or where the traced value was made.
-LEAK_TRACED = re.compile(r"while tracing the function (\S+) at (.+):(\d+) for \S+")
-LEAK_MADE = re.compile(r"was created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
+# Which function was traced, and where the traced value was made.
+LEAK_FUNCTION = re.compile(r"(?:value leaked was|while tracing the function) (\S+) at (.+):(\d+) (?:traced )?for \S+")
+LEAK_MADE = re.compile(r"created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
 
 # 0.10: "Slice entries must be static integers."
 DYNAMIC_SLICE = Phrase(IndexError, r"Slice entries must be static integers|slice indices must have static")

@@ -2,11 +2,9 @@
 
 import ast
 import importlib
-import sys
 
 from jaxguide.code.lines import Line
 from jaxguide.code.user_frame import UserFrame
-from jaxguide.compat import error_texts
 from jaxguide.explain import rules
 from jaxguide.explain.catalogue import RULES
 from jaxguide.explain.explanation import Explanation
@@ -16,8 +14,6 @@ from jaxguide.explain.without_source import explain_without_source
 
 for _family in rules.FAMILIES:
     importlib.import_module(f"{rules.__name__}.{_family}")
-# Not imported above, because that would add its rules first.
-_leaked_before = sys.modules[f"{rules.__name__}.leaks"].leaked_before
 
 # Set in tests, so that errors in rules show there and never to a student.
 rules_may_raise = False
@@ -38,13 +34,6 @@ def explain_one(error: BaseException) -> Explanation | None:
         if rules_may_raise:
             raise
         return None
-    try:
-        leaked = _leaked_before(scene) if of_jax and not error_texts.LEAK.match(error) else None
-        if leaked is not None:
-            return offered(scene, leaked)
-    except Exception:
-        if rules_may_raise:
-            raise
     for phrase, rule in RULES:
         found = phrase.match(error)
         if found is None or (phrase.shared and not of_jax):

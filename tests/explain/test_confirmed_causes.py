@@ -354,7 +354,7 @@ def f(x):
 both = f(1.0)
 result = both[1] + seen[0]
 """,
-        [5.0, 5.0],
+        [5.0],
     ),
     "a_key_after_the_shape": ("key = jax.random.key(0)\nresult = jax.random.normal((3,), key).shape", [[3]]),
     "a_key_after_the_array": (

@@ -89,7 +89,6 @@ def test_there_are_many_failures_of_every_family() -> None:
     assert len(CASES) >= 200
     assert len({case.kind for case in CASES}) >= 90
     assert len({case.name for case in CASES}) == len(CASES)
-    assert all(any(value is not no_edits for value in case.after_fix) for case in CASES)
 
 
 @pytest.mark.parametrize("case", CASES[::17], ids=lambda case: case.name)

@@ -8,6 +8,7 @@ from jaxguide.explain.catalogue import RULES, Rule, explains
 __all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 
 FAMILIES = (
+    "leaks",  # what JAX says of a value that has leaked may be wrong
     "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "array_methods",
     "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
@@ -31,7 +32,6 @@ FAMILIES = (
     "jit_arguments",
     "key_reuse",
     "keyword_names",
-    "leaks",
     "limits",
     "loops",
     "missing_names",
