@@ -8,16 +8,16 @@ from jaxguide.explain.catalogue import RULES, Rule, explains
 __all__ = ["FAMILIES", "RULES", "Rule", "explains"]
 
 FAMILIES = (
+    "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
+    "custom_derivatives",  # before `leaks`: a tracer that `nondiff_argnums` took
     "leaks",  # what JAX says of a value that has leaked may be wrong
     "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "array_methods",
-    "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
     "shardings",
     "callbacks",
     "choices",
     "computed_sizes",
     "cond_and_switch",
-    "custom_derivatives",
     "derivative_calls",
     "networks",
     "library_models",
