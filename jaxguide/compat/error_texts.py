@@ -214,6 +214,8 @@ VMAP_AXIS_SIZES = re.compile(
     r"(?P<count>one|most|some) (?:axis|axes) (?:\([^)]*\) )?had size (?P<size>\d+)(?::|, e\.g\.) "
     r"axis -?\d+ of (?:argument )?(?P<name>\S+) of type"
 )
+# How it names an array: by its position, keyword or parameter, and its place in a tree.
+VMAP_AXIS_NAME = re.compile(r"(?:args\[(?P<number>\d+)\]|kwargs\['(?P<key>\w+)'\]|(?P<name>\w*))(?P<path>.*)")
 VMAP_IN_AXES_KIND = Phrase(TypeError, r"vmap in_axes must be an int, None, or a tuple of entries .*, but got (?!len)")
 VMAP_OUT_PREFIX = Phrase(ValueError, r"vmap out_axes specification must be a tree prefix")
 LIST_BY_KEY = Phrase(TypeError, r"^list indices must be integers or slices, not str$")

@@ -1,7 +1,6 @@
 """Explain arguments, axes and results that do not fit `jax.vmap`."""
 
 import ast
-import re
 from typing import Any, NamedTuple
 
 import jax
@@ -236,9 +235,7 @@ def _sizes(facts: Facts) -> list[_Size]:
     given = facts["arguments"] if facts.knows("made", "arguments") else []
     sizes = []
     for one in texts.VMAP_AXIS_SIZES.finditer(facts.scene.message):
-        said = known(
-            re.match(r"(?:args\[(?P<number>\d+)\]|kwargs\['(?P<key>\w+)'\]|(?P<name>\w*))(?P<path>.*)", one["name"])
-        )
+        said = known(texts.VMAP_AXIS_NAME.match(one["name"]))
         number = int(said["number"] or (names.index(said["name"]) if said["name"] in names else len(given)))
         part = given[number] if number < len(given) and not said["key"] else None
         name = f"{part}{said['path']}" if part is not None else said["key"] or one["name"]
