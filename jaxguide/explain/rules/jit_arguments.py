@@ -277,7 +277,7 @@ def _static(facts: Facts) -> Fix | None:
     """Return the fix that makes the argument static."""
     part, top = facts.part("jitted"), facts["top"]
     edits = static_edits(facts.scene, part.source, part.node, top)  # type: ignore[arg-type]
-    code = "" if isinstance(part.node, ast.Lambda) else f'@{facts.scene.jax}.jit(static_argnames="{top}")'
+    code = "" if edits or isinstance(part.node, ast.Lambda) else f'@{facts.scene.jax}.jit(static_argnames="{top}")'
     return facts.scene.fix(f"Make `{top}` static: JAX then compiles once for each value of it.", *edits, code=code)
 
 
@@ -309,7 +309,10 @@ entry(
 entry(
     "function_argument",
     texts.NOT_AN_ARGUMENT,
-    when=lambda facts: facts["path"] == facts["top"] != "self" and _is_function(facts.value("passed")),
+    when=lambda facts: (
+        facts["path"] == facts["top"] != "self"
+        and (isinstance(facts.node("passed"), ast.Lambda) or _is_function(facts.value("passed")))
+    ),
     fixes=[
         _static,
         Code(
@@ -351,7 +354,11 @@ entry(
         ),
         "Do not set {changed} inside: under `jax.jit` that happens while JAX records. Return the new value, and set "
         "it outside.",
-        "Pass the arrays that it uses, such as {used}, as arguments of a jitted function.",
+        Either(
+            "Pass the arrays that it uses, such as {used}, as arguments of a jitted function.",
+            Words("Pass its arrays in a tuple or a dict.", when=lambda facts: not facts.knows("changed")),
+            when=probes.unless(probes.knows("inside")),
+        ),
         Words(
             "Make `{top}` static only if `{own_class.name}` is a frozen dataclass. With attributes that can change, "
             "JAX would go on with the old ones.",

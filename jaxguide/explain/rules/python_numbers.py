@@ -12,7 +12,7 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Static, Swap, entry
 from jaxguide.explain.explanation import Fix
-from jaxguide.explain.known_facts import Condition, Facts
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.control_flow import loop_of_range, turns
 from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS, static_fix
 from jaxguide.explain.scene import called, is_traced_integer
@@ -225,11 +225,14 @@ _NUMBER: dict[str, Any] = {
     "why": f"`{{name}}` makes a Python number {_LATER}",
     "link": texts.ERRORS_PAGE,
 }
-_KEEP = Swap(
-    "Change the dtype and keep it an array, which goes into the program.",
-    conversion="{converted.atom}.astype({name})",
-)
-_is_integer: Condition = lambda facts: facts["name"] == "int"  # noqa: E731
+
+
+def _is_key(facts: Facts) -> bool:
+    """Ask whether the number is the key of a dict, which a traced one cannot be."""
+    outer = facts.scene.source.parents.get(facts.node("conversion"))
+    return isinstance(outer, ast.Subscript) and isinstance(facts.scene.spot.value(outer.value), dict)
+
+
 entry(
     "number_of_tracer",
     texts.CONCRETE,
@@ -249,7 +252,14 @@ entry(
     texts.CONCRETE,
     x=probes.one_of(probes.first(is_tracer, of="converted"), _converted),
     when=lambda facts: facts["x"].value_or_missing is not MISSING or probes.is_written("x", ast.Name)(facts),
-    fixes=[_KEEP, Static("x", when=_is_integer)],
+    fixes=[
+        Swap(
+            "Change the dtype and keep it an array, which goes into the program.",
+            when=probes.unless(_is_key),
+            conversion="{converted.atom}.astype({name})",
+        ),
+        Static("x", when=lambda facts: facts["name"] == "int"),
+    ],
     **_NUMBER,
 )
 
