@@ -213,8 +213,8 @@ class Scene:
         return Fix(sentence, "")
 
     def fixes(self, *fixes: Fix | None) -> tuple[Fix, ...]:
-        """Return the fixes that are not None, at most three."""
-        return tuple(fix for fix in fixes if fix is not None)[:3]
+        """Return the fixes that are not None, at most three, and none twice."""
+        return tuple(dict.fromkeys(fix for fix in fixes if fix is not None))[:3]
 
     def explanation(
         self,

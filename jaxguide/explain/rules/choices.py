@@ -213,6 +213,7 @@ entry(
                 when=_begins(ast.Continue),
             ),
             Either(_checked, when=_begins(ast.Raise)),
+            Words("Call once, and choose with `jnp.where` what the call is given.", when=_begins(ast.Expr)),
             Code(
                 "Compute both sides and choose with `jnp.where`, in place of `{first}`.",
                 "{jnp}.where({condition}, value_if_true, value_if_false)",

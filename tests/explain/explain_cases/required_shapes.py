@@ -365,7 +365,7 @@ def f(x):
     return x
 result = f(1.0)
 """,
-        [1.0],
+        [no_code],
     ),
     case(
         "a_flag_for_a_function_that_may_need_it",
