@@ -8,7 +8,7 @@ import numpy as np
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict, score
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.similarity import SimilarGroup
-from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 
 EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e\"&<b> =cmd|' /C calc'!A0"
@@ -97,12 +97,9 @@ def made_class() -> BatchResult:
     submissions[7].results[0].checks[0].verdict = submissions[7].results[0].verdict = Verdict.FAILED
     submissions[7].repairs = [f"code cell 3: the magic or shell line `{EVIL}` was removed, not run."]
     submissions[8].cells = [
-        {"lesson": "random_numbers", "number": n, "label": f"code cell {n}", "fate": fate, "why": why}
-        | {"magics": [], "answers": [], "counts": []}
-        for n, (fate, why) in enumerate([("ran", ""), ("failed", "NameError: jnp")], 1)
+        CellFact("random_numbers", 1, "code cell 1", CellState.RAN),
+        CellFact("random_numbers", 2, "code cell 2", CellState.FAILED, "NameError: jnp"),
     ]
-    for one in submissions:
-        one.score = round(sum(result.score for result in one.results), 4)
     evil = SubmissionResult(Path(f"class/{EVIL.replace('/', '')}.ipynb"), EVIL, State.UNREADABLE)
     evil.unreadable = "The notebook is cut off: it ends in the middle, at line 3."
     old = SubmissionResult(Path("class/Ada/old.ipynb"), "Ada", State.SUPERSEDED, digest="c" * 64)
@@ -129,7 +126,6 @@ def _submission(student: str, results: list[ExerciseResult], place: int) -> Subm
         digest=f"{place:064x}",
         lessons=["random_numbers"],
         results=results,
-        points=sum(one.points for one in results),
         course_digest="d" * 64,
         versions=VERSIONS,
         cpu_s=1.25,

@@ -108,8 +108,7 @@ def _write_gradebook(
     from jaxguide.base.files import write_whole
     from jaxguide.grading.reports.csv_tables import without_a_mark, without_id
     from jaxguide.grading.reports.marks import of_lessons
-    from jaxguide.grading.reports.read_results import read_results
-    from jaxguide.grading.reports.results_json import NoResults
+    from jaxguide.grading.reports.results_json import NoResults, read_results
 
     try:
         batch = read_results(results)
@@ -198,7 +197,7 @@ def gradescope(
     try:
         settings = AutograderSettings(
             seed=fresh_seed() if seed is None else seed,
-            only=tuple(asked),
+            only=frozenset(asked) or None,
             all_or_nothing=all_or_nothing,
             visibility=visibility,
             trust_submissions=trust_submissions,

@@ -177,7 +177,7 @@ def _prove(
     console: "Console",
 ) -> "Proof":
     """Prove exercises, and show the progress and the problems."""
-    from jaxguide.grading.batch.pools import cores
+    from jaxguide.grading.batch.grader import cores
     from jaxguide.proving.proof import Proof
     from jaxguide.proving.prove_in_parallel import ProverDied, prove
 

@@ -197,19 +197,16 @@ def grade(
     from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.batch.grade_class import ClassRun, Order
     from jaxguide.grading.batch.grader import GradeSettings
-    from jaxguide.grading.batch.progress_bar import ProgressBar
-    from jaxguide.grading.batch.seeds import SeedError, seed_of
-    from jaxguide.grading.batch.store import NoBatch, Store, StoreError
-    from jaxguide.grading.batch.table import GradeTable
+    from jaxguide.grading.batch.store import NoBatch, SeedError, Store, StoreError, seed_of
+    from jaxguide.grading.batch.table import GradeTable, ProgressBar
     from jaxguide.grading.intake.file_owners import PatternError
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.submission import why_passed_over
     from jaxguide.grading.isolation.self_test import find_isolation
     from jaxguide.grading.reports import write_reports
-    from jaxguide.grading.reports.marks import changed_marks, note_files, outdated
-    from jaxguide.grading.reports.read_results import marks_without_store, results_before, with_marks_elsewhere
-    from jaxguide.grading.reports.results_json import to_text
+    from jaxguide.grading.reports.marks import changed_marks
+    from jaxguide.grading.reports.results_json import marks_without_store, results_before, to_text, with_marks_elsewhere
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -252,8 +249,7 @@ def grade(
             except GraderError as error:
                 click.echo(str(error), err=True)
                 status = GRADER_BROKEN
-            batch = run.result(store)
-            note_files(batch, before)
+            batch = run.result(store, before)
     except NoBatch as error:
         if status is None:
             raise Unusable(str(error)) from None
@@ -285,7 +281,7 @@ def grade(
             _say_lines(title, [f"{path}: {why_passed_over(path)}" for path in batch.passed_over])
         if before is not None and (changes := changed_marks(before, batch)):
             _say_lines("Since the last run:", changes)
-        if old := [f"{one.student}: {one.exercise}" for one in batch.overrides if outdated(batch, one)]:
+        if old := [f"{one.student}: {one.exercise}" for one in batch.overrides if batch.outdated(one)]:
             _say_lines("Points by hand that are older than the student's file:", old)
         click.echo(f"Written: {out / 'report.html'}, tables, and a feedback page for each student.")
     if status is None:

@@ -34,8 +34,7 @@ def report(
     from jaxguide.grading.intake.instructor_tables import TableError, read_overrides, require_students
     from jaxguide.grading.intake.student_names import ClassList, Person
     from jaxguide.grading.reports import write_reports
-    from jaxguide.grading.reports.read_results import read_results, recorded_course
-    from jaxguide.grading.reports.results_json import NoResults
+    from jaxguide.grading.reports.results_json import NoResults, read_results, recorded_course
 
     home = results if results.is_dir() else results.parent
     if overrides is None and results.is_dir() and (home / OVERRIDES_NAME).is_file():

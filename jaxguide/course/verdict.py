@@ -2,11 +2,9 @@
 
 import dataclasses
 import enum
-from collections.abc import Callable
 from typing import Any
 
 from jaxguide.base.clean import clean
-from jaxguide.base.plain import plain_of, read_plain
 
 
 class Verdict(enum.StrEnum):
@@ -271,23 +269,6 @@ class ExerciseResult:
     def leading(self) -> CheckResult | None:
         """The failed check to show: a later one that names the cause, or else the first."""
         return next((c for c in self.checks if c.after_failure is Verdict.FAILED), self.first_failure)
-
-    def to_plain(self, write: Callable[[Any], str]) -> dict[str, Any]:
-        """Return everything in the result as JSON data; `write` formats a revealed value as text.
-
-        >>> plain = ExerciseResult("f", "Guess", "tracing", 1, Verdict.PASSED, 1.0, reveal=(1, 2)).to_plain(str)
-        >>> plain["verdict"], plain["checks"], plain["reveal"]
-        ('passed', [], '(1, 2)')
-        """
-        reveal = None if self.reveal is None else write(self.reveal)
-        plain: dict[str, Any] = plain_of(dataclasses.replace(self, reveal=reveal))
-        return plain
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Any]) -> "ExerciseResult":
-        """Rebuild a result from the data of `to_plain`; `read` parses the text of a revealed value."""
-        result: ExerciseResult = read_plain(cls, plain, any_version=True)
-        return dataclasses.replace(result, reveal=None if result.reveal is None else read(result.reveal))
 
 
 def score(points: float, checks: list[CheckResult], all_or_nothing: bool = False) -> float:

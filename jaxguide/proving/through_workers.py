@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from jaxguide.course.books.book import Book
@@ -19,8 +19,7 @@ from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.compilation_cache import PROGRAMS
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.control import submission_of
-from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
-from jaxguide.grading.batch.pools import Graded, ThreadPool
+from jaxguide.grading.batch.grader import Grader, GradeSettings, cores, grading_threads, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.proving.proof import Problem, Verdicts, call_and_values, what_is
 from jaxguide.proving.rewording import as_given, reworded_starter
@@ -87,25 +86,25 @@ def prove_through_workers(
         only=None if names == course.exercises.keys() else names,
         trust_submissions=True,
     )
-    with _lent(programs) as lent, open_grader(course, settings, lent=lent) as grader:
-        pool = ThreadPool(grader, jobs, is_controlled=False)
-        try:
-            waiting = [
-                (book, answers, _submit(pool, grader, book, answers))
-                for book, answers in submissions(course, exercises, verdicts)
-            ]
-            for number, (book, answers, future) in enumerate(waiting, start=1):
-                result, *_unused = future.result()
-                proof.answers += len(answers)
-                proof.cpu_s += result.cpu_s
-                for answer in answers:
-                    if _differences(answer, result):
-                        alone, *_unused = _submit(pool, grader, book, [answer]).result()
-                        proof.cpu_s += alone.cpu_s
-                        proof.problems += _differences(answer, alone)
-                tell(number, len(waiting))
-        finally:
-            pool.close()
+    with (
+        _lent(programs) as lent,
+        open_grader(course, settings, lent=lent) as grader,
+        grading_threads(jobs or cores(), grader.stop) as pool,
+    ):
+        waiting = [
+            (book, answers, _submit(pool, grader, book, answers))
+            for book, answers in submissions(course, exercises, verdicts)
+        ]
+        for number, (book, answers, future) in enumerate(waiting, start=1):
+            result = future.result()
+            proof.answers += len(answers)
+            proof.cpu_s += result.cpu_s
+            for answer in answers:
+                if _differences(answer, result):
+                    alone = _submit(pool, grader, book, [answer]).result()
+                    proof.cpu_s += alone.cpu_s
+                    proof.problems += _differences(answer, alone)
+            tell(number, len(waiting))
     return proof
 
 
@@ -152,10 +151,12 @@ def _handed_in(exercise: Exercise, verdicts: KnownVerdicts) -> list[HandedIn]:
     return [*found, HandedIn(exercise, as_given(exercise), Verdicts(Verdict.NOT_ATTEMPTED, 0.0, unchecked))]
 
 
-def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[HandedIn]) -> "Future[Graded]":
+def _submit(
+    pool: ThreadPoolExecutor, grader: Grader, book: Book, answers: Sequence[HandedIn]
+) -> Future[SubmissionResult]:
     if len(answers) == len(book.exercises):  # the programs of some exercises must not be kept as those of the lesson
         grader.prepare(book.topic)
-    return pool.submit(submission_of(book, [answer.planted.source for answer in answers]))
+    return pool.submit(grader.grade, submission_of(book, [answer.planted.source for answer in answers]))
 
 
 def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:

@@ -168,8 +168,8 @@ def remove_unfinished(programs: Path) -> None:
 def _answer_id(found: SubmissionResult, submission: Submission, exercise: Exercise, course: Course) -> str:
     """Return the id of the judged answer: that of the cell that counts, or else of the last cell that has one."""
     name = exercise.name
-    places = [fact["number"] for fact in found.cells if name in fact["counts"]]
-    places = places or [fact["number"] for fact in found.cells if name in fact["answers"]]
+    places = [cell.number for cell in found.cells if name in cell.counts]
+    places = places or [cell.number for cell in found.cells if name in cell.answers]
     places = places or [cell.number for cell in submission.cells if name in cell.defines]
     sources, given = [cell.source for cell in submission.cells], course.book_of(exercise).given
     return answer_id(sources, name, given, places[-1] - 1 if places else None, given_in(exercise).names)

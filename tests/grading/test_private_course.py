@@ -13,7 +13,7 @@ from needs import ON_THE_NEWEST
 from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging.draw import Draw
-from jaxguide.grading.batch.seeds import SeedError, seed_of
+from jaxguide.grading.batch.store import SeedError, seed_of
 from jaxguide.grading.reports.results_json import RESULTS_FORMAT
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "private_course"

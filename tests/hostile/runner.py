@@ -17,7 +17,7 @@ from hostile import course
 from hostile.case import HONEST, Case
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.reports.read_results import read_results
+from jaxguide.grading.reports.results_json import read_results
 from jaxguide.grading.workers.scratch import remove_scratch
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 

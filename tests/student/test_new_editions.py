@@ -22,7 +22,7 @@ from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.store import Store
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.exports.gradescope_harness import AutograderSettings, _Run
+from jaxguide.grading.exports.gradescope import GradingProgress
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.student.answers_in_files import home_of, read_all, where_to_answer
@@ -214,11 +214,8 @@ def test_a_class_with_old_new_and_both_is_graded(editions: tuple[Course, Course]
         assert all(one.state is State.GRADED for one in row.submissions)
 
 
-def test_on_gradescope_a_stub_in_the_new_edition_takes_no_answers_place(tmp_path: Path) -> None:
-    (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "settings.json").write_text(AutograderSettings(7).to_text())
-    grading = _Run(tmp_path)
-    verdicts = [Verdict.PASSED, Verdict.NOT_ATTEMPTED, Verdict.FAILED, Verdict.NO_SUCH_FUNCTION]
-    for verdict in verdicts:
-        grading._add([ExerciseResult("double", "Twice", "multiply", 1.0, verdict, 0.0)])
-    assert [one.verdict for one in grading.progress.results] == [Verdict.FAILED]
+def test_on_gradescope_a_stub_in_the_new_edition_takes_no_answers_place() -> None:
+    progress = GradingProgress()
+    for verdict in (Verdict.PASSED, Verdict.NOT_ATTEMPTED, Verdict.FAILED, Verdict.NO_SUCH_FUNCTION):
+        progress.add([ExerciseResult("double", "Twice", "multiply", 1.0, verdict, 0.0)])
+    assert [one.verdict for one in progress.results] == [Verdict.FAILED]

@@ -10,7 +10,7 @@ import click
 from jaxguide.cli.common import course_option, judged_course, need_names
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
-from jaxguide.grading.batch.pools import cores
+from jaxguide.grading.batch.grader import cores
 from jaxguide.proving.planted_judge import passes
 from jaxguide.proving.proof import ProofSettings
 from jaxguide.proving.prove_in_parallel import ProverDied, judge_in_parallel

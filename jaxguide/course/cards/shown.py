@@ -1,8 +1,10 @@
 """Convert a result to JSON data for display: control characters are removed, and revealed values become text."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.clean import clean, cleaned
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.course.verdict import ExerciseResult
 
 if TYPE_CHECKING:  # this import loads JAX
@@ -28,10 +30,12 @@ def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
     >>> plain["verdict"], plain["checks"]
     ('passed', [])
     """
-    plain: dict[str, Any] = cleaned(result.to_plain(written))
+    reveal = None if result.reveal is None else written(result.reveal)
+    plain: dict[str, Any] = cleaned(plain_of(dataclasses.replace(result, reveal=reveal)))
     return plain
 
 
 def result_from_plain(plain: dict[str, Any]) -> ExerciseResult:
     """Rebuild a result from the data of `result_to_plain`."""
-    return ExerciseResult.from_plain(plain, DisplayText)
+    result: ExerciseResult = read_plain(ExerciseResult, plain, any_version=True)
+    return dataclasses.replace(result, reveal=None if result.reveal is None else DisplayText(result.reveal))

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.plain import read_plain
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
@@ -68,13 +69,18 @@ class BatchResult:
         """Whether every file that counts has a mark for every exercise; absent students do not count."""
         return all(one.is_complete or one.state is State.ABSENT for one in self.counted)
 
+    def outdated(self, override: Override) -> bool:
+        """Return whether points by hand were given for other files than those that count now."""
+        return override.files is not None and override.files != _files(self.submissions, override)
 
-def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
+
+def load_batch(store: Store, overrides: Sequence[Override] = (), before: BatchResult | None = None) -> BatchResult:
     """Load the result of the last batch in a store.
 
     Args:
         store: the store of the batch.
         overrides: points that the instructor set by hand.
+        before: the results in the last reports, which know for which files the same points by hand were given.
 
     Raises:
         NoBatch: the store does not contain a batch.
@@ -90,55 +96,70 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         raise damaged(store.folder) from None
     counted = [one for one in overrides if one.exercise not in batch.beyond]
     batch.overrides = apply_overrides(batch.submissions, counted, points, batch.ids)
+    given = {_by_hand(one): one.files for one in before.overrides} if before is not None else {}
+    for number, one in enumerate(batch.overrides):
+        if (files := given.get(_by_hand(one))) is None:
+            files = _files(batch.submissions, one)
+        batch.overrides[number] = dataclasses.replace(one, files=files)
     return batch
 
 
+def _by_hand(one: Override) -> tuple[object, ...]:
+    return name_key(one.student), one.exercise, one.points, one.comment
+
+
+def _files(submissions: Sequence[SubmissionResult], override: Override) -> list[str]:
+    """Return the digests of a student's files that answer the lesson of an override."""
+    digests = {
+        one.digest
+        for one in _counted(submissions, override.student)
+        for result in one.results
+        if result.name == override.exercise and result.lesson in one.lessons
+    }
+    return sorted(digests)
+
+
+def _counted(submissions: Sequence[SubmissionResult], student: str) -> list[SubmissionResult]:
+    """Return the rows of a student that count for marks."""
+    own = [one for one in submissions if name_key(one.student) == name_key(student)]
+    return [one for one in own if one.state is not State.SUPERSEDED]
+
+
 def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
-    submissions = _submissions(store, plain)
-    graded = {result.lesson for one in submissions for result in one.results}
-    return BatchResult(
-        submissions,
-        course_name=plain["course_name"],
-        course_folder=plain["course_folder"],
-        course_digest=plain["course_digest"],
-        seed=plain["seed"],
-        settings=plain.get("settings", ""),
-        limits=Limits(**plain["limits"]),
-        versions=next((one.versions for one in submissions if one.versions), {}),
-        all_or_nothing=plain["all_or_nothing"],
-        only=_only(plain),
-        beyond=plain.get("beyond", []),
-        unknown=plain["unknown"],
-        lessons=list(dict.fromkeys(lesson for lesson, *_rest in plain["points"].values() if lesson in graded)),
-        passed_over=plain.get("passed_over", []),
-        ids=plain.get("ids", {}),
-        similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
-    )
+    batch: BatchResult = read_plain(BatchResult, {**plain, "submissions": []}, any_version=True)
+    batch.submissions = _submissions(store, plain)
+    graded = {result.lesson for one in batch.submissions for result in one.results}
+    batch.lessons = list(dict.fromkeys(lesson for lesson, *_rest in plain["points"].values() if lesson in graded))
+    batch.versions = next((one.versions for one in batch.submissions if one.versions), {})
+    batch.only = _only(plain)
+    batch.similar = similar_groups(batch.counted)
+    return batch
 
 
 def _only(plain: dict[str, Any]) -> list[str] | None:
-    before = plain.get("before")
-    if plain["only"] is None or before is None:
-        return list(plain["only"]) if plain["only"] is not None else None
-    earlier = _only(before)
+    """Return the exercises that were graded in a run or those before it, None for all."""
+    if plain["only"] is None or plain["before"] is None:
+        only: list[str] | None = plain["only"]
+        return only
+    earlier = _only(plain["before"])
     return None if earlier is None else sorted({*earlier, *plain["only"]})
 
 
 def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
     """Return a batch's rows; if it has only some exercises, with the marks of the batch before for all others."""
     found = [one for row in plain["rows"] for one in _rows(store, row, plain)]
-    notes, digest = plain.get("elsewhere", {}), plain["course_digest"]
+    notes, digest = plain["elsewhere"], plain["course_digest"]
     found += [
         SubmissionResult(Path(), name, State.ABSENT, course_digest=digest, repairs=notes.get(name, []))
         for name in plain["absent"]
     ]
-    if plain.get("before") is None:
+    if plain["before"] is None:
         return found
     order = list(plain["points"])
     anew = {(one.student, one.path): one for one in found}
     students = {one.student for one in found}
     merged = dict(anew)
-    for old in (_without(one, plain.get("beyond", ())) for one in _submissions(store, plain["before"])):
+    for old in (_without(one, plain["beyond"]) for one in _submissions(store, plain["before"])):
         key = old.student, old.path
         if old.student not in students:
             merged.setdefault(key, old)
@@ -167,10 +188,8 @@ def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) ->
         new,
         lessons=list(dict.fromkeys([*old.lessons, *new.lessons])),
         results=results,
-        score=round(sum(one.score for one in results), 2),
-        points=sum(one.points for one in results),
         repairs=list(dict.fromkeys([*old.repairs, *new.repairs])),
-        cells=[*(cell for cell in old.cells if cell["lesson"] not in lessons), *new.cells],
+        cells=[*(cell for cell in old.cells if cell.lesson not in lessons), *new.cells],
         fingerprints={**old.fingerprints, **new.fingerprints},
         not_graded={**waiting, **new.not_graded},
     )
@@ -178,28 +197,49 @@ def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) ->
 
 def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[SubmissionResult]:
     """Yield the result of a file for each of its students."""
-    students = row["students"] if "students" in row else [row["student"]]  # before groups were known
+    path, digest, students = Path(row["path"]), plain["course_digest"], row["students"]
     for student in students:
-        one = _row(store, row, plain, student)
-        if student in row.get("replaced", ()):
-            one = SubmissionResult(one.path, student, State.SUPERSEDED, one.digest, course_digest=one.course_digest)
-        elif student in row.get("counts", ()):  # not recorded by earlier versions
-            one = one.of_exercises(row["counts"][student])  # since others count in another file
-            if one.state is State.NOT_GRADED and not one.not_graded:
-                one.state = State.GRADED
-        yield dataclasses.replace(one, student=student, members=students if len(students) > 1 else [])
+        counts = row["counts"].get(student)
+        one = SubmissionResult(path, student, State.NOT_GRADED, digest=row["digest"], course_digest=digest)
+        if counts == []:  # since another file counts
+            one.state = State.SUPERSEDED
+        elif "row" in row:
+            one = store.load(row["row"])
+            if counts is not None:
+                one = one.of_exercises(counts)
+                if one.state is State.NOT_GRADED and not one.not_graded:
+                    one.state = State.GRADED
+        else:
+            one.not_graded[""] = "Not graded yet: the batch was interrupted first."
+        yield dataclasses.replace(one, path=path, student=student, members=students if len(students) > 1 else [])
 
 
-def _row(store: Store, row: dict[str, Any], plain: dict[str, Any], student: str) -> SubmissionResult:
-    if "plain" in row:
-        return SubmissionResult.from_plain(row["plain"])
-    path = Path(row["path"])
-    found = store.load(row["row"]) if "row" in row else None
-    if found is not None:
-        return dataclasses.replace(found, path=path)
-    waiting = SubmissionResult(path, student, State.NOT_GRADED, course_digest=plain["course_digest"])
-    waiting.not_graded[""] = "Not graded yet: the batch was interrupted first."
-    return waiting
+def with_others(plain: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of a run over some students' files with the other students of the run before."""
+    anew = {student for row in plain["rows"] for student in row["students"]}
+    rows = [row for row in last["rows"] if not anew.issuperset(row["students"])]
+    rows = [row | {"counts": row["counts"] | {one: [] for one in row["students"] if one in anew}} for row in rows]
+    sent = anew.union(student for row in rows for student in row["students"])
+    return {
+        **plain,
+        "roots": last["roots"],
+        "rows": [*rows, *plain["rows"]],
+        "absent": [name for name in dict.fromkeys([*last["absent"], *plain["absent"]]) if name not in sent],
+        "elsewhere": {**last["elsewhere"], **plain["elsewhere"]},
+        "unknown": list(dict.fromkeys([*last["unknown"], *plain["unknown"]])),
+        "passed_over": list(dict.fromkeys([*last["passed_over"], *plain["passed_over"]])),
+        "ids": {**last["ids"], **plain["ids"]},
+        "before": last["before"],
+    }
+
+
+def with_other_marks(plain: dict[str, Any] | None, only: Collection[str] | None) -> dict[str, Any] | None:
+    """Return the last of a run and those before it that has other marks than those of these exercises, or None."""
+    if only is None:
+        return None
+    while plain is not None and plain["only"] is not None and set(plain["only"]) <= set(only):
+        plain = plain["before"]
+    return plain
 
 
 def apply_overrides(
@@ -236,8 +276,6 @@ def apply_overrides(
             had = None if override.exercise in target.not_graded else was.score
         target.not_graded.pop(override.exercise, None)
         was.score = override.points
-        target.score = round(sum(one.score for one in target.results), 2)
-        target.points = sum(one.points for one in target.results)
         if target.state is State.NOT_GRADED and not target.not_graded:
             target.state = State.GRADED
         applied.append(dataclasses.replace(override, was=had))
@@ -248,7 +286,6 @@ def _overridden(
     submissions: Sequence[SubmissionResult], student: str, lesson: str, exercise: str
 ) -> SubmissionResult | None:
     """Return the row in which an override of this student's points in an exercise of this lesson takes effect."""
-    own = [one for one in submissions if name_key(one.student) == name_key(student)]
-    own = [one for one in own if one.state is not State.SUPERSEDED]
+    own = _counted(submissions, student)
     own.sort(key=lambda one: (all(result.name != exercise for result in one.results), lesson not in one.lessons))
     return own[0] if own else None

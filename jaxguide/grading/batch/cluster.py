@@ -4,12 +4,10 @@ Needs the extra `cluster`.
 """
 
 import asyncio
-import concurrent.futures
 import contextlib
 import dataclasses
 import os
 import secrets
-import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -21,8 +19,8 @@ from distributed.comm.core import connect
 
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.set_up import beside_files
-from jaxguide.grading.batch.grader import Grader, GradeSettings, course_state_digest, open_grader
-from jaxguide.grading.batch.pools import Graded, PoolLost
+from jaxguide.grading.batch.control import GraderLost
+from jaxguide.grading.batch.grader import Graded, Grader, GradeSettings, course_state_digest, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError
@@ -31,8 +29,8 @@ _ANSWER_S = 5.0
 _FIRST_WORKER_S = 60
 
 
-class DaskPool:
-    """Grade on a Dask scheduler's workers.
+class ClusterGrader:
+    """Grade on a Dask scheduler's workers, as a `Grader` does here, from any thread.
 
     If a worker is lost, its submissions run again on another. Results from workers with a different version of
     jaxguide or JAX are refused, because their marks could differ.
@@ -41,67 +39,82 @@ class DaskPool:
         address: the scheduler's address, such as 'tcp://10.0.0.1:8786'.
         course: the course, with its keys. Its files are sent to the workers.
         settings: how submissions are graded.
-        jobs: how many submissions to grade at a time; by default one for each of the workers' threads.
 
     Raises:
         GraderError: no scheduler answers at the address, or it has no workers.
     """
 
-    def __init__(self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None):
+    def __init__(self, address: str, course: Course, settings: GradeSettings):
         self.course_digest = course_state_digest(course)
-        self._running: set[Future[Any]] = set()
+        self._running: set[Future[Any]] | None = set()
+        self._lock = threading.Lock()
         # Submissions are sent inside their tasks: data scattered in advance is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
-        message = "No Dask scheduler was found at `{address}`: {error}."
         if why := _why_silent(address):
-            raise GraderError(message.format(address=address, error=why))
+            raise GraderError(f"No Dask scheduler was found at `{address}`: {why}.")
         try:
             self._client = Client(address, timeout=_ANSWER_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise GraderError(message.format(address=address, error=error)) from None
+            raise GraderError(f"No Dask scheduler was found at `{address}`: {error}.") from None
         try:
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
         except TimeoutError:
             self._client.close()
-            message = "The Dask scheduler at `{address}` has no workers. Start one: `dask worker {address}`."
-            raise GraderError(message.format(address=address)) from None
-        self.jobs = jobs or max(1, sum(self._client.nthreads().values()))
+            said = "has no workers. Start one"
+            raise GraderError(f"The Dask scheduler at `{address}` {said}: `dask worker {address}`.") from None
         there = dataclasses.replace(
             settings, compile_cache=None, conceal=tuple(path.absolute() for path in settings.conceal)
         )
         self._plugin = GraderThere(_files_of(course), there)
         self._client.register_plugin(self._plugin)
 
-    def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
-        told: concurrent.futures.Future[Graded] = concurrent.futures.Future()
-        task = self._client.submit(_grade_there, self._plugin.name, str(entry.path), entry.content, pure=False)
-        self._running.add(task)
-        task.add_done_callback(lambda task: self._tell(task, told))
-        return told
+    @property
+    def threads(self) -> int:
+        """The number of the workers' threads."""
+        counts: dict[str, int] = self._client.nthreads()
+        return max(1, sum(counts.values()))
 
-    def _tell(self, task: "Future[Any]", told: "concurrent.futures.Future[Graded]") -> None:
-        self._running.discard(task)
+    def grade_controlled(self, entry: ReadEntry) -> Graded:
+        """Grade one file, see `Grader.grade_controlled`.
+
+        Raises:
+            GraderBroken, GraderError: as raised by the worker's grader.
+            GraderLost: the scheduler is gone, or a worker has other versions.
+        """
+        with self._lock:
+            if self._running is None:
+                raise GraderError("Grading was stopped.")
+            task = self._client.submit(_grade_there, self._plugin.name, entry, pure=False)
+            self._running.add(task)
         try:
+            plain, passed, source = task.result()
+        except GraderError:
+            raise
+        except (Exception, asyncio.CancelledError) as error:
             if task.status == "error":
-                error = task.exception()
-                kept = isinstance(error, GraderError)
-                told.set_exception(error if kept else GraderError(f"{type(error).__name__}: {error}"))
-                return
-            if task.status != "finished":
-                raise PoolLost("The Dask scheduler is gone. Run the same command again to continue.")
-            plain, source, passed = task.result()
-            result = SubmissionResult.from_plain(plain)
-            if result.course_digest != self.course_digest:
-                message = "A Dask worker has a different version of JAX or jaxguide than this process has: {versions}."
-                versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-                raise PoolLost(message.format(versions=versions or "unknown"))
-            told.set_result((result, source, passed))
-        except Exception as error:  # raised in this thread, it would be lost
-            told.set_exception(error)
+                raise GraderError(f"{type(error).__name__}: {error}") from None
+            raise GraderLost("The Dask scheduler is gone. Run the same command again to continue.") from None
+        finally:
+            with self._lock:
+                if self._running is not None:
+                    self._running.discard(task)
+        result = SubmissionResult.from_plain(plain)
+        if result.course_digest != self.course_digest:
+            versions = ", ".join(f"{name} {version}" for name, version in result.versions.items()) or "unknown"
+            said = "has a different version of JAX or jaxguide than this process has"
+            raise GraderLost(f"A Dask worker {said}: {versions}.")
+        return result, passed, source
+
+    def stop(self) -> None:
+        """Stop all grading in progress, from any thread."""
+        with self._lock:
+            running, self._running = self._running, None
+        with contextlib.suppress(Exception):
+            self._client.cancel(list(running or ()), force=True)
 
     def close(self) -> None:
+        """End the workers' graders, and leave the scheduler."""
         with contextlib.suppress(Exception):
-            self._client.cancel(list(self._running), force=True)
             self._client.unregister_worker_plugin(self._plugin.name)
         self._client.close(timeout=5)
 
@@ -164,44 +177,43 @@ class GraderThere(WorkerPlugin):
         """Prepare the worker's state without loading the course."""
         self._lock = threading.Lock()
         self._grader: Grader | None = None
-        self._folder: Path | None = None
         self._open = contextlib.ExitStack()
-        self._source = f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def teardown(self, worker: Worker) -> None:
         """Stop grading and delete the course's files."""
         if self._grader is not None:
             self._grader.stop()
         self._open.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
-    def grade(self, entry: ReadEntry) -> tuple[dict[str, Any], str, int]:
-        """Grade one file; return its result as plain data, the grader's name, and how many controls it had passed."""
+    def grade(self, entry: ReadEntry) -> tuple[dict[str, Any], int, str]:
+        """Grade one file; return what `Grader.grade_controlled` does, with the result as plain data."""
         with self._lock:
             if self._grader is None:
                 self._grader = self._make()
-        result, passed = self._grader.grade_controlled(entry)
-        return result.to_plain(), self._source, passed
+        result, passed, source = self._grader.grade_controlled(entry)
+        return result.to_plain(), passed, source
 
     def _make(self) -> Grader:
         from jaxguide import compat
 
         compat.set_print_flag()
-        self._folder = Path(tempfile.mkdtemp(prefix="jaxguide-course-"))  # readable by this user only
+        made = tempfile.TemporaryDirectory(prefix="jaxguide-course-", ignore_cleanup_errors=True)
+        folder = Path(self._open.enter_context(made))  # readable by this user only
         for name, content in self.files.items():
-            path = self._folder / name
+            path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        course = load_course(self._folder)
-        settings = dataclasses.replace(self.settings, conceal=(*self.settings.conceal, self._folder))
+        course = load_course(folder)
+        settings = dataclasses.replace(self.settings, conceal=(*self.settings.conceal, folder))
         self._open.enter_context(beside_files(course.files))
         # Graders in other workers may already have run hidden checks.
-        return self._open.enter_context(open_grader(course, settings))
+        grader = self._open.enter_context(open_grader(course, settings))
+        grader.name = f"{os.getpid()}-{secrets.token_hex(8)}"
+        return grader
 
 
-def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:
+def _grade_there(name: str, entry: ReadEntry) -> tuple[dict[str, Any], int, str]:
     """Grade one file in a Dask worker."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderThere)
-    return plugin.grade(ReadEntry(Path(path), content))
+    return plugin.grade(entry)

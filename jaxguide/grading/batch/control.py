@@ -1,15 +1,15 @@
 """Tell a broken grader from a wrong answer by grading the key's answers as if a student had submitted them."""
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded
 
@@ -23,6 +23,10 @@ class GraderBroken(GraderError):
     """The key's answers do not pass, so no student's result can be trusted."""
 
 
+class GraderLost(GraderError):
+    """The grader is gone or must not be used; run the batch again to continue it."""
+
+
 def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
     """Return a notebook with the key's answers to a lesson's exercises, or to those in `only`."""
     asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
@@ -34,6 +38,42 @@ def submission_of(book: Book, answers: Iterable[str]) -> ReadEntry:
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return ReadEntry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())
+
+
+class Turns:
+    """A lock that threads share with `together` and own with `alone`; those that come later wait for the latter."""
+
+    def __init__(self) -> None:
+        self._owner = threading.Lock()
+        self._changed = threading.Condition()
+        self._sharing, self._is_owned = 0, False
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Share the lock."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_owned)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sharing -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Own the lock, after all threads that share or own it have left; until then, no other may share it."""
+        with self._owner:
+            with self._changed:
+                self._is_owned = True
+                self._changed.wait_for(lambda: not self._sharing)
+            try:
+                yield
+            finally:
+                with self._changed:
+                    self._is_owned = False
+                    self._changed.notify_all()
 
 
 class Control:
@@ -107,7 +147,7 @@ class Control:
     def confirm(self, topics: list[str]) -> str:
         """Grade the key's answers to these lessons once; return why they do not pass, or '' if they do.
 
-        This holds no lock, so a thread that is alone may call it; and if they do not pass, grading continues.
+        The caller is alone. If they do not pass, grading continues.
         """
         return next(filter(None, (self._trouble(self._course.books[topic]) for topic in topics)), "")
 
@@ -126,25 +166,24 @@ class Control:
             book = self._course.books[topic]
             if self._only is not None and book.exercise_names.isdisjoint(self._only):
                 continue
-            why = self._trouble(book)
+            with self._turns.together():
+                why = self._trouble(book)
             if why:
                 # Try again: it may have failed because the machine is briefly overloaded.
                 with self._turns.alone():
                     why = self._trouble(book)
             if why:
-                message = (
-                    "The key's answers to `{lesson}` do not pass here, so no one can be graded. {why} No student is at "
+                self._broken = (
+                    f"The key's answers to `{topic}` do not pass here, so no one can be graded. {why} No student is at "
                     "fault. `jaxguide verify` finds a mistake of the course, and `jaxguide doctor` one of this machine."
                 )
-                self._broken = message.format(lesson=topic, why=why)
                 raise GraderBroken(self._broken)
             self._controlled.add(topic)
         self.passed += 1
 
     def _trouble(self, book: Book) -> str:
         try:
-            with self._turns.together():
-                result = self._grade(control_submission(book, self._only))
+            result = self._grade(control_submission(book, self._only))
         except NotGraded as error:
             return str(error)
         except Exception as error:

@@ -1,11 +1,13 @@
 """Grade one submission: read it, run it in new workers, judge their replies."""
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import jax
@@ -22,12 +24,11 @@ from jaxguide.course.limits import Limits
 from jaxguide.course.requirements import pinned
 from jaxguide.course.settings import said_of_dropped
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.batch.cell_states import cell_facts
-from jaxguide.grading.batch.control import Control, GraderBroken
+from jaxguide.grading.batch.control import Control, GraderBroken, Turns
 from jaxguide.grading.batch.planted_answers import PlantedWorkers
 from jaxguide.grading.batch.references import References
-from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.batch.turns import Turns
+from jaxguide.grading.batch.similarity import fingerprint
+from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
 from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission
@@ -52,6 +53,10 @@ from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 __all__ = ["GradeSettings", "Grader", "SubmissionResult"]
 
 Tell = Callable[[Path, ExerciseResult], None]
+
+Graded = tuple[SubmissionResult, int, str]
+"""A result, how many controls the grader had passed before, and the grader's name. The next control that the same
+grader passes confirms the result."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +130,25 @@ def open_grader(
         yield grader
 
 
+@contextlib.contextmanager
+def grading_threads(jobs: int, stop: Callable[[], None]) -> Iterator[concurrent.futures.ThreadPoolExecutor]:
+    """Provide threads for gradings; at the end, `stop` those in progress."""
+    executor = concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="grade")
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        stop()
+        executor.shutdown()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def usable_isolation(settings: GradeSettings) -> Isolation:
     """Return how submissions of a batch are isolated.
 
@@ -139,23 +163,6 @@ def usable_isolation(settings: GradeSettings) -> Isolation:
         )
         raise GraderError(message.format(missing="; ".join(isolation.missing)))
     return isolation
-
-
-@dataclasses.dataclass
-class _Attempt:
-    """One attempt to grade a file.
-
-    Args:
-        is_rerun: whether a worker was killed in the first attempt, see `Surroundings`.
-        is_control: whether the file has the key's answers.
-        told: the names of the exercises that were told.
-        was_killed: whether a worker was killed in this attempt, which is a rerun.
-    """
-
-    is_rerun: bool = False
-    is_control: bool = False
-    told: set[str] = dataclasses.field(default_factory=set)
-    was_killed: bool = False
 
 
 class Grader:
@@ -185,9 +192,10 @@ class Grader:
     ):
         self.course, self.settings, self._tell = course, settings, tell
         self.programs = programs
+        self.name = ""
         # Marks that have already been reported cannot be taken back.
         self._turns = Turns()
-        self.control = Control(course, self._grade_control, self._turns, settings.only, before_all=tell is not None)
+        self.control = Control(course, self._grade_once, self._turns, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
@@ -215,37 +223,40 @@ class Grader:
             GraderError: workers do not start on this machine.
         """
         entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
-        first = _Attempt()
         try:
             with self._turns.together():
-                return self._grade_once(entry, first)
+                return self._grade_once(entry, self._tell)
         except WorkerKilled:
             pass  # leave `together`, which would keep this thread from being alone
         with self._turns.alone():
-            return self._grade_again(entry, first.told)
+            return self._grade_again(entry)
 
-    def _grade_again(self, entry: Entry, told: set[str]) -> SubmissionResult:
-        """Grade a file whose worker was killed; the caller is alone. Tell the exercises that are not in `told`."""
-        attempt = _Attempt(is_rerun=True)
-        result = self._grade_once(entry, attempt)
-        why = self.control.confirm(result.lessons) if attempt.was_killed and self.settings.hidden else ""
-        if why:
-            message = "Not graded: the worker process was killed twice, and the key's answers do not pass: {why}"
-            bare = SubmissionResult(entry.path, result.student, State.NOT_GRADED, course_digest=self.course_digest)
-            return dataclasses.replace(bare, digest=result.digest, not_graded={"": message.format(why=why)})
-        for one in result.results:
-            if self._tell is not None and one.name not in result.not_graded and one.name not in told:
-                self._tell(result.path, one)
-        return result
+    def _grade_again(self, entry: Entry) -> SubmissionResult:
+        """Grade a file whose worker was killed; the caller is alone."""
+        sessions: list[Session] = []
+        result = self._grade_once(entry, sessions=sessions, is_rerun=True)
+        was_killed = any(session.was_killed for session in sessions)
+        if not (was_killed and self.settings.hidden and (why := self.control.confirm(result.lessons))):
+            return result
+        message = f"Not graded: the worker process was killed twice, and the key's answers do not pass: {why}"
+        bare = SubmissionResult(entry.path, result.student, State.NOT_GRADED, course_digest=self.course_digest)
+        return dataclasses.replace(bare, digest=result.digest, not_graded={"": message})
 
-    def _grade_control(self, entry: ReadEntry) -> SubmissionResult:
-        return self._grade_once(entry, _Attempt(is_control=True))
+    def _grade_once(
+        self, entry: Entry, tell: Tell | None = None, sessions: list[Session] | None = None, is_rerun: bool = False
+    ) -> SubmissionResult:
+        """Grade one file.
 
-    def _grade_once(self, entry: Entry, attempt: _Attempt) -> SubmissionResult:
+        Args:
+            entry: the file.
+            tell: see `Grader`.
+            sessions: gets the sessions in which the file runs.
+            is_rerun: see `Surroundings`.
+        """
         started = time.monotonic()
         result = SubmissionResult(entry.path, entry.path.stem, course_digest=self.course_digest)
         try:
-            self._grade(entry, result, attempt)
+            self._grade(entry, result, tell, [] if sessions is None else sessions, is_rerun)
         except UnreadableSubmission as problem:
             result.state, result.unreadable = State.UNREADABLE, str(problem)
         if result.not_graded:
@@ -253,11 +264,8 @@ class Grader:
         result.wall_s = round(time.monotonic() - started, 3)
         return result
 
-    def grade_controlled(self, entry: ReadEntry) -> tuple[SubmissionResult, int]:
+    def grade_controlled(self, entry: ReadEntry) -> Graded:
         """Grade one file, and the key's answers if a control is due; see `Control`.
-
-        Returns:
-            The result, and how many controls had passed before. The next control that passes confirms the result.
 
         Raises:
             GraderBroken: the control submission fails. From then on every submission is refused.
@@ -279,7 +287,7 @@ class Grader:
             self.control.after_failure()
             raise GraderError(f"{type(error).__name__}: {error}") from error
         self.control.after(result, topics)
-        return result, passed
+        return result, passed, self.name
 
     def prepare(self, topic: str) -> None:
         """Compile the programs and compute the values that a lesson's checks need, unless they are in the cache."""
@@ -346,7 +354,9 @@ class Grader:
         """Stop all workers, from any thread; grading in progress raises `GraderError`."""
         self._surroundings.running.stop()
 
-    def _grade(self, entry: Entry, result: SubmissionResult, attempt: _Attempt) -> None:
+    def _grade(
+        self, entry: Entry, result: SubmissionResult, tell: Tell | None, sessions: list[Session], is_rerun: bool
+    ) -> None:
         content = entry.read()
         result.digest = hashlib.sha256(content).hexdigest()
         submission = self.read(entry.path, content)
@@ -357,64 +367,64 @@ class Grader:
         books = [self.course.books[topic] for topic in submission.lessons]
         books = [book for book in books if any(map(self._is_asked, book.exercises))]
         result.lessons = [book.topic for book in books]
-        lessons: list[_Lesson] = []
+        judgings: list[list[Judging]] = []
         with contextlib.ExitStack() as stack:
             # Code that has seen a hidden input can reveal it in any later output, and students may read the output of
             # visible checks. So all visible checks of a file run before its first hidden one.
-            sessions: list[Session] = []
             for book in books:
-                around = dataclasses.replace(self._around(book.topic), is_rerun=attempt.is_rerun)
+                around = dataclasses.replace(self._around(book.topic), is_rerun=is_rerun)
                 # An exercise that moved to a lesson which the file does not start brings none of the lesson's others.
                 is_all = not submission.topics or book.topic in submission.topics
                 asked = [e for e in book.exercises if self._is_asked(e) and (is_all or e.name in submission.defined)]
-                session = Session(submission, book, [one.name for one in asked], around, sessions)
-                sessions.append(stack.enter_context(session))
-                lessons.append(_Lesson(sessions[-1], [self._judging(exercise) for exercise in asked]))
-                self._begin(submission, book, lessons[-1], result)
+                sessions.append(
+                    stack.enter_context(Session(submission, book, [one.name for one in asked], around, sessions))
+                )
+                judgings.append([self._judging(exercise) for exercise in asked])
+                self._begin(submission, book, sessions[-1], judgings[-1], result)
                 if len(books) > 1:  # not the memory of many workers at a time
                     sessions[-1].rest()
-            for lesson in lessons:
-                for judging in lesson.ask_all(hidden=True):
-                    if self._tell is not None and not (attempt.is_rerun or attempt.is_control):
-                        attempt.told.add(judging.exercise.name)
-                        self._tell(result.path, judging.end())
+            for session, own in zip(sessions, judgings, strict=True):
+                for judging in _ask_all(session, own, result.not_graded, hidden=True):
+                    if tell is not None:
+                        tell(result.path, judging.end())
                 if len(books) > 1:
-                    lesson.session.rest()
-        for lesson in lessons:
-            self._end(lesson, result, attempt)
+                    session.rest()
+        for session, own in zip(sessions, judgings, strict=True):
+            self._end(session, own, result)
         result.repairs = list(dict.fromkeys(result.repairs))
-        result.score = round(sum(one.score for one in result.results), 2)
-        result.points = sum(one.points for one in result.results)
 
-    def _begin(self, submission: ReadSubmission, book: Book, lesson: "_Lesson", result: SubmissionResult) -> None:
+    def _begin(
+        self,
+        submission: ReadSubmission,
+        book: Book,
+        session: Session,
+        judgings: list[Judging],
+        result: SubmissionResult,
+    ) -> None:
         """Run a submission's cells and the visible checks of one lesson."""
-        session = lesson.session
         try:
             session.define()
         except NotGraded as why:
-            lesson.not_graded = {one.exercise.name: str(why) for one in lesson.judgings}
+            result.not_graded.update((one.exercise.name, str(why)) for one in judgings)
         # Record these before the first hidden input, because students read them.
         result.repairs += session.repairs
-        result.cells += [fact.to_plain() for fact in cell_facts(submission, session, book.topic)]
+        result.cells += _cell_facts(submission, session, book.topic)
         names = book.exercise_names & submission.runs.keys()
-        result.fingerprints.update((name, submission.runs[name]) for name in names)
-        list(lesson.ask_all(hidden=False))
+        result.fingerprints.update((name, fingerprint(submission.runs[name])) for name in names)
+        list(_ask_all(session, judgings, result.not_graded, hidden=False))
 
-    def _end(self, lesson: "_Lesson", result: SubmissionResult, attempt: _Attempt) -> None:
-        session = lesson.session
+    def _end(self, session: Session, judgings: list[Judging], result: SubmissionResult) -> None:
         result.versions = session.versions or result.versions
-        attempt.was_killed |= session.was_killed
         result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
         result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
-        for judging in lesson.judgings:
-            if judging.exercise.name not in lesson.not_graded:
+        for judging in judgings:
+            why_not = result.not_graded.get(judging.exercise.name)
+            if why_not is None:
                 result.results.append(judging.end())
-                continue
-            # Record why there is no mark, which is not the same as zero points.
-            why_not = lesson.not_graded[judging.exercise.name]
-            outcome = self._judging(judging.exercise).end()
-            result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
-        result.not_graded.update(lesson.not_graded)
+            else:
+                # Record why there is no mark, which is not the same as zero points.
+                outcome = self._judging(judging.exercise).end()
+                result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
 
     def _judging(self, exercise: Exercise) -> Judging:
         reference = None
@@ -431,44 +441,56 @@ class Grader:
         )
 
 
-@dataclasses.dataclass
-class _Lesson:
-    """One lesson of a submission while it is graded: its session, its exercises, and why some have no marks."""
-
-    session: Session
-    judgings: list[Judging]
-    not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
-
-    def ask_all(self, hidden: bool) -> Iterator[Judging]:
-        """Run the visible or the hidden checks of each exercise, and yield it if it can still be graded."""
-        for judging in self.judgings:
-            name = judging.exercise.name
-            if name in self.not_graded:
-                continue
-            why_not = _ask(self.session, judging, hidden)
-            if why_not is None:
-                yield judging
-            else:
-                self.not_graded[name] = why_not
-
-
-def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
-    """Run an exercise's visible or hidden checks; return why they cannot be graded, or None if they were.
+def _ask_all(
+    session: Session, judgings: Iterable[Judging], not_graded: dict[str, str], hidden: bool
+) -> Iterator[Judging]:
+    """Run the visible or the hidden checks of each exercise; yield it, or note why it cannot be graded.
 
     Raises:
         GraderError: the grader does not work on this machine.
     """
-    if hidden and not judging.has_hidden:
-        return None
-    try:
-        judging.ask(session.answer(judging.exercise.name), hidden)
-    except NotGraded as why:
-        return str(why)
-    except GraderError:
-        raise
-    except Exception as error:
-        # A check of the course has a bug. This must not stop the batch, and must not count as a mark.
+    for judging in judgings:
         exercise = judging.exercise
-        said = said_of_course(error, exercise.files, (exercise.path, exercise.line))
-        return f"Not graded: a check of the course raised {said}."
-    return None
+        if exercise.name in not_graded:
+            continue
+        try:
+            if judging.has_hidden or not hidden:
+                judging.ask(session.answer(exercise.name), hidden)
+        except NotGraded as why:
+            not_graded[exercise.name] = str(why)
+        except GraderError:
+            raise
+        except Exception as error:
+            # A check of the course has a bug. This must not stop the batch, and must not count as a mark.
+            said = said_of_course(error, exercise.files, (exercise.path, exercise.line))
+            not_graded[exercise.name] = f"Not graded: a check of the course raised {said}."
+        else:
+            yield judging
+
+
+def _cell_facts(submission: ReadSubmission, session: Session, lesson: str) -> list[CellFact]:
+    """Return what happened to each cell; call it after `session.define()`."""
+    planned = {cell.number for cell in session.cells}
+    counting = {name: cells[-1].number for name, cells in session.definitions.items() if cells}
+    facts = []
+    for cell in submission.cells:
+        fate, why = CellState.RAN, ""
+        names = set(session.names).intersection(cell.defines)
+        if cell.rejected:
+            fate, why = CellState.REJECTED, cell.rejected
+        elif cell.error is not None:
+            fate, why = CellState.NOT_PYTHON, cell.error.message
+        elif cell.number not in planned:
+            fate, names = (CellState.EMPTY if cell.is_empty else CellState.AS_PRINTED), set()
+        elif cell.number in session.lost:
+            fate, why = CellState.LEFT_OUT, session.lost[cell.number].note
+        elif cell.number in session.raised:
+            error = session.raised[cell.number]
+            fate, why = CellState.FAILED, f"{error.type_name}: {error.message}"
+        if cell.number in planned:
+            names -= set(cell.starters)
+        counts = sorted(name for name, number in counting.items() if number == cell.number)
+        facts.append(
+            CellFact(lesson, cell.number, cell.label, fate, why, cell.magics, sorted(names | set(counts)), counts)
+        )
+    return facts

@@ -3,9 +3,8 @@
 import collections
 import contextlib
 import hashlib
-import struct
+import marshal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.shared_programs import is_safe
 
 _MOST_BYTES = 64 * 2**20
-_SIZES = struct.Struct("<II")
 # Evaluating a function captures output, warnings and compile events of the whole process, so do one at a time.
 _LOCK = threading.RLock()
 
@@ -84,29 +82,22 @@ class References:
         if self._file is None or not self._is_new:
             return
         with _LOCK:
-            parts = [part for pair in self._kept.items() for part in (_SIZES.pack(*map(len, pair)), *pair)]
+            content = marshal.dumps(list(self._kept.items()))
             self._is_new = False
-        content = b"".join(parts)
         with contextlib.suppress(OSError):
             write_whole(self._file, hashlib.sha256(content).digest() + content, 0o600)
 
 
-def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield cached requests and replies; nothing if the file is missing, damaged or in a folder writable by others."""
+def _read(file: Path) -> list[tuple[bytes, bytes]]:
+    """Return cached requests and replies; none if the file is missing, damaged or in a folder writable by others."""
     try:
         if not is_safe(file.parent) or file.stat().st_size > 2 * _MOST_BYTES:
-            return
+            return []
         content = file.read_bytes()
     except OSError:
-        return
-    digest, rest = content[:32], memoryview(content)[32:]
-    if hashlib.sha256(rest).digest() != digest:
-        return
-    while rest:
-        asked, reply = _SIZES.unpack(rest[: _SIZES.size])
-        end = _SIZES.size + asked
-        yield bytes(rest[_SIZES.size : end]), bytes(rest[end : end + reply])
-        rest = rest[end + reply :]
+        return []
+    is_whole = hashlib.sha256(content[32:]).digest() == content[:32]
+    return list(marshal.loads(content[32:])) if is_whole else []
 
 
 class Reference(Answer):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from jaxguide.grading.batch.submission_result import SubmissionResult
 
 ALIKE_FROM = 0.8
+_DIGITS = 12
 # With fewer answers, it is not clear which ones are common.
 _SMALL_CLASS = 5
 
@@ -33,51 +34,56 @@ def similar_groups(submissions: Iterable[SubmissionResult]) -> list[SimilarGroup
 
     If 5 or more students answered an exercise, answers shared by more than half of them are common and not reported.
     """
-    answers: dict[str, dict[str, frozenset[int]]] = {}
+    answers: dict[str, dict[str, frozenset[str]]] = {}
     for one in submissions:
         for exercise, runs in one.fingerprints.items():
-            answers.setdefault(exercise, {})[one.submitted_by] = frozenset(runs)
+            answers.setdefault(exercise, {})[one.submitted_by] = _runs_in(runs)
     found = [group for exercise, own in answers.items() for group in _groups(exercise, own)]
     return sorted(found, key=lambda group: (-group.share, group.exercise, group.students))
 
 
-def _groups(exercise: str, answers: Mapping[str, frozenset[int]]) -> Iterator[SimilarGroup]:
-    equal: dict[frozenset[int], list[str]] = {}
+def fingerprint(runs: Iterable[int]) -> str:
+    """Return the hashes of the runs of words in an answer as text, with 12 hexadecimal digits for each.
+
+    >>> fingerprint([7, 255])
+    '0000000000070000000000ff'
+    """
+    return "".join(f"{run:0{_DIGITS}x}" for run in runs)
+
+
+def _runs_in(text: str) -> frozenset[str]:
+    return frozenset(text[start : start + _DIGITS] for start in range(0, len(text), _DIGITS))
+
+
+def _groups(exercise: str, answers: Mapping[str, frozenset[str]]) -> Iterator[SimilarGroup]:
+    equal: dict[frozenset[str], list[str]] = {}
     for student, runs in answers.items():
         equal.setdefault(runs, []).append(student)
     most = len(answers) / 2 if len(answers) >= _SMALL_CLASS else len(answers)
     usual = {runs for runs, students in equal.items() if len(students) > most}
     different = [runs for runs in equal if runs not in usual]
-    joined = list(range(len(different)))
-    shares: dict[int, float] = {}
-
-    def root(number: int) -> int:
-        while joined[number] != number:
-            number = joined[number]
-        return number
-
-    for first, second, share in _alike(different):
-        low, high = sorted((root(first), root(second)))
-        joined[high] = low
-        shares[low] = min(share, shares.get(low, 1.0), shares.get(high, 1.0))
-    members: dict[int, list[str]] = {}
-    for number, runs in enumerate(different):
-        members.setdefault(root(number), []).extend(equal[runs])
-    for number, students in members.items():
+    pairs = list(_alike(different))
+    group = {number: {number} for number in range(len(different))}
+    for first, second, _share in pairs:
+        if group[first] is not group[second]:
+            both = group[first] | group[second]
+            group.update(dict.fromkeys(both, both))
+    for numbers in {min(numbers): numbers for numbers in group.values()}.values():
+        students = [student for number in numbers for student in equal[different[number]]]
         if 2 <= len(students) <= most:
-            share = round(shares.get(number, 1.0), 2)
+            share = round(min((share for first, _second, share in pairs if first in numbers), default=1.0), 2)
             says = "identical" if share == 1 else f"{int(100 * share)} % in common"
             yield SimilarGroup(exercise, sorted(students), share, says)
 
 
-def _alike(answers: Sequence[frozenset[int]]) -> Iterator[tuple[int, int, float]]:
+def _alike(answers: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
     """Yield the pairs of answers that overlap enough, with their overlap.
 
     Two sets that overlap this much share at least one of the rarest runs of each, so only those are looked up. A class
     of a thousand is compared in seconds.
     """
     count = collections.Counter(run for runs in answers for run in runs)
-    having: dict[int, list[int]] = {}
+    having: dict[str, list[int]] = {}
     for number, runs in enumerate(answers):
         rarest = sorted(runs, key=lambda run: (count[run], run))
         looked_up = rarest[: len(runs) - int(ALIKE_FROM * len(runs)) + 1]

@@ -1,7 +1,8 @@
-"""Save every result of a batch to disk as soon as it is ready, with one transaction per submission."""
+"""Keep what a batch needs in its results folder: each result as soon as it is ready, and the secret seed."""
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import json
 import sqlite3
@@ -11,13 +12,16 @@ from typing import Any
 
 import filelock
 
+from jaxguide.base.files import write_whole
+from jaxguide.course.judging.draw import fresh_seed
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_search import STORE_NAME
 
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
-SCHEMA_VERSION = 2
+SEED_FILE_NAME = "seed.txt"
+SCHEMA_VERSION = 3
 _RESULT_LIMIT = 64 * 10**6
 _APPLICATION = 0x4A584731  # 'JXG1', to detect files of other programs
 _TABLES = """
@@ -41,7 +45,11 @@ class StoreError(Exception):
 
 
 class DamagedStore(StoreError):
-    """The store's file is damaged or not a store of results."""
+    """The store's file is damaged, not a store of results, or one of another version."""
+
+
+class SeedError(ValueError):
+    """The text is not a seed, or the secret seed cannot be read or written; the message says what to do."""
 
 
 class NoBatch(StoreError):
@@ -91,27 +99,19 @@ class Store:
 
     def __init__(self, folder: Path):
         self.folder, self.file = folder, folder / NAME
-        with _explained(folder):
+        with contextlib.ExitStack() as opened, _explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = filelock.FileLock(folder / LOCK_NAME, timeout=0)
             try:
-                self._lock.acquire()
+                opened.enter_context(filelock.FileLock(folder / LOCK_NAME).acquire(timeout=0))
             except filelock.Timeout:
-                message = (
-                    "Another grader is using `{folder}`. Wait for it to finish, or name another folder with --out."
-                )
-                raise StoreError(message.format(folder=folder)) from None
-        try:
-            with _explained(folder):
-                self._connection = sqlite3.connect(self.file, isolation_level=None)
-                try:
-                    self._open()
-                except BaseException:
-                    self._connection.close()
-                    raise
-        except BaseException:
-            self._lock.release()
-            raise
+                raise StoreError(
+                    f"Another grader is using `{folder}`. Wait for it to finish, or name another folder with --out."
+                ) from None
+            self._connection = opened.enter_context(
+                contextlib.closing(sqlite3.connect(self.file, isolation_level=None))
+            )
+            self._open()
+            self._opened = opened.pop_all()
 
     def _open(self) -> None:
         run = self._connection.execute
@@ -120,11 +120,10 @@ class Store:
         if not is_new and application != _APPLICATION:
             raise damaged(self.folder)
         if not is_new and version != SCHEMA_VERSION:
-            message = (
-                "`{file}` was written by another version of jaxguide (layout {found}; this version reads {wanted}). "
-                "Use that version, or name another folder with --out."
+            raise DamagedStore(
+                f"`{self.file}` was written by another version of jaxguide (layout {version}; this version reads "
+                f"{SCHEMA_VERSION}). Use that version, or name another folder with --out."
             )
-            raise StoreError(message.format(file=self.file, found=version, wanted=SCHEMA_VERSION))
         # A result that was reported as done must survive a power failure.
         run("PRAGMA journal_mode = DELETE")
         run("PRAGMA synchronous = FULL")
@@ -142,17 +141,19 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let the folder go."""
-        self._connection.close()
-        self._lock.release()
+        """Close the file, and let other graders use the folder."""
+        self._opened.close()
 
-    def find(self, key: RowKey) -> int | None:
-        """Return the row of a submission with a final result, or None if it still needs grading."""
+    def find(self, key: RowKey) -> tuple[int, SubmissionResult] | None:
+        """Return a submission's row and final result; None if it needs grading, as also if these cannot be read."""
         query = "SELECT id FROM submissions WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)"
         final = (State.GRADED.value, State.UNREADABLE.value)
         with _explained(self.folder):
             found = self._connection.execute(f"{query} AND state IN (?, ?)", (*_columns(key), *final)).fetchone()
-        return None if found is None else int(found[0])
+        try:
+            return None if found is None else (found[0], self.load(found[0]))
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return None
 
     def record(self, key: RowKey, result: SubmissionResult) -> int:
         """Save one result, replacing an earlier one with the same key, and return its row.
@@ -222,6 +223,37 @@ def last_batch_in(folder: Path) -> dict[str, Any]:
         return {}  # opening it says what is wrong
 
 
+def seed_of(asked: str, folder: Path) -> int:
+    """Return the seed that an instructor requests.
+
+    Args:
+        asked: a whole number, or 'secret' for a random one, which is reused by later runs into the same folder.
+        folder: the folder for results. A secret seed is stored in its `seed.txt`, readable by the owner only.
+
+    Raises:
+        SeedError: `asked` is neither, `seed.txt` does not contain a number, or it cannot be written.
+
+    >>> seed_of("17", Path("results"))
+    17
+    """
+    if asked != "secret":
+        try:
+            return int(asked)
+        except ValueError:
+            said = "is not a seed. Give a whole number, or `secret` for one that no one can guess."
+            raise SeedError(f"`{asked}` {said}") from None
+    path = folder / SEED_FILE_NAME
+    try:
+        if not path.exists():
+            write_whole(path, f"{fresh_seed()}\n", 0o600)
+        return int(path.read_text("ascii"))
+    except ValueError:
+        said = "does not contain a number. Delete it to get a new seed; everything will be regraded."
+        raise SeedError(f"`{path}` {said}") from None
+    except OSError as error:
+        raise SeedError(f"The secret seed cannot be stored in `{path}`: {error.strerror}.") from error
+
+
 def _columns(key: RowKey) -> tuple[str, ...]:
     # A file name may contain bytes that are not valid UTF-8, which SQLite refuses.
     return tuple(value.encode("utf-8", "backslashreplace").decode() for value in dataclasses.astuple(key))
@@ -233,23 +265,18 @@ def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise _what_is_wrong(folder, error) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what only some kinds of it tell
+        if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            said = "Free some and run the same command again to continue."
+            raise StoreError(f"No space is left for results in `{folder}`. {said}") from error
+        # The last: a table is missing.
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
+            raise damaged(folder) from error
+        said = "Name another folder with --out."
+        raise StoreError(f"Results cannot be stored in `{folder}`: {error}. {said}") from error
 
 
 def damaged(folder: Path) -> DamagedStore:
     """Return the error for a results folder whose store is damaged or another program's file."""
-    message = "`{file}` is damaged or not a store of results. Move it away, or name another folder with --out."
-    return DamagedStore(message.format(file=folder / NAME))
-
-
-def _what_is_wrong(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
-    import errno
-
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what only some kinds of it tell
-    if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        message = "No space is left for results in `{folder}`. Free some and run the same command again to continue."
-        return StoreError(message.format(folder=folder))
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):  # the last: a table is missing
-        return damaged(folder)
-    message = "Results cannot be stored in `{folder}`: {error}. Name another folder with --out."
-    return StoreError(message.format(folder=folder, error=error))
+    said = "is damaged or not a store of results. Move it away, or name another folder with --out."
+    return DamagedStore(f"`{folder / NAME}` {said}")

@@ -1,19 +1,15 @@
-"""The result of one submission, as a record that converts to JSON and back without loss."""
+"""The result of one submission, as `results.json` and the store record it."""
 
-import base64
 import dataclasses
 import enum
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.judging.values import Data
+from jaxguide.base.plain import plain_of, read_plain
+from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.intake.student_names import joined
-from jaxguide.grading.workers import wire
-
-# Fields that earlier versions recorded.
-_OF_EARLIER_VERSIONS = ("withheld_repairs", "habits", "tier", "layers")
 
 
 class State(enum.StrEnum):
@@ -31,12 +27,41 @@ class State(enum.StrEnum):
         return {State.UNREADABLE: "not readable", State.SUPERSEDED: "replaced"}.get(self, self.value)
 
 
-def _packed(data: Data) -> str:
-    return base64.b64encode(wire.encode(data)).decode("ascii")
+class CellState(enum.StrEnum):
+    """What happened to a cell."""
+
+    RAN = "ran"
+    FAILED = "failed"
+    LEFT_OUT = "left out"
+    NOT_PYTHON = "not Python"
+    REJECTED = "rejected"
+    AS_PRINTED = "as printed"
+    EMPTY = "empty"
 
 
-def _unpacked(text: str) -> Data:
-    return wire.decode(base64.b64decode(text))
+@dataclasses.dataclass(frozen=True)
+class CellFact:
+    """What happened to one cell while one lesson was graded.
+
+    Args:
+        lesson: the lesson's name.
+        number: the cell's position among the file's code cells, from 1.
+        label: the cell's name in reports.
+        fate: what happened to the cell.
+        why: the error it raised or the reason it did not run, or '' if it ran.
+        magics: the IPython lines that were removed from it.
+        answers: the exercises whose names it defines; a name defined by several cells is a duplicate.
+        counts: the exercises among `answers` for which this cell's definition counts.
+    """
+
+    lesson: str
+    number: int
+    label: str
+    fate: CellState
+    why: str = ""
+    magics: list[str] = dataclasses.field(default_factory=list)
+    answers: list[str] = dataclasses.field(default_factory=list)
+    counts: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -51,10 +76,9 @@ class SubmissionResult:
         digest: SHA-256 of the file's bytes as hexadecimal digits, or '' if they could not be read.
         lessons: the lessons that the file answers.
         results: the results of all exercises of these lessons.
-        score, points: the sums over `results`.
         repairs: notes on code that was left out or repaired; if absent, on what the student handed in instead.
-        cells: a `CellFact` for each cell, as plain data.
-        fingerprints: exercise -> fingerprint of the answer (`jaxguide.grading.batch.similarity`).
+        cells: what happened to each cell.
+        fingerprints: exercise -> fingerprint of the answer, see `jaxguide.grading.batch.similarity`.
         unreadable: why the file could not be read, or None.
         not_graded: exercise -> why the grader could not grade it, through no fault of the student. The name '' gives
             the reason why nothing was graded.
@@ -71,11 +95,9 @@ class SubmissionResult:
     digest: str = ""
     lessons: list[str] = dataclasses.field(default_factory=list)
     results: list[ExerciseResult] = dataclasses.field(default_factory=list)
-    score: float = 0.0
-    points: float = 0.0
     repairs: list[str] = dataclasses.field(default_factory=list)
-    cells: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-    fingerprints: dict[str, list[int]] = dataclasses.field(default_factory=dict)
+    cells: list[CellFact] = dataclasses.field(default_factory=list)
+    fingerprints: dict[str, str] = dataclasses.field(default_factory=dict)
     unreadable: str | None = None
     not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
     course_digest: str = ""
@@ -84,6 +106,16 @@ class SubmissionResult:
     wall_s: float = 0.0
     memory_bytes: int = 0
     members: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        """The sum of the scores."""
+        return round(sum((one.score for one in self.results), 0.0), 2)
+
+    @property
+    def points(self) -> float:
+        """The most points that its exercises give."""
+        return sum(one.points for one in self.results) or 0.0
 
     @property
     def submitted_by(self) -> str:
@@ -102,31 +134,42 @@ class SubmissionResult:
 
     def of_exercises(self, names: Collection[str]) -> "SubmissionResult":
         """Return the result of the same file for these exercises alone."""
-        results = [one for one in self.results if one.name in names]
         return dataclasses.replace(
             self,
-            results=results,
+            results=[one for one in self.results if one.name in names],
             not_graded={name: why for name, why in self.not_graded.items() if not name or name in names},
-            score=round(sum(one.score for one in results), 2),
-            points=sum(one.points for one in results),
         )
 
-    def to_plain(self, write: Callable[[Data], str] = _packed) -> dict[str, Any]:
-        """Return the record as JSON data, which `from_plain` converts back to an equal record.
+    def to_plain(self) -> dict[str, Any]:
+        """Return the record as JSON data. A score is None if there is no mark, and a revealed value is its text.
 
-        Args:
-            write: converts a revealed value to text, by default without loss.
-
-        >>> ada = SubmissionResult(Path("ada.ipynb"), "ada", score=1 / 3)
-        >>> SubmissionResult.from_plain(ada.to_plain()) == ada
-        True
+        >>> ada = SubmissionResult(Path("ada.ipynb"), "ada", State.UNREADABLE, unreadable="The file is empty.")
+        >>> ada.to_plain()["score"], SubmissionResult.from_plain(ada.to_plain()) == ada
+        (None, True)
         """
-        results = [one.to_plain(write) for one in self.results]
-        return {**vars(self), "path": str(self.path), "state": self.state.value, "results": results}
+        exercises = [result_to_plain(one) for one in self.results]
+        return {
+            **{name: plain_of(getattr(self, name)) for name in _PLAIN},
+            "path": str(self.path) if self.path.name else "",
+            "score": self.score if self.is_complete else None,
+            "points": self.points,
+            "exercises": [one | ({"score": None} if one["name"] in self.not_graded else {}) for one in exercises],
+        }
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
-        """Build a result from the output of `to_plain`; `read` must be the inverse of its `write`."""
-        results = [ExerciseResult.from_plain(one, read) for one in plain["results"]]
-        plain = {name: value for name, value in plain.items() if name not in _OF_EARLIER_VERSIONS}
-        return cls(**{**plain, "path": Path(plain["path"]), "state": State(plain["state"]), "results": results})
+    def from_plain(cls, plain: dict[str, Any]) -> "SubmissionResult":
+        """Build a result from the data of `to_plain`; parts that only later versions write may be missing.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: the data is damaged.
+        """
+        exercises = [one | {"score": one["score"] or 0.0} for one in plain["exercises"]]
+        known = {name: plain[name] for name in _PLAIN if name in plain or name not in _OPTIONAL}
+        found: SubmissionResult = read_plain(cls, {"path": "", **known})
+        found.path = Path(plain["path"])
+        found.results = [result_from_plain(one) for one in exercises]
+        return found
+
+
+_PLAIN = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in ("path", "results")]
+_OPTIONAL = ("members", "course_digest", "versions")

@@ -1,10 +1,13 @@
-"""Show a batch of graded submissions in the terminal."""
+"""Show a batch in the terminal: progress, then a table."""
 
 import os
+import sys
+import time
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +32,60 @@ _COUNTED_STATES = {
     State.SUPERSEDED: ("{count} file was replaced by another one.", "{count} files were replaced by other ones."),
 }
 _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
+
+
+class ProgressBar:
+    """Show a progress bar for one batch, as a context manager.
+
+    If standard error is not a terminal, print failures, and a line after each tenth of the files.
+
+    Args:
+        total: how many files there are.
+    """
+
+    def __init__(self, total: int):
+        # Bind the stream now: running the key's answers temporarily replaces `sys.stderr`.
+        self.console = Console(file=sys.stderr, highlight=False)
+        self.total = total
+        self.done = 0
+        self.failed = 0
+        self._bar = Progress(
+            TextColumn("Grading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failures]}", style="red"),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(compact=True),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=total, failures="", rate="")
+        self._graded, self._started = 0, time.monotonic()
+
+    def __enter__(self) -> "ProgressBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        if self.console.is_terminal:  # before rich 14.3, a bar that is disabled ends with an empty line
+            self._bar.stop()
+
+    def watch(self, result: SubmissionResult, is_new: bool) -> None:
+        """Count one result, and print why if it has no marks."""
+        self.done += 1
+        self._graded += is_new
+        if not result.is_complete:
+            self.failed += 1
+            whys = [result.unreadable] if result.unreadable is not None else dict.fromkeys(result.not_graded.values())
+            for why in whys:
+                self.console.print(clean(f"{result.path}: {why}"), markup=False, soft_wrap=True)
+        failures = f"{self.failed} failed" if self.failed else ""
+        if not self.console.is_terminal and self.done < self.total and self.done % -(-self.total // 10) == 0:
+            self.console.print(f"Graded {self.done} of {self.total}.")
+        # Without those found in the store.
+        rate = f"{60 * self._graded / max(1e-3, time.monotonic() - self._started):.0f} a minute" if self._graded else ""
+        self._bar.update(self._task, completed=self.done, failures=failures, rate=rate)
 
 
 class GradeTable:
@@ -69,8 +126,8 @@ class GradeTable:
 
     def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
         for one in result.above_the_points:
-            said = "{exercise}: {score:g} of {points:g} points, given by hand"
-            yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
+            points = f"{one.score:g} of {one.points:g} points"
+            yield layout.text(f"{clean(one.name, 60)}: {points}, given by hand")
         if result.unreadable is not None:
             badge = Badge("✗", "x", State.UNREADABLE.word, "bad")
             yield layout.badge(badge).append_text(layout.text(f": {clean(result.unreadable, 500)}"))

@@ -13,10 +13,12 @@ from jaxguide.base.clean import clean
 from jaxguide.base.text import plural
 from jaxguide.course.cards import Card
 from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.reports.page import line
 
 AFTER_PUBLISHED = "after_published"
 
+_UNANSWERED = (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION)
 _WIDTH = 90
 
 
@@ -42,6 +44,25 @@ class GradingProgress:
     trouble: str = ""
     notes: list[str] = dataclasses.field(default_factory=list)
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def add(self, results: Iterable[ExerciseResult]) -> set[str]:
+        """Add results, and return which count: if several files answer an exercise, the last does."""
+        done = {one.name: one for one in self.results}
+        new = {one.name: one for one in results if one.name not in done or one.verdict not in _UNANSWERED}
+        self.results = list({**done, **new}.values())
+        return set(new)
+
+    def take(self, result: SubmissionResult) -> None:
+        """Add all that is known of a file that was graded."""
+        self.not_graded -= self.add(result.results)
+        self.not_graded |= set(result.not_graded)
+        self.notes += result.repairs
+        self.facts = {
+            "course_digest": result.course_digest,
+            "submission_digest": result.digest,
+            "versions": result.versions,
+            "not_graded": result.not_graded,
+        }
 
     @property
     def is_complete(self) -> bool:
@@ -133,8 +154,7 @@ def _output(progress: GradingProgress) -> str:
         count = len(progress.not_graded)
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
     if progress.unreadable and progress.results:
-        said = "There is no total, because not every file could be read. {why}"
-        lines.append(said.format(why=line(progress.unreadable)))
+        lines.append(f"There is no total, because not every file could be read. {line(progress.unreadable)}")
     if progress.notes:
         lines += ["While reading your file:", *(f"  - {line(note)}" for note in progress.notes)]
     return "\n".join(lines)

@@ -117,8 +117,7 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> 
     """
     known = list(CANVAS_IDS.values())
     if identifier is not None and identifier not in known:
-        message = "Canvas does not identify students by `{name}`. Use one of these: {known}."
-        raise ValueError(message.format(name=identifier, known=", ".join(known)))
+        raise ValueError(f"Canvas does not identify students by `{identifier}`. Use one of these: {', '.join(known)}.")
     rows = rows_of(batch)
     if identifier is None and not any(row.ids.keys() & CANVAS_IDS.keys() for row in rows):
         identifier = CANVAS_IDS["login"]

@@ -18,7 +18,7 @@ from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.cards import BEHIND, Card, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.csv_tables import file_names, points_cell
 from jaxguide.grading.reports.marks import Mark, Row, totals_of
 from jaxguide.grading.reports.page import line, rendered
@@ -139,29 +139,20 @@ def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     given = any(mark.override is not None for mark in row.marks.values())
     for one in row.submissions:
         if one.members:
-            yield "Handed in by {students}.".format(students=line(", ".join(one.members)))
+            yield f"Handed in by {line(', '.join(one.members))}."
     if row.state is State.ABSENT:
-        nothing = "Nothing was handed in" if batch.only is None else "Nothing was handed in for {lessons}"
-        nothing = nothing.format(lessons=line(", ".join(batch.lessons)))
-        yield nothing + ("; the points were given by hand." if given else ".")
+        lessons = "" if batch.only is None else f" for {line(', '.join(batch.lessons))}"
+        yield f"Nothing was handed in{lessons}" + ("; the points were given by hand." if given else ".")
         yield from (line(note) for one in row.submissions for note in one.repairs)
     for one in row.submissions:
         if one.unreadable is not None:
-            yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
+            whole = "Nothing was graded; the points were given by hand." if given else "Nothing was graded."
+            said = whole if len(row.submissions) == 1 else f"{line(one.path.name)}: not graded."
+            yield f"{said} {line(one.unreadable)}"
     if row.state is State.UNREADABLE and row.score is None and any(mark.result for mark in row.marks.values()):
         yield "There is no total, since not every answer could be read."
     if row.state is State.NOT_GRADED:
         yield "Not everything is graded yet. This is not your fault; your instructor knows."
-
-
-def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
-    if not alone:
-        message = "{file}: not graded. {why}"
-    elif given:
-        message = "Nothing was graded; the points were given by hand. {why}"
-    else:
-        message = "Nothing was graded. {why}"
-    return message.format(file=line(one.path.name), why=line(one.unreadable or ""))
 
 
 def _notes(row: Row, batch: BatchResult) -> Iterator[str]:

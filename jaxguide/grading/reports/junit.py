@@ -16,17 +16,12 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 def junit_xml(batch: BatchResult) -> str:
     """Return `junit.xml`: lost points are failures, ungraded exercises are errors, unattempted ones are skipped."""
     suites = ET.Element("testsuites", name=_xml(batch.course_name or "jaxguide"))
-    totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-    for row in rows_of(batch):
-        suite = _suite(row)
-        suites.append(suite)
-        for name in totals:
-            totals[name] += int(suite.get(name, "0"))
-    suites.attrib.update({name: str(count) for name, count in totals.items()})
+    suites.extend(_suite(row) for row in rows_of(batch))
+    for name in ("tests", "failures", "errors", "skipped"):
+        suites.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
     ET.indent(suites)
-    return ET.tostring(suites, encoding="unicode", xml_declaration=False).join(
-        ['<?xml version="1.0" encoding="utf-8"?>\n', "\n"]
-    )
+    text = ET.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
 def _suite(row: Row) -> ET.Element:

@@ -1,7 +1,7 @@
 """Tabulate the marks of a batch: one row per student, one column per exercise, and None for a missing mark."""
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from jaxguide.base.text import plural
 from jaxguide.course.verdict import ExerciseResult, Verdict
@@ -101,75 +101,35 @@ class LessonTotal:
         """The total in words: 'rows: 8 of 10 points'."""
         if self.score is None:
             return f"{self.lesson}: no mark, of {self.points:g} points"
-        message = "{lesson}: {score:g} of {points:g} points"
-        return message.format(lesson=self.lesson, score=self.score, points=self.points)
+        return f"{self.lesson}: {self.score:g} of {self.points:g} points"
 
 
 def totals_of(row: Row) -> list[LessonTotal]:
     """Return a student's points for each lesson of the batch."""
     found = []
     for lesson in dict.fromkeys(mark.column.lesson for mark in row.marks.values()):
-        marks = [mark for mark in row.marks.values() if mark.column.lesson == lesson]
-        given = [mark.score for mark in marks if mark.score is not None]
-        score = round(sum(given), 2) if given and not any(mark.is_missing for mark in marks) else None
-        found.append(LessonTotal(lesson, score, sum(mark.column.points for mark in marks)))
+        score, points = _total([mark for mark in row.marks.values() if mark.column.lesson == lesson])
+        found.append(LessonTotal(lesson, score, points))
     return found
 
 
 def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
     """Return a line for each mark that differs from an earlier run, and one for students who are gone."""
-    earlier, now = ({row.student: row for row in rows_of(batch)} for batch in (before, after))
+    earlier = {row.student: row for row in rows_of(before)}
     lines = []
-    for student, row, old in ((student, row, earlier[student]) for student, row in now.items() if student in earlier):
+    for row in rows_of(after):
+        old = earlier.pop(row.student, None)
         for name, mark in row.marks.items():
-            was = old.marks.get(name)
+            was = old.marks.get(name) if old is not None else None
             if was is not None and was.score is not None and was.score != mark.score:
                 score = "no mark" if mark.score is None else f"{mark.score:g}"
-                message = "{student}: {exercise} {was:g} → {score}"
-                lines.append(message.format(student=student, exercise=name, was=was.score, score=score))
-    gone = [student for student, row in earlier.items() if student not in now and row.score is not None]
+                lines.append(f"{row.student}: {name} {was.score:g} → {score}")
+    gone = [student for student, row in earlier.items() if row.score is not None]
     if gone:
-        message = plural(
-            "{count} student of the last run is not in this one, and so not in the tables: {names}",
-            "{count} students of the last run are not in this one, and so not in the tables: {names}",
-            len(gone),
-            names=", ".join(gone[:5]) + (", …" if len(gone) > 5 else ""),
-        )
-        lines.append(message)
+        said = plural("{count} student of the last run is", "{count} students of the last run are", len(gone))
+        names = ", ".join(gone[:5]) + (", …" if len(gone) > 5 else "")
+        lines.append(f"{said} not in this one, and so not in the tables: {names}")
     return lines
-
-
-def note_files(batch: BatchResult, before: BatchResult | None) -> None:
-    """Note for which files a batch's points by hand were given; the same points were, if they were in `before`."""
-    given = {_said_by_hand(one): one.files for one in before.overrides} if before is not None else {}
-    noted = []
-    for one in batch.overrides:
-        files = given.get(_said_by_hand(one))
-        noted.append(dataclasses.replace(one, files=_files(batch, one) if files is None else files))
-    batch.overrides = noted
-
-
-def outdated(batch: BatchResult, override: Override) -> bool:
-    """Return whether points by hand were given for other files than those that count now."""
-    return override.files is not None and override.files != _files(batch, override)
-
-
-def _said_by_hand(one: Override) -> tuple[object, ...]:
-    return name_key(one.student), one.exercise, one.points, one.comment
-
-
-def _files(batch: BatchResult, override: Override) -> list[str]:
-    """Return the digests of a student's files that answer the lesson of an override."""
-    student = name_key(override.student)
-    own = [one for one in batch.counted if name_key(one.student) == student]
-    return sorted(
-        {
-            one.digest
-            for one in own
-            for result in one.results
-            if result.name == override.exercise and result.lesson in one.lessons
-        }
-    )
 
 
 def of_lessons(batch: BatchResult, lessons: Collection[str]) -> BatchResult:
@@ -190,22 +150,22 @@ def rows_of(batch: BatchResult) -> list[Row]:
     files: dict[str, list[SubmissionResult]] = {}
     for one in batch.counted:
         files.setdefault(one.student, []).append(one)
-    rows = (_row(student, tuple(theirs), columns, overrides) for student, theirs in files.items())
-    return [dataclasses.replace(row, ids=batch.ids.get(row.student, {})) for row in rows]
+    rows = []
+    for student, theirs in files.items():
+        key = name_key(student)
+        marks = {column.name: _mark(column, theirs, overrides.get((key, column.name))) for column in columns}
+        missing = {mark.said for mark in marks.values() if mark.is_missing}
+        score, points = _total(marks.values())
+        state = _state(theirs, missing)
+        rows.append(Row(student, state, tuple(theirs), marks, score, points, batch.ids.get(student, {})))
+    return rows
 
 
-def _row(
-    student: str,
-    submissions: tuple[SubmissionResult, ...],
-    columns: Iterable[Column],
-    overrides: dict[tuple[str, str], Override],
-) -> Row:
-    marks = {c.name: _mark(c, submissions, overrides.get((name_key(student), c.name))) for c in columns}
-    given = [mark.score for mark in marks.values() if mark.score is not None]
-    missing = {mark.said for mark in marks.values() if mark.is_missing}
-    state = _state(submissions, missing)
-    score = round(sum(given), 2) if given and not missing else None
-    return Row(student, state, submissions, marks, score, sum(mark.column.points for mark in marks.values()))
+def _total(marks: Collection[Mark]) -> tuple[float | None, float]:
+    """Return the sum of marks, None if there is none or one is missing, and the most points."""
+    given = [mark.score for mark in marks if mark.score is not None]
+    is_known = given and not any(mark.is_missing for mark in marks)
+    return round(sum(given), 2) if is_known else None, sum(mark.column.points for mark in marks)
 
 
 def _mark(column: Column, submissions: Sequence[SubmissionResult], override: Override | None) -> Mark:
@@ -228,7 +188,7 @@ def _mark(column: Column, submissions: Sequence[SubmissionResult], override: Ove
     return Mark(column, override.points, said, result, override)
 
 
-def _state(submissions: tuple[SubmissionResult, ...], missing: set[str]) -> State:
+def _state(submissions: Sequence[SubmissionResult], missing: set[str]) -> State:
     states = {one.state for one in submissions}
     if NOT_GRADED in missing or (State.NOT_GRADED in states and not any(one.results for one in submissions)):
         return State.NOT_GRADED

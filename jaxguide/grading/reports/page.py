@@ -7,6 +7,7 @@ another length or keep line breaks.
 
 import functools
 import io
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,8 @@ def _environment() -> "Environment":
         auto_reload=False,
     )
     environment.globals["plural"] = plural
-    environment.filters.update({"line": line, "block": block, "prose": prose, "card": card})
+    filters = {"of_student": of_student, "percent": percent, "line": line, "block": block, "prose": prose, "card": card}
+    environment.filters.update(filters)
     return environment
 
 
@@ -91,6 +93,26 @@ def block(text: object, limit: int) -> Fit:
     '1.0\n2.0'
     """
     return Fit(clean(str(text), limit))
+
+
+def of_student(words: str) -> str:
+    """Return what a student reads, without a question to them and with them as a third person. An error is quoted.
+
+    >>> of_student("Your code raised ValueError: `x` is not your number")
+    "The student's code raised ValueError: `x` is not your number"
+    """
+    head, raised, quoted = words.partition("raised ")
+    said = re.sub(r"\b([Yy])ours?\b", lambda your: {"Y": "The student's", "y": "the student's"}[your[1]], head)
+    return re.sub(r"(?<=\.) ((?!\. ).)*\?$", "", said) + raised + quoted
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a whole number of percent, or a dash if there is none.
+
+    >>> percent(0.666), percent(None)
+    ('67 %', '–')
+    """
+    return "\u2013" if share is None else f"{100 * share:.0f} %"
 
 
 # Jinja does not escape the results of the next two filters. They are HTML from this package's own renderers,

@@ -1,36 +1,24 @@
 """The record sections of `report.html`: names, how far to trust the results, and how to grade again."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.course.limits import write_limits
-from jaxguide.course.verdict import Outcome, about
+from jaxguide.course.verdict import CheckResult, Outcome, Verdict, about
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
 from jaxguide.grading.intake.submission import why_passed_over
 from jaxguide.grading.reports.csv_tables import points_cell
-from jaxguide.grading.reports.insight import checks_of
-from jaxguide.grading.reports.marks import Column, LessonTotal, Row, columns_of, outdated, totals_of
+from jaxguide.grading.reports.marks import Column, LessonTotal, Row, columns_of, totals_of
+from jaxguide.grading.reports.page import of_student
 from jaxguide.grading.reports.results_json import feedback_stems
 
 # (title, [(student or file, reason), ...])
 _Lists = list[tuple[str, list[tuple[str, str]]]]
 # Fates of cells that need no mention in the report.
-_EXPECTED_FATES = ("ran", "as printed", "empty")
-
-
-def of_student(words: str) -> str:
-    """Return what a student reads, without a question to them and with them as a third person. An error is quoted.
-
-    >>> of_student("Your code raised ValueError: `x` is not your number")
-    "The student's code raised ValueError: `x` is not your number"
-    """
-    head, raised, quoted = words.partition("raised ")
-    said = re.sub(r"\b([Yy])ours?\b", lambda your: {"Y": "The student's", "y": "the student's"}[your[1]], head)
-    return re.sub(r"(?<=\.) ((?!\. ).)*\?$", "", said) + raised + quoted
+_EXPECTED_FATES = (CellState.RAN, CellState.AS_PRINTED, CellState.EMPTY)
 
 
 def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
@@ -117,7 +105,7 @@ def _names(batch: BatchResult, rows: list[Row]) -> _Lists:
     for one in batch.overrides:
         was = "no mark" if one.was is None else f"{one.was:g}"
         points = f"{one.points:g} of {most.get(one.exercise, one.points):g}"
-        old = " (older than the student's file)" if outdated(batch, one) else ""
+        old = " (older than the student's file)" if batch.outdated(one) else ""
         given.append((one.student, f"{one.exercise}: {points} instead of {was}. {one.comment}{old}"))
     return [
         ("Absent", absent),
@@ -134,17 +122,17 @@ def _cells(batch: BatchResult) -> Iterator[tuple[str, str]]:
     for one in batch.counted:
         marks = {result.name: f"{result.name}: {result.score:g} of {result.points:g} points" for result in one.results}
         for cell in _lost_cells(one):
-            said = ": ".join(str(cell[name]) for name in ("label", "fate", "why") if cell[name])
-            defines = "; ".join(marks[name] for name in cell["answers"] if name in marks) or "it defines no exercise"
+            said = ": ".join(filter(None, (cell.label, cell.fate.value, cell.why)))
+            defines = "; ".join(marks[name] for name in cell.answers if name in marks) or "it defines no exercise"
             yield one.student, f"{of_student(' '.join(_notes_on(cell, one)) or said)} ({defines})"
 
 
-def _lost_cells(one: SubmissionResult) -> list[dict[str, Any]]:
-    return [cell for cell in one.cells if cell["fate"] not in _EXPECTED_FATES]
+def _lost_cells(one: SubmissionResult) -> list[CellFact]:
+    return [cell for cell in one.cells if cell.fate not in _EXPECTED_FATES]
 
 
-def _notes_on(cell: dict[str, Any], one: SubmissionResult) -> list[str]:
-    return [line for line in one.repairs if line.startswith(f"{cell['label']}: ")]
+def _notes_on(cell: CellFact, one: SubmissionResult) -> list[str]:
+    return [line for line in one.repairs if line.startswith(f"{cell.label}: ")]
 
 
 def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Iterator[dict[str, Any]]:
@@ -169,6 +157,19 @@ def _totals(row: Row) -> list[LessonTotal]:
 
 def _points(points: float | None) -> str:
     return points_cell(points) or "\u2013"
+
+
+def checks_of(batch: BatchResult) -> list[tuple[str, CheckResult, dict[str, int]]]:
+    """Return the name of an exercise, a result of one of its checks, and how it came out, in the course's order."""
+    places = {column.name: place for place, column in enumerate(columns_of(batch))}
+    found: dict[tuple[str, str], tuple[str, CheckResult, dict[str, int]]] = {}
+    for result in (one for submission in batch.counted for one in submission.results):
+        for check in result.checks:
+            new = result.name, check, dict.fromkeys(("passed", "failed", "not_checked"), 0)
+            counts = found.setdefault((result.name, check.name), new)[2]
+            is_open = check.verdict is Verdict.NOT_CHECKED
+            counts["passed" if check.passed else "not_checked" if is_open else "failed"] += 1
+    return sorted(found.values(), key=lambda one: places[one[0]])
 
 
 def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:

@@ -1,19 +1,18 @@
-"""Write a batch as JSON, in `results.json`, and read it again; `results.schema.json` documents the layout."""
+"""Write a batch as `results.json`, laid out as in `results.schema.json`, and read it from there or from a store."""
 
 import dataclasses
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jaxguide
 from jaxguide.base.clean import clean, cleaned
-from jaxguide.course.cards.shown import DisplayText, written
-from jaxguide.course.limits import Limits
-from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.cell_states import CellFact, CellState
-from jaxguide.grading.batch.similarity import SimilarGroup
+from jaxguide.base.plain import plain_of, read_plain
+from jaxguide.base.text import plural
+from jaxguide.grading.batch import store
+from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.marks import Row, rows_of
@@ -25,24 +24,12 @@ _OLD_FORMAT = "jaxguide-results/4"
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
-# Fields that are converted, moved or left out in the document; all others are only cleaned.
-_APART_OF_BATCH = {
-    "submissions",
-    "course_name",
-    "course_folder",
-    "course_digest",
-    "limits",
-    "similar",
-    "overrides",
-    "ids",
-}
-_BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
-_APART_OF_SUBMISSION = {"results", "score", "fingerprints", "course_digest", "versions"}
-_DIGITS = 12  # of each number of a fingerprint
-_SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
-
-# Fields that a document may lack.
-_OPTIONAL = {"members", "passed_over", "lessons", "beyond"}
+# Parts of a batch that stand elsewhere in the document, or are made from the others.
+_APART = ("submissions", "course_name", "course_folder", "course_digest", "ids")
+_BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART]
+_OPTIONAL = ("passed_over", "lessons", "beyond")
+# Parts of a submission that are told once for the batch.
+_OF_BATCH = ("course_digest", "versions")
 
 
 class NoResults(Exception):
@@ -78,11 +65,8 @@ def _head(batch: BatchResult) -> dict[str, Any]:
         "format": RESULTS_FORMAT,
         "jaxguide": jaxguide.__version__,
         "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
-        **{name: getattr(batch, name) for name in _BATCH},
+        **{name: plain_of(getattr(batch, name)) for name in _BATCH},
         "complete": batch.is_complete,
-        "limits": dataclasses.asdict(batch.limits),
-        "similar": [dataclasses.asdict(group) for group in batch.similar],
-        "overrides": [dataclasses.asdict(one) for one in batch.overrides],
         "students": [_student(row, stems[row.student]) for row in rows],
     }
 
@@ -100,18 +84,7 @@ def _student(row: Row, stem: str) -> dict[str, Any]:
 
 
 def _submission(one: SubmissionResult) -> dict[str, Any]:
-    plain = one.to_plain(written)
-    runs = {name: "".join(f"{run:0{_DIGITS}x}" for run in runs) for name, runs in one.fingerprints.items()}
-    for exercise in plain["results"]:
-        if exercise["name"] in one.not_graded:
-            exercise["score"] = None
-    return {
-        **{name: plain[name] for name in _SUBMISSION},
-        "path": plain["path"] if one.path.name else "",
-        "score": one.score if one.is_complete else None,
-        "fingerprints": runs,
-        "exercises": plain["results"],
-    }
+    return {name: value for name, value in one.to_plain().items() if name not in _OF_BATCH}
 
 
 def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
@@ -122,47 +95,19 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
     """
     found = plain.get("format") if isinstance(plain, dict) else None
     if found not in (RESULTS_FORMAT, _OLD_FORMAT):
-        message = "The results are in the format {found}; this jaxguide reads {format}. Grade again."
-        raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{RESULTS_FORMAT}'"))
+        said = clean(repr(found), 100)
+        raise NoResults(f"The results are in the format {said}; this jaxguide reads '{RESULTS_FORMAT}'. Grade again.")
     try:
         head = {name: plain[name] for name in _BATCH if name in plain or name not in _OPTIONAL}
-        batch = BatchResult(
-            submissions=[_submission_from(one) for one in plain["submissions"]],
-            course_name=plain["course"]["name"],
-            course_folder=plain["course"]["folder"],
-            course_digest=plain["course"]["digest"],
-            limits=Limits(**plain["limits"]),
-            similar=[SimilarGroup(**one) for one in plain["similar"]],
-            overrides=[Override(**one) for one in plain["overrides"]],
-            ids={one["student"]: one["ids"] for one in plain["students"] if one.get("ids")},
-            **head,
-        )
-        _require(batch, BatchResult)
+        head |= {f"course_{name}": plain["course"][name] for name in ("name", "folder", "digest")}
+        batch: BatchResult = read_plain(BatchResult, {**head, "submissions": []})
+        batch.submissions = [SubmissionResult.from_plain(one) for one in plain["submissions"]]
+        batch.ids = {one["student"]: one["ids"] for one in plain["students"] if one.get("ids")}
+        if not fits(batch, BatchResult):
+            raise TypeError("a part has another type")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = "The results are damaged ({error}). Grade again."
-        raise NoResults(message.format(error=clean(repr(error), 100))) from None
+        raise NoResults(f"The results are damaged ({clean(repr(error), 100)}). Grade again.") from None
     return batch
-
-
-def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
-    results = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
-    kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _OPTIONAL}
-    score = round(sum(one["score"] for one in results), 2)
-    runs = {name: _runs(text) for name, text in plain["fingerprints"].items()}
-    found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, DisplayText)
-    _require([CellFact(**{**one, "fate": CellState(one["fate"])}) for one in found.cells], list[CellFact])
-    return found
-
-
-def _runs(text: str) -> list[int]:
-    if re.fullmatch(f"([0-9a-f]{{{_DIGITS}}})*", text) is None:
-        raise ValueError(text[:40])
-    return [int(text[start : start + _DIGITS], 16) for start in range(0, len(text), _DIGITS)]
-
-
-def _require(value: Any, kind: Any) -> None:
-    if not fits(value, kind):
-        raise TypeError(getattr(kind, "__name__", str(kind)))
 
 
 def read_document(path: Path) -> BatchResult:
@@ -174,8 +119,7 @@ def read_document(path: Path) -> BatchResult:
     try:
         plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
-        message = "{path} cannot be read: {error}."
-        raise NoResults(message.format(path=path, error=error.strerror)) from None
+        raise NoResults(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
         raise NoResults(f"{path} is not valid JSON.") from None
     return batch_from_plain(plain)
@@ -184,6 +128,98 @@ def read_document(path: Path) -> BatchResult:
 def _no_number(text: str) -> None:
     """Refuse NaN and infinity, which JSON does not have but Python reads."""
     raise ValueError(text)
+
+
+def recorded_course(folder: Path) -> Path | None:
+    """Return the folder of the course that was graded, or None for the course that comes with the package.
+
+    Args:
+        folder: the results folder; if it has no store, the course is unknown and the result is None.
+
+    Raises:
+        NoResults: the store cannot be read.
+    """
+    if not (folder / store.NAME).is_file():
+        return None
+    try:
+        with store.Store(folder) as kept:
+            place = (kept.last_batch() or {}).get("course_folder", "")
+    except store.StoreError as error:
+        raise NoResults(with_marks_elsewhere(error, folder)) from None
+    return Path(place) if place else None
+
+
+def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
+    """Return the results of a batch.
+
+    Args:
+        path: the results folder, or a `results.json`.
+        overrides: the instructor's current points; None for those in `results.json`, if that file exists.
+
+    Raises:
+        NoResults: there are no readable results.
+    """
+    document = path if path.is_file() else path / RESULTS_FILE_NAME
+    if path.is_dir() and (path / store.NAME).is_file():
+        try:
+            before = read_document(document) if document.is_file() else None
+            if overrides is None:
+                overrides = before.overrides if before is not None else []
+            with store.Store(path) as kept:
+                return load_batch(kept, overrides, before)
+        except store.NoBatch as error:
+            if not document.is_file():  # if there is one, the store was lost and this one is empty
+                raise NoResults(str(error)) from None
+        except store.StoreError as error:
+            raise NoResults(with_marks_elsewhere(error, path)) from None
+    if not document.is_file():
+        neither = f"it has neither {store.NAME} nor {RESULTS_FILE_NAME}"
+        raise NoResults(f"There are no results in {path}: {neither}. Grade first.")
+    if overrides:
+        raise NoResults(f"Points given by hand need the store, {store.NAME}, which is missing.")
+    return read_document(document)
+
+
+def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
+    """Return the message of an error; if the store is damaged, it says where the finished marks still are.
+
+    Args:
+        error: why the store cannot be used.
+        folder: the results folder.
+    """
+    document = folder / RESULTS_FILE_NAME
+    count = _count_marks(folder) if isinstance(error, store.DamagedStore) else None
+    if not count:
+        return str(error)
+    files = plural("{count} file", "{count} files", count)
+    return (
+        f"{error} `{document}` still has the marks of {files}: `jaxguide report {document}` writes the reports from it."
+    )
+
+
+def results_before(folder: Path) -> BatchResult | None:
+    """Return the results that a folder has before another run, None if there are none that can be read."""
+    try:
+        return read_document(folder / RESULTS_FILE_NAME)
+    except NoResults:
+        return None
+
+
+def marks_without_store(folder: Path) -> str:
+    """Return why grading must not begin in a folder whose `results.json` has marks that no store has, or ''."""
+    document = folder / RESULTS_FILE_NAME
+    if (folder / store.NAME).exists() or not document.is_file() or _count_marks(folder) == 0:
+        return ""
+    return (
+        f"`{document}` has marks, but the store `{store.NAME}` beside it is missing. `jaxguide report {folder}` writes "
+        f"the reports from these marks. To grade again, name another folder with --out, or move `{document}` away."
+    )
+
+
+def _count_marks(folder: Path) -> int | None:
+    """Return how many files have marks in a folder's `results.json`, None if it cannot be read."""
+    before = results_before(folder)
+    return None if before is None else sum(one.is_complete for one in before.submissions)
 
 
 def feedback_stems(students: Iterable[str]) -> dict[str, str]:

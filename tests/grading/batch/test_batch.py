@@ -1,30 +1,27 @@
 """Test that a batch loses nothing if it is interrupted and resumed, files are broken, or the grader is."""
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import os
 import socket
 import sqlite3
 import stat
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
+from graded_files import grade_class, without_times
 from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.grading.batch import control
-from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.control import GraderBroken, control_submission
 from jaxguide.grading.batch.grade_class import ClassRun, Order
-from jaxguide.grading.batch.grader import Grader, GradeSettings
-from jaxguide.grading.batch.pools import ThreadPool
+from jaxguide.grading.batch.grader import Grader, GradeSettings, grading_threads
 from jaxguide.grading.batch.store import NAME, Store, StoreError
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
@@ -72,18 +69,6 @@ class Seen:
         return [result.student for result, is_new in self.results if is_new]
 
 
-def graded(order: Order, seen: Seen | None = None) -> BatchResult:
-    run = ClassRun(order)
-    with Store(order.out) as store:
-        run.grade(store, seen or Seen())
-        return run.result(store)
-
-
-def without_times(batch: BatchResult) -> BatchResult:
-    rows = [dataclasses.replace(one, cpu_s=0.0, wall_s=0.0, memory_bytes=0) for one in batch.submissions]
-    return dataclasses.replace(batch, submissions=rows)
-
-
 def order(course: Course, folder: Path, **more: object) -> Order:
     return Order([folder], course, folder.parent / "results", **{"settings": ONE, "jobs": 2, **more})  # type: ignore
 
@@ -91,22 +76,22 @@ def order(course: Course, folder: Path, **more: object) -> Order:
 def test_a_second_run_grades_nothing_and_comes_to_the_same(course: Course, classroom: Callable[..., Path]) -> None:
     first, second = Seen(), Seen()
     folder = classroom(3)
-    batch = graded(order(course, folder), first)
+    batch = grade_class(order(course, folder), first)
     assert sorted(first.graded) == ["s0", "s1", "s2"]
     assert {(one.state, one.score) for one in batch.submissions} == {(State.GRADED, 1.0)}
-    assert graded(order(course, folder), second) == batch
+    assert grade_class(order(course, folder), second) == batch
     assert (second.graded, len(second.results)) == ([], 3)
 
 
 @pytest.mark.long
 def test_a_stored_result_that_cannot_be_read_is_graded_again(course: Course, classroom: Callable[..., Path]) -> None:
     first = order(course, classroom(2))
-    batch = graded(first)
+    batch = grade_class(first)
     with sqlite3.connect(first.out / NAME) as connection:
         connection.execute("UPDATE submissions SET result = '{' WHERE student = 's1'")
     connection.close()
     seen = Seen()
-    assert without_times(graded(first, seen)) == without_times(batch)
+    assert without_times(grade_class(first, seen)) == without_times(batch)
     assert seen.graded == ["s1"]
 
 
@@ -120,7 +105,7 @@ def test_a_result_that_cannot_be_stored_is_a_row_of_its_own(
         return dataclasses.replace(result, versions={"jax": 1j}) if result.path.stem == "s1" else result  # type: ignore
 
     monkeypatch.setattr(Grader, "grade", with_what_is_no_json)
-    batch = graded(order(course, classroom(3)))
+    batch = grade_class(order(course, classroom(3)))
     assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
     assert batch.submissions[1].not_graded == {
         "": "Not graded: TypeError: Object of type complex is not JSON serializable"
@@ -129,10 +114,10 @@ def test_a_result_that_cannot_be_stored_is_a_row_of_its_own(
 
 def test_only_what_changed_is_graded_again(course: Course, classroom: Callable[..., Path]) -> None:
     folder = classroom(3)
-    graded(order(course, folder))
+    grade_class(order(course, folder))
     (folder / "s1.py").write_text(ANSWERS["double"] + "# a comment\n")
     seen = Seen()
-    graded(order(course, folder), seen)
+    grade_class(order(course, folder), seen)
     assert seen.graded == ["s1"]
 
 
@@ -140,10 +125,10 @@ def test_an_interrupted_batch_goes_on_and_ends_as_if_it_had_not_been(
     course: Course, classroom: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = classroom(6)
-    whole = graded(dataclasses.replace(order(course, folder), out=tmp_path / "whole"))
+    whole = grade_class(dataclasses.replace(order(course, folder), out=tmp_path / "whole"))
     stopped = Seen(stop_after=2)
     with pytest.raises(KeyboardInterrupt):
-        graded(order(course, folder), stopped)
+        grade_class(order(course, folder), stopped)
     with Store(tmp_path / "results") as store:
         partial = ClassRun(order(course, folder)).result(store)
     assert not partial.is_complete
@@ -151,7 +136,7 @@ def test_an_interrupted_batch_goes_on_and_ends_as_if_it_had_not_been(
     assert {one.not_graded[""] for one in waiting} == {"Not graded yet: the batch was interrupted first."}
     assert len(waiting) == 4
     resumed = Seen()
-    assert without_times(graded(order(course, folder), resumed)) == without_times(whole)
+    assert without_times(grade_class(order(course, folder), resumed)) == without_times(whole)
     assert len(resumed.graded) == 4
 
 
@@ -165,7 +150,9 @@ def test_stopping_ends_the_workers_that_run(course: Course, classroom: Callable[
     before = {process.pid for process in workers()}
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        graded(order(course, folder, settings=dataclasses.replace(ONE, limits=Limits(cpu_s=600))), Seen(stop_after=1))
+        grade_class(
+            order(course, folder, settings=dataclasses.replace(ONE, limits=Limits(cpu_s=600))), Seen(stop_after=1)
+        )
     assert time.monotonic() - started < 300
     assert {process.pid for process in workers()} <= before
 
@@ -176,7 +163,7 @@ def test_files_that_cannot_be_read_get_a_row_and_no_mark(course: Course, classro
     (folder / "cut.ipynb").write_text('{"cells": [')
     (folder / "bytes.py").write_bytes(b"\xff\xfe\x00")
     (folder / "other.py").write_text("x = 1\n")
-    batch = graded(order(course, folder))
+    batch = grade_class(order(course, folder))
     rows = {one.path.name: one for one in batch.submissions}
     assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "other.py"}
     assert {one.state for name, one in rows.items() if name != "s0.py"} == {State.UNREADABLE}
@@ -215,7 +202,7 @@ def test_what_is_no_ordinary_file_gets_a_row_that_says_what_it_is(
         with contextlib.suppress(PermissionError):  # only root may make a device
             os.mknod("device.py", stat.S_IFCHR | 0o600, os.makedev(1, 5))
             said["device.py"] = "It is a device, not a file."
-        batch = graded(order(course, folder))
+        batch = grade_class(order(course, folder))
     rows = {one.path.name: one for one in batch.submissions}
     assert {name: one.unreadable for name, one in rows.items()} == {**said, "s0.py": None}
     assert rows["s0.py"].state is State.GRADED
@@ -227,7 +214,7 @@ def test_a_students_folder_that_is_a_link_gets_a_row(course: Course, tmp_path: P
     for place in ("class/ada", "class/bob", "elsewhere"):
         (tmp_path / place / "hw.py").write_text(ANSWERS["double"])
     (tmp_path / "class" / "zoe" / "work").symlink_to(tmp_path / "elsewhere")
-    batch = graded(order(course, tmp_path / "class"))
+    batch = grade_class(order(course, tmp_path / "class"))
     assert {one.student: one.unreadable for one in batch.submissions} == {
         **dict.fromkeys(("ada", "bob"), None),
         "zoe": "It is a link to another place; grade the file itself.",
@@ -244,7 +231,7 @@ def test_the_roster_gives_rows_to_the_absent_and_the_last_file_counts(
     (tmp_path / "roster.csv").write_text("student\ns0\nzoe\n")
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points,comment\nzoe,double,1,on paper\n")
-    batch = graded(order(course, folder, roster=tmp_path / "roster.csv"))
+    batch = grade_class(order(course, folder, roster=tmp_path / "roster.csv"))
     assert [(one.student, one.state) for one in batch.submissions] == [
         ("s0", State.GRADED),
         ("s0", State.SUPERSEDED),
@@ -268,7 +255,7 @@ def test_the_keys_own_answers_are_graded_before_anybody_is_wrong(
     with pytest.raises(
         GraderBroken, match=r"The key's answers to `small_numbers` do not pass here, so no one can be graded\."
     ):
-        graded(order(own_course, folder), seen)
+        grade_class(order(own_course, folder), seen)
     assert seen.results == []
 
 
@@ -288,7 +275,7 @@ def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, class
 
     seen = Breaks()
     with pytest.raises(GraderBroken):
-        graded(order(own_course, folder), seen)
+        grade_class(order(own_course, folder), seen)
     assert 3 <= len(seen.results) < 14
     with Store(folder.parent / "results") as store:
         batch = ClassRun(order(own_course, folder)).result(store)
@@ -318,7 +305,7 @@ def test_no_mark_is_less_than_full_before_the_control_has_passed(course: Course,
 
 def test_the_control_of_a_lesson_without_submissions_is_not_graded(course: Course) -> None:
     grader = Grader(course, ONE)
-    result, passed = grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1\n"))
+    result, passed, _name = grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1\n"))
     assert (result.state, passed) == (State.UNREADABLE, 0)
 
 
@@ -342,12 +329,12 @@ def test_a_submission_that_the_grader_fails_on_is_not_graded_and_stops_no_other(
 ) -> None:
     monkeypatch.setattr("jaxguide.grading.batch.grader.Grader", FailsSometimes)
     folder = classroom(3)
-    batch = graded(order(course, folder))
+    batch = grade_class(order(course, folder))
     assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
     assert batch.submissions[1].not_graded == {"": "Not graded: OSError: no more descriptors"}
     monkeypatch.undo()
     seen = Seen()
-    assert graded(order(course, folder), seen).is_complete
+    assert grade_class(order(course, folder), seen).is_complete
     assert seen.graded == ["s1"]
 
 
@@ -363,44 +350,35 @@ def test_what_the_disk_does_not_take_ends_the_batch(
     with monkeypatch.context() as patched:
         patched.setattr(Store, "record", full)
         with pytest.raises(StoreError, match="no space left"):
-            graded(order(course, folder))
-    assert graded(order(course, folder)).is_complete
+            grade_class(order(course, folder))
+    assert grade_class(order(course, folder)).is_complete
 
 
 def test_at_most_a_few_files_are_held_in_memory(
     course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The queue is short: a pool that never answers gets at most two files per job."""
-    folder = classroom(20)
-    asked = threading.Event()
+    """The queue is short: as long as no file is graded, at most two are read for each job."""
+    run = ClassRun(order(course, classroom(20)))
+    waiting, most = set[Path](), 0
+    read = FileEntry.read
 
-    class Slow:
-        jobs = 2
-        course_digest = "c"
-        waiting = 0
-        most = 0
+    def count(entry: FileEntry) -> bytes:
+        nonlocal most
+        waiting.add(entry.path)
+        most = max(most, len(waiting))
+        return read(entry)
 
-        def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[object]":
-            self.waiting += 1
-            self.most = max(self.most, self.waiting)
-            future: concurrent.futures.Future[object] = concurrent.futures.Future()
-            threading.Timer(0.01, self.answer, [future, entry]).start()
-            return future
+    def slowly(grader: Grader, entry: ReadEntry) -> tuple[SubmissionResult, int, str]:
+        time.sleep(0.01)
+        waiting.discard(entry.path)
+        return SubmissionResult(entry.path, "?"), 1, ""
 
-        def answer(self, future: "concurrent.futures.Future[object]", entry: ReadEntry) -> None:
-            self.waiting -= 1
-            future.set_result((SubmissionResult(entry.path, "?"), "", 1))
-            asked.set()
-
-        def close(self) -> None: ...
-
-    pool = Slow()
-    run = ClassRun(order(course, folder))
-    monkeypatch.setattr("jaxguide.grading.batch.grade_class.ThreadPool", lambda grader, jobs: pool)
-    with Store(folder.parent / "results") as store:
+    monkeypatch.setattr(FileEntry, "read", count)
+    monkeypatch.setattr(Grader, "grade_controlled", slowly)
+    with Store(run.order.out) as store:
         run.grade(store)
         assert len(run.result(store).submissions) == 20
-    assert pool.most <= 4
+    assert most <= 5  # the last is read before it waits for a place
 
 
 @pytest.mark.long
@@ -409,22 +387,15 @@ def test_graders_in_threads_give_each_student_their_own_marks(course: Course, tm
     folder.mkdir()
     for number in range(8):
         (folder / f"s{number}.py").write_text(f"def double(x):\n    print({number})\n    return {number} * x\n")
-    batch = graded(order(course, folder, jobs=4))
+    batch = grade_class(order(course, folder, jobs=4))
     assert [one.score for one in batch.submissions] == [0, 0, 1.0, 0, 0, 0, 0, 0]
     printed = [one.results[0].printed.split() for one in batch.submissions]
     assert [set(words) for words in printed] == [{str(number)} for number in range(8)]
 
 
-@pytest.fixture
-def pool(course: Course) -> Iterator[ThreadPool]:
-    made = ThreadPool(Grader(course, ONE), 1)
-    yield made
-    made.close()
-
-
-def test_a_closed_pool_starts_no_worker(pool: ThreadPool, course: Course) -> None:
-    pool.close()
+def test_a_grader_that_was_stopped_starts_no_worker(course: Course) -> None:
     grader = Grader(course, ONE)
-    grader.stop()
+    with grading_threads(1, grader.stop):
+        pass
     with pytest.raises(GraderError, match="stopped"):
         grader.grade(ReadEntry(Path("ada.py"), ANSWERS["double"].encode()))

@@ -1,7 +1,8 @@
 """Test that a Dask cluster grades a batch with the same results, even if some of its workers die."""
 
+import asyncio
+import concurrent.futures
 import contextlib
-import dataclasses
 import os
 import signal
 import socket
@@ -11,18 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from graded_files import grade_class, without_times
 from needs import ON_THE_NEWEST
 from small_course import ANSWERS, without
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.grade_class import ClassRun, Order, Watch
+from jaxguide.grading.batch.control import GraderBroken, GraderLost
+from jaxguide.grading.batch.grade_class import Order
 from jaxguide.grading.batch.grader import GradeSettings
-from jaxguide.grading.batch.store import NAME, Store
+from jaxguide.grading.batch.store import NAME
 from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError
 
 distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
+from jaxguide.grading.batch.cluster import ClusterGrader  # noqa: E402
+
 pytestmark = [
     ON_THE_NEWEST,
     # Dask leaves sockets and event loops to the garbage collector.
@@ -51,22 +56,10 @@ def classroom(tmp_path: Path) -> Path:
     return folder
 
 
-def graded(order: Order, watch: Watch = lambda result, is_new: None) -> BatchResult:
-    run = ClassRun(order)
-    with Store(order.out) as store:
-        run.grade(store, watch)
-        return run.result(store)
-
-
-def without_times(batch: BatchResult) -> BatchResult:
-    rows = [dataclasses.replace(one, cpu_s=0.0, wall_s=0.0, memory_bytes=0) for one in batch.submissions]
-    return dataclasses.replace(batch, submissions=rows)
-
-
 def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
     course: Course, classroom: Path, tmp_path: Path, cluster: "distributed.LocalCluster"
 ) -> None:
-    here = graded(Order([classroom], course, tmp_path / "here", ONLY))
+    here = grade_class(Order([classroom], course, tmp_path / "here", ONLY))
     killed: list[int] = []
     sources: list[str] = []
 
@@ -81,14 +74,14 @@ def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
                 os.kill(pid, signal.SIGKILL)
 
     order = Order([classroom], course, tmp_path / "there", ONLY, scheduler=cluster.scheduler_address)
-    there = graded(order, kill_one)
+    there = grade_class(order, kill_one)
     assert killed
     assert without_times(there) == without_times(here)
     assert sorted(sources) == sorted(one.student for one in here.submissions)
     with contextlib.closing(sqlite3.connect(tmp_path / "there" / NAME)) as connection, connection:
         assert connection.execute("SELECT count(*), count(DISTINCT student) FROM submissions").fetchone() == (15, 15)
     again: list[bool] = []
-    assert graded(order, lambda result, is_new: again.append(is_new)) == there
+    assert grade_class(order, lambda result, is_new: again.append(is_new)) == there
     assert again == [False] * 15
 
 
@@ -120,7 +113,7 @@ def test_where_no_scheduler_answers_one_sentence_says_so_soon(
         threading.Thread(target=answer, daemon=True).start()
         order = Order([classroom], course, tmp_path / "out", ONLY, scheduler=address)
         with pytest.raises(GraderError, match=f"No Dask scheduler was found at `{address}`: {why}"):
-            graded(order)
+            grade_class(order)
         server.shutdown(socket.SHUT_RDWR)
     for connection in connections:
         connection.close()
@@ -133,4 +126,38 @@ def test_a_scheduler_without_workers_is_one_sentence(
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as empty:
         order = Order([classroom], course, tmp_path / "out", ONLY, scheduler=empty.scheduler_address)
         with pytest.raises(GraderError, match=r"has no workers\. Start one"):
-            graded(order)
+            grade_class(order)
+
+
+class EndedTask:
+    """A task of a client, which ended without a result."""
+
+    def __init__(self, status: str, error: BaseException):
+        self.status, self._error = status, error
+
+    def result(self) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("task", "raised", "said"),
+    [
+        (EndedTask("lost", asyncio.CancelledError()), GraderLost, "The Dask scheduler is gone."),
+        (EndedTask("cancelled", concurrent.futures.CancelledError()), GraderLost, "The Dask scheduler is gone."),
+        (EndedTask("error", GraderBroken("no key passes")), GraderBroken, "no key passes"),
+        (EndedTask("error", OSError("no disk")), GraderError, "OSError: no disk"),
+    ],
+    ids=["scheduler gone", "client closed", "grader broken", "worker fails"],
+)
+def test_how_a_task_ended_says_whether_the_batch_goes_on(
+    course: Course, cluster: "distributed.LocalCluster", task: EndedTask, raised: type[GraderError], said: str
+) -> None:
+    with contextlib.closing(ClusterGrader(cluster.scheduler_address, course, ONLY)) as grader:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(grader._client, "submit", lambda *args, **options: task)
+            with pytest.raises(raised, match=said) as caught:
+                grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1"))
+        assert type(caught.value) is raised
+        grader.stop()
+        with pytest.raises(GraderError, match="stopped"):
+            grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1"))

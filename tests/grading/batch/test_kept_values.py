@@ -45,7 +45,7 @@ def ask(course: Course, file: Path | None) -> References:
 
 def graded(course: Course, cache: Path, **settings: object) -> SubmissionResult:
     with open_grader(course, GradeSettings(compile_cache=cache, **settings)) as grader:  # type: ignore[arg-type]
-        result, _passed = grader.grade_controlled(ReadEntry(Path("ada.py"), "\n\n".join(ANSWERS.values()).encode()))
+        result, *_confirmed = grader.grade_controlled(ReadEntry(Path("ada.py"), "\n\n".join(ANSWERS.values()).encode()))
     return dataclasses.replace(result, **NOTHING_COUNTED)  # type: ignore[arg-type]
 
 
@@ -133,7 +133,7 @@ def test_no_submission_sees_them(course: Course, tmp_path: Path) -> None:
     source = f"FOLDER = {str(tmp_path)!r}\n{LOOKS}"
     settings = GradeSettings(compile_cache=tmp_path, only=frozenset({"double"}))
     with open_grader(course, settings) as grader:
-        result, _passed = grader.grade_controlled(ReadEntry(Path("ada.py"), source.encode()))
+        result, *_confirmed = grader.grade_controlled(ReadEntry(Path("ada.py"), source.encode()))
     errors = {"FileNotFoundError", "PermissionError"}
     assert set(result.results[0].printed.split()) <= errors
     assert result.score == 1.0

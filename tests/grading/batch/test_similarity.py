@@ -10,9 +10,8 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.cell_states import CellState
-from jaxguide.grading.batch.similarity import SimilarGroup, similar_groups
-from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.batch.similarity import SimilarGroup, fingerprint, similar_groups
+from jaxguide.grading.batch.submission_result import CellFact, CellState, SubmissionResult
 from jaxguide.grading.intake.answer_runs import answer_runs
 from jaxguide.grading.intake.submission import Submission, read_submission
 
@@ -51,8 +50,8 @@ def submitted(path: Path, *cells: str) -> Submission:
     return read_submission(path)
 
 
-def fingerprints(submission: Submission, book: Book) -> dict[str, list[int]]:
-    return {e.name: runs for e in book.exercises if (runs := answer_runs(submission, e))}
+def fingerprints(submission: Submission, book: Book) -> dict[str, str]:
+    return {e.name: fingerprint(runs) for e in book.exercises if (runs := answer_runs(submission, e))}
 
 
 def class_of(course: Course, folder: Path, answers: dict[str, str]) -> list[SubmissionResult]:
@@ -138,7 +137,7 @@ def test_the_batch_lists_similar_answers(course: Course, notebook: Notebook) -> 
 
 
 @pytest.fixture
-def facts(course: Course, notebook: Notebook) -> list[dict[str, object]]:
+def facts(course: Course, notebook: Notebook) -> list[CellFact]:
     path = notebook(
         "%matplotlib inline\nimport jax\n!ls",
         "def double(x):\n    return x\n",
@@ -159,8 +158,8 @@ def facts(course: Course, notebook: Notebook) -> list[dict[str, object]]:
     return SubmissionResult.from_plain(result.to_plain()).cells
 
 
-def test_every_cell_has_its_fate(facts: list[dict[str, object]]) -> None:
-    assert [fact["fate"] for fact in facts] == [
+def test_every_cell_has_its_fate(facts: list[CellFact]) -> None:
+    assert [fact.fate for fact in facts] == [
         *(
             CellState.RAN,
             CellState.RAN,
@@ -173,14 +172,14 @@ def test_every_cell_has_its_fate(facts: list[dict[str, object]]) -> None:
         ),
         *(CellState.AS_PRINTED, CellState.RAN),
     ]
-    assert [fact["number"] for fact in facts] == list(range(1, 11))
-    assert {fact["lesson"] for fact in facts} == {"small_numbers"}
-    assert facts[3]["why"] == "ValueError: no"
-    assert facts[0]["magics"] == ["%matplotlib inline", "!ls"]
+    assert [fact.number for fact in facts] == list(range(1, 11))
+    assert {fact.lesson for fact in facts} == {"small_numbers"}
+    assert facts[3].why == "ValueError: no"
+    assert facts[0].magics == ["%matplotlib inline", "!ls"]
 
 
-def test_duplicates_and_which_one_counts_are_facts(facts: list[dict[str, object]]) -> None:
-    assert [(fact["answers"], fact["counts"]) for fact in facts] == [
+def test_duplicates_and_which_one_counts_are_facts(facts: list[CellFact]) -> None:
+    assert [(fact.answers, fact.counts) for fact in facts] == [
         ([], []),
         (["double"], []),
         (["double"], ["double"]),

@@ -270,7 +270,6 @@ def a_result(student: str, *scores: float | None, state: State = State.GRADED) -
         for name, score in zip(("double", "triple"), scores, strict=False)
     ]
     missing = {one.name: "busy" for one, score in zip(results, scores, strict=False) if score is None}
-    total = sum(one.score for one in results)
     lessons = ["small_numbers"] if results else []
     return SubmissionResult(
         Path(f"{student}.py"),
@@ -278,8 +277,6 @@ def a_result(student: str, *scores: float | None, state: State = State.GRADED) -
         state,
         lessons=lessons,
         results=results,
-        score=total,
-        points=2.0,
         not_graded=missing,
     )
 

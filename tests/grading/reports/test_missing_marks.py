@@ -20,10 +20,9 @@ from jaxguide.grading.batch.table import GradeTable
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.csv_tables import canvas_csv, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
-from jaxguide.grading.reports.insight import rates_of
 from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
-from jaxguide.grading.reports.overview import report_html
+from jaxguide.grading.reports.overview import rates_of, report_html
 from jaxguide.grading.reports.results_json import to_text
 
 CUT_OFF = "The notebook is cut off: it ends in the middle, at line 3."
@@ -39,8 +38,6 @@ def _graded(student: str, lesson: str, *results: ExerciseResult) -> SubmissionRe
         student,
         lessons=[lesson],
         results=list(results),
-        score=sum(one.score for one in results),
-        points=sum(one.points for one in results),
     )
 
 

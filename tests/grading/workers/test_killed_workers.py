@@ -14,18 +14,19 @@ from typing import Any
 
 import psutil
 import pytest
+from graded_files import grade_class
 from needs import first_of
 from small_course import ANSWERS
 
+from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
-from jaxguide.grading.batch.grade_class import ClassRun, Order
+from jaxguide.grading.batch.control import Control, Turns
+from jaxguide.grading.batch.grade_class import Order
 from jaxguide.grading.batch.grader import Grader, GradeSettings
-from jaxguide.grading.batch.store import Store
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers import zygote as zygotes
@@ -121,7 +122,7 @@ def test_an_honest_worker_killed_in_a_call_gets_its_full_mark(course: Course) ->
 
     grader = Grader(course, ONE)
     with Watch(grader, handle) as watch:
-        result, _passed = grader.grade_controlled(entry(WAITS))
+        result, *_confirmed = grader.grade_controlled(entry(WAITS))
     assert (result.state, result.score, result.not_graded) == (State.GRADED, 1.0, {})
     assert len(watch.handled) == 2
 
@@ -149,10 +150,8 @@ def test_while_a_killed_submission_runs_again_no_other_does(course: Course) -> N
 def graded(course: Course, folder: Path) -> tuple[SubmissionResult, int]:
     """Grade a class of one; return its row, and how many files were graded now."""
     new: list[bool] = []
-    run = ClassRun(Order([folder], course, folder.parent / "results", ONE, jobs=1))
-    with Store(folder.parent / "results") as store:
-        run.grade(store, lambda result, is_new: new.append(is_new))
-        (row,) = run.result(store).submissions
+    order = Order([folder], course, folder.parent / "results", ONE, jobs=1)
+    (row,) = grade_class(order, lambda result, is_new: new.append(is_new)).submissions
     return row, sum(new)
 
 
@@ -182,17 +181,17 @@ def killing(
 def test_a_submission_killed_twice_is_to_blame_if_the_control_passes(
     course: Course, class_of_one: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    controlled: list[list[str]] = []
-    confirm = Grader._grade_control
+    controlled: list[str] = []
+    trouble = Control._trouble
 
-    def spare_the_control(grader: Grader, control: ReadEntry) -> SubmissionResult:
-        controlled.append([])
+    def spare_the_control(control: Control, book: Book) -> str:
+        controlled.append(book.topic)
         try:
-            return confirm(grader, control)
+            return trouble(control, book)
         finally:
             controlled.pop()
 
-    monkeypatch.setattr(Grader, "_grade_control", spare_the_control)
+    monkeypatch.setattr(Control, "_trouble", spare_the_control)
     killed = killing(monkeypatch, "ask", spared=lambda worker: bool(controlled))
     row, new = graded(course, class_of_one)
     assert (row.state, row.score, row.not_graded, new) == (State.GRADED, 0.0, {}, 1)
@@ -239,7 +238,7 @@ def test_what_was_told_before_a_worker_was_killed_is_not_told_again(course: Cour
     grader = Grader(course, GradeSettings(), tell)
     result = grader.grade(entry("\n\n".join(ANSWERS.values())))
     assert result.score == result.points
-    assert told == [one.name for one in result.results]
+    assert told == [one.name for one in result.results[:2]]
 
 
 @pytest.mark.parametrize("number", first_of([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], 1))
@@ -249,7 +248,7 @@ def test_code_that_kills_itself_gains_nothing(course: Course, number: int) -> No
     grader._surroundings = dataclasses.replace(grader._surroundings, isolation=Isolation(()))
     source = f"import os, signal\ndef double(x):\n    signal.signal({number}, signal.SIG_DFL)\n"
     source = source if number != signal.SIGKILL else "import os\ndef double(x):\n"
-    result, passed = grader.grade_controlled(entry(f"{source}    os.kill(os.getpid(), {number})\n"))
+    result, passed, _name = grader.grade_controlled(entry(f"{source}    os.kill(os.getpid(), {number})\n"))
     assert (result.state, result.score, result.not_graded) == (State.GRADED, 0.0, {})
     assert [one.verdict for one in result.results] == [Verdict.DIED]
     assert passed == 0
@@ -297,7 +296,7 @@ def test_one_thread_is_alone_and_those_that_come_later_wait() -> None:
             order.append(name)
 
     def own() -> None:
-        with turns.alone(), turns.together():
+        with turns.alone():
             order.append("alone")
 
     threads = [threading.Thread(target=share, args=("first", first_is_in, first_may_end)), threading.Thread(target=own)]
@@ -305,7 +304,7 @@ def test_one_thread_is_alone_and_those_that_come_later_wait() -> None:
     threads[0].start()
     first_is_in.wait(60)
     threads[1].start()
-    while not (turns._waiting or order):
+    while not (turns._is_owned or order):
         time.sleep(0.001)
     threads[2].start()
     first_may_end.set()
@@ -364,14 +363,14 @@ LARGE = "import numpy as np\n\ndef double(x):\n    full = np.ones(2**26)\n    re
 def test_who_exceeds_the_machines_memory_is_killed_by_the_kernel_and_has_another_try(
     course: Course, memory_group: MemoryGroup, monkeypatch: pytest.MonkeyPatch, has_more_later: bool
 ) -> None:
-    again: list[set[str]] = []
+    again: list[Path] = []
     grade_again = Grader._grade_again
 
-    def with_more_memory(grader: Grader, submitted: ReadEntry, told: set[str]) -> SubmissionResult:
-        again.append(told)
+    def with_more_memory(grader: Grader, submitted: ReadEntry) -> SubmissionResult:
+        again.append(submitted.path)
         if has_more_later:
             memory_group.limit(2**40)
-        return grade_again(grader, submitted, told)
+        return grade_again(grader, submitted)
 
     monkeypatch.setattr(Grader, "_grade_again", with_more_memory)
     zygotes.close_zygote()
@@ -379,7 +378,7 @@ def test_who_exceeds_the_machines_memory_is_killed_by_the_kernel_and_has_another
     zygote = zygotes.the_zygote()
     memory_group.add(zygote.pid)
     memory_group.limit(384 * 2**20)
-    result, _passed = grader.grade_controlled(entry(LARGE))
+    result, *_confirmed = grader.grade_controlled(entry(LARGE))
     assert len(again) == 1
     assert zygote.is_alive
     assert (result.state, result.not_graded) == (State.GRADED, {})
