@@ -62,7 +62,7 @@ LINEN_NO_STREAM = _of("flax", r'needs PRNG for "(?P<stream>\w+)"', "InvalidRngEr
 LINEN_PARAM_SHAPE = _of(
     "flax",
     r'For parameter "(?P<name>.+?)" in "(?P<where>\S*)", the given initializer is expected to generate shape '
-    r"(?P<needed>\([\d, ]*\)), but the existing parameter it received has shape (?P<own>\([\d, ]*\))",
+    r"\((?P<needed>[\d, ]*)\), but the existing parameter it received has shape (?P<own>\([\d, ]*\))",
     "ScopeParamShapeError",
 )
 LINEN_PARAM_MISSING = _of(
@@ -88,7 +88,7 @@ HAIKU_KEY_FORGOTTEN = _of(
     "haiku", r"^(?P<method>Init|Apply) must be called with an RNG as the (?:first|second) argument"
 )
 HAIKU_PARAM_SHAPE = _of(
-    "haiku", r"^'(?P<name>\S+)' with retrieved shape (?P<own>\([\d, ]*\)) does not match shape=(?P<needed>\[[\d, ]*\])"
+    "haiku", r"^'(?P<name>\S+)' with retrieved shape (?P<own>\([\d, ]*\)) does not match shape=\[(?P<needed>[\d, ]*)\]"
 )
 HAIKU_PARAM_MISSING = _of("haiku", r"^Unable to retrieve parameter '(?P<name>\S+)' for module '(?P<where>\S+)'")
 HAIKU_NO_PARAMS = _of("haiku", r"^params argument does not appear valid\. It should be a mapping but is of type")

@@ -56,7 +56,7 @@ def statement(facts: Facts) -> ast.stmt | None:
 def argument(position: int, name: str | None = None, of: str = "call") -> Probe:
     """Look at an argument of the running call, or of another one, by position or by keyword."""
 
-    def found(facts: Facts) -> ast.AST | Part | None:
+    def found(facts: Facts) -> Any:
         node = argument_of(facts.node(of), position, name)
         return node if node is None or of == "call" else facts.part(of).inside(node)
 

@@ -15,7 +15,7 @@ from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts, library_texts, structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import makers
 from jaxguide.jaxpr.value_words import describe
@@ -23,6 +23,7 @@ from jaxguide.jaxpr.value_words import describe
 # Equinox: models with more than arrays in them, and fields that are set once.
 
 _EQUINOX = "https://docs.kidger.site/equinox/all-of-equinox/"
+_STRUCT = "https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html"
 # JAX's transformations for which equinox has one that leaves alone what is not an array.
 _FILTERED = ("jit", "grad", "value_and_grad", "vmap", "jacfwd", "jacrev", "hessian")
 
@@ -46,6 +47,12 @@ def _transformation(facts: Facts) -> ast.expr | None:
     return found[0] if is_known and not dotted(found[0]).startswith(("eqx.", "equinox.")) else None
 
 
+def _holds_what_is_said(facts: Facts) -> bool:
+    """Ask whether the model has a part of the type that the message names, so that no other argument is to blame."""
+    kinds = {type(leaf).__name__ for leaf in jax.tree.leaves(facts.value("x"))}
+    return any(text.split(".")[-1] in kinds for text in facts.found.groups() if text)
+
+
 _MODEL: dict[str, Any] = {
     "x": probes.given(_is_model),
     "eqx": _equinox,
@@ -59,14 +66,15 @@ entry(
     error_texts.NOT_AN_ARGUMENT,
     error_texts.NOT_JAX_TYPE,
     **_MODEL,
+    when=_holds_what_is_said,
     by=probes.words(("jax.{transformation.name}", "{f}")),
     title="`{by}` was given a model with more than arrays in it",
     why="A model is a pytree, and `{by}` takes every part of it for an array.",
-    fixes=[Swap(_ALONE, transformation="{eqx}.filter_{transformation.name}")],
-    otherwise=[
+    fixes=Swap(_ALONE, transformation="{eqx}.filter_{transformation.name}"),
+    otherwise=(
         "Take the arrays out, `params, static = {eqx}.partition({x}, {eqx}.is_array)`, and put the model together "
         "inside: `{eqx}.combine(params, static)`."
-    ],
+    ),
 )
 entry(
     "equinox_model",
@@ -79,7 +87,7 @@ entry(
     when=lambda facts: bool({"eqx", "equinox"} & set(facts.scene.spot.frame.f_globals)),
     title="`jax.vmap` was given a model with more than arrays in it",
     why="A model is a pytree, and `jax.vmap` takes every part of it for an array.",
-    fixes=[Swap(_ALONE, transformation="{eqx}.filter_{transformation.name}")],
+    fixes=Swap(_ALONE, transformation="{eqx}.filter_{transformation.name}"),
 )
 _OPTIMIZED: dict[str, Any] = {**_MODEL, "title": "An optimizer was given a model with more than arrays in it"}
 entry(
@@ -88,7 +96,7 @@ entry(
     **_OPTIMIZED,
     when=probes.calls("init"),
     why="An optimizer keeps an array for every part of what it is given.",
-    fixes=[Swap("Give it the arrays alone.", x="{eqx}.filter({x}, {eqx}.is_array)")],
+    fixes=Swap("Give it the arrays alone.", x="{eqx}.filter({x}, {eqx}.is_array)"),
 )
 entry(
     "equinox_optimizer",
@@ -96,7 +104,7 @@ entry(
     **{**_OPTIMIZED, "x": probes.argument(0)},
     when=lambda facts: called(facts.call()) == "apply_updates" and _is_model(facts.value("x")),
     why="The updates are None for every part that is not an array, and None cannot be added.",
-    fixes=[Swap("Use equinox's function, which leaves it alone.", f="{eqx}.apply_updates")],
+    fixes=Swap("Use equinox's function, which leaves it alone.", f="{eqx}.apply_updates"),
 )
 
 
@@ -124,22 +132,17 @@ entry(
     what="`{model}` is an object of type `{model.type}`, whose fields are set once.",
     why="It is a pytree, and the same one may already be part of a recorded program.",
     when=probes.knows("changed"),
-    fixes=[
-        Either(
-            Words(
-                "Declare the field in the class, `{x.name}: jax.Array`, and set it in `__init__`.", when=_is_undeclared
-            ),
-            Swap(
-                "Make a new one that differs in this field.",
-                when=lambda facts: (
-                    facts.scene.spot.function is None and probes.is_written("statement", ast.Assign)(facts)
-                ),
-                statement="{model} = {changed}",
-            ),
-            "Make a new one that differs in this field, and return it: `{changed}`.",
-        )
-    ],
-    link=_EQUINOX,
+    fixes=Either(
+        Words("Declare the field in the class, `{x.name}: jax.Array`, and set it in `__init__`.", when=_is_undeclared),
+        Swap(
+            "Make a new one that differs in this field.",
+            when=lambda facts: facts.scene.spot.function is None and probes.is_written("statement", ast.Assign)(facts),
+            statement="{model} = {changed}",
+        ),
+        "Make a new one that differs in this field, and return it: `{changed}`.",
+    ),
+    page=lambda facts: _EQUINOX if _is_model(facts.value("model")) else _STRUCT,
+    link="{page}",
 )
 
 
@@ -175,13 +178,11 @@ entry(
     title="An array in a static field",
     what="The field `{x}` of `{held[0][0]}` is static, and holds an array.",
     why="JAX compares static fields with `==` to find the compiled program, and arrays give no single answer.",
-    fixes=[
-        Swap(
-            "Make it an ordinary field: an array is traced, and may then differ from call to call.",
-            or_say=True,
-            declared="{x}: {annotation}",
-        )
-    ],
+    fixes=Swap(
+        "Make it an ordinary field: an array is traced, and may then differ from call to call.",
+        or_say=True,
+        declared="{x}: {annotation}",
+    ),
     link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
 )
 
@@ -259,16 +260,10 @@ def _only_in(facts: Facts, one: str, other: str) -> list[str]:
 
 def _unused_key(facts: Facts) -> ast.expr | None:
     """Look at the only key of the transformations that no label has, where the message has one label without one."""
-    unused = _only_in(facts, "keys", "labels")
-    tables = [
-        one.args[0]
-        for one in facts.scene.source.calls()
-        if called(one) in ("multi_transform", "partition") and one.args
-    ]
-    keys = [
-        key for table in tables if isinstance(table, ast.Dict) for key in table.keys if isinstance(key, ast.Constant)
-    ]
-    found = [key for key in keys if key.value in unused]
+    unused, calls = _only_in(facts, "keys", "labels"), facts.scene.source.calls()
+    tables = [one.args[0] for one in calls if called(one) in ("multi_transform", "partition") and one.args]
+    keys = [key for table in tables for key in getattr(table, "keys", [])]
+    found = [key for key in keys if isinstance(key, ast.Constant) and key.value in unused]
     return found[0] if len(found) == len(unused) == len(_only_in(facts, "labels", "keys")) == 1 else None
 
 
@@ -305,7 +300,7 @@ entry(
     title="The optimizer also needs the parameters",
     what="`{x}` is given the gradients and the state.",
     why="Weight decay, for one, pulls the parameters to zero, so it must know them.",
-    fixes=["Give the parameters as the third argument: `{x}({grads}, {state}, params)`."],
+    fixes="Give the parameters as the third argument: `{x}({grads}, {state}, params)`.",
 )
 entry(
     "optax_update_order",
@@ -315,13 +310,16 @@ entry(
     title="The state was passed in place of the gradients",
     what="`{x}` is a state of the optimizer.",
     why="`update` takes the gradients first, then the state.",
-    fixes=[Swap("Change their order.", x="{state}", state="{x}")],
+    fixes=Swap("Change their order.", x="{state}", state="{x}"),
 )
 
 
-def _adds(facts: Facts) -> bool:
-    """Ask whether updates are added to parameters, which come first."""
-    return called(facts.node("run")) == "apply_updates" and facts.value("params") is not MISSING
+def _runs(*names: str) -> Condition:
+    """Ask which of these functions is running."""
+    return lambda facts: called(facts.node("run")) in names
+
+
+_adds = _runs("apply_updates")
 
 
 def _is_pair(facts: Facts) -> bool:
@@ -342,7 +340,7 @@ entry(
     when=[_adds, lambda facts: _is_state(facts.value("x"))],
     title="The state was passed in place of the updates",
     what="`{x}` is a state of the optimizer.",
-    fixes=["Give the first of the two things that `update` returned."],
+    fixes="Give the first of the two things that `update` returned.",
 )
 entry(
     "optax_updates_and_state",
@@ -351,7 +349,7 @@ entry(
     when=[_adds, _is_pair, lambda facts: _is_like(facts.value("x")[0], facts.value("params"))],
     title="Updates and state were passed in place of the updates",
     what="`{x}` is a pair: updates and a state.",
-    fixes=["Take both apart: the updates come first."],
+    fixes="Take both apart: the updates come first.",
 )
 entry(
     "optax_updates_differ",
@@ -362,7 +360,7 @@ entry(
     all=_shown("params"),
     title="The updates are not those of the parameters",
     what="`{x}` is {own}, and `{params}` is {all}.",
-    fixes=["Give the parameters first, and the updates that `update` returned for them."],
+    fixes="Give the parameters first, and the updates that `update` returned for them.",
 )
 entry(
     "optax_value_and_gradients",
@@ -371,22 +369,22 @@ entry(
     when=[
         _is_pair,
         lambda facts: getattr(facts.value("x")[0], "shape", None) == (),
-        lambda facts: not facts.knows("wanted") or _is_like(facts.value("x")[1], facts["wanted"]),
+        lambda facts: _runs("apply_gradients")(facts) or _is_like(facts.value("x")[1], facts["wanted"]),
     ],
     title="A value and its gradients were passed in place of the gradients",
     what="`{x}` is a pair: a value and gradients.",
     why="`jax.value_and_grad` returns both, and the optimizer takes the gradients.",
-    fixes=["Take both apart: the value comes first."],
+    fixes="Take both apart: the value comes first.",
 )
 entry(
     "optax_gradients_differ",
     library_texts.OPTAX_SHAPES,
     **_UPDATE,
-    when=_has_other_shapes,
+    when=[_runs("update"), _has_other_shapes],
     title="The gradients are not those of the parameters",
     what="`{x}` has another shape than the parameter that the optimizer was made for: {one} and {other}.",
     why="The optimizer keeps an average for every parameter, of the parameter's shape.",
-    fixes=["Give `init` and `update` the same parameters, or call `init` again for new ones."],
+    fixes="Give `init` and `update` the same parameters, or call `init` again for new ones.",
 )
 entry(
     "optax_gradients_differ",
@@ -402,10 +400,10 @@ entry(
         "`{x}` is {own}, and the optimizer was made for {all}.",
     ),
     why="Each parameter is changed by its own gradient, so both have the same keys and parts.",
-    fixes=[
+    fixes=(
         "Give `update` the gradients of the parameters that `init` was given: they are the argument that `jax.grad` "
         "takes, by default the first."
-    ],
+    ),
 )
 
 
@@ -431,7 +429,7 @@ entry(
             x="{x.atom}.astype(int)",
         ),
     ],
-    otherwise=["Give the numbers of the classes, with one axis fewer than the logits."],
+    otherwise="Give the numbers of the classes, with one axis fewer than the logits.",
     link=f"{_OPTAX}/api/losses.html",
 )
 
@@ -457,13 +455,11 @@ entry(
     title="Two sites of a model have the same name",
     what="`{name}` is the name of a site already.",
     why="Inference keeps one value for each name.",
-    fixes=[
-        Words(
-            'In a loop, number the names, as in `f"{name}_{{i}}"`, or draw all at once in `numpyro.plate`.',
-            when=probes.knows("loop"),
-        )
-    ],
-    otherwise=["Give one of them another name."],
+    fixes=Words(
+        'In a loop, number the names, as in `f"{name}_{{i}}"`, or draw all at once in `numpyro.plate`.',
+        when=probes.knows("loop"),
+    ),
+    otherwise="Give one of them another name.",
 )
 entry(
     "numpyro_without_key",
@@ -481,10 +477,8 @@ entry(
     title="A model that draws without a key",
     what="`{call}` runs in `{model.name}`, which was called as a plain function.",
     why="A model gets its keys from the inference or the handler that runs it.",
-    fixes=[
-        Code(
-            "To draw from it, give it a key with a handler.",
-            "numpyro.handlers.seed({model.name}, {random}.key(0))(...)",
-        )
-    ],
+    fixes=Code(
+        "To draw from it, give it a key with a handler.",
+        "numpyro.handlers.seed({model.name}, {random}.key(0))(...)",
+    ),
 )

@@ -67,7 +67,7 @@ entry(
             axis_name='"{name}"',
         ),
     ],
-    otherwise=["Write one of the names that the axes have."],
+    otherwise="Write one of the names that the axes have.",
 )
 entry(
     "axis_name",
@@ -76,17 +76,17 @@ entry(
     when=lambda facts: called(facts.node("made")) in ("vmap", "pmap") and not facts.knows("axis_name"),
     last=probes.last_of("made"),
     why="An axis gets its name where it is mapped, and `jax.{made.name}` gives none here.",
-    fixes=[Swap("Name the axis where it is mapped.", last='{last}, axis_name="{name}"')],
+    fixes=Swap("Name the axis where it is mapped.", last='{last}, axis_name="{name}"'),
 )
 entry(
     "axis_name",
     sharding_texts.UNBOUND_AXIS,
     **_NAME,
     why="An axis gets its name from the `jax.shard_map`, `jax.vmap` or `jax.pmap` around, and none gives this one.",
-    fixes=[
+    fixes=(
         "Call it in a function that `jax.shard_map` runs on a mesh with an axis `{name}`, or that `jax.vmap` maps with "
         '`axis_name="{name}"`.'
-    ],
+    ),
 )
 
 
@@ -143,8 +143,8 @@ entry(
     start=_start,
     axis=lambda facts: axis_code(_between(facts)),
     what="`{x}` goes in the same on all devices, and comes out different along {along}.",
-    fixes=[Swap(_START, start='{lax}.pcast({start}, {axis}, to="varying")')],
-    otherwise=[_START],
+    fixes=Swap(_START, start='{lax}.pcast({start}, {axis}, to="varying")'),
+    otherwise=_START,
 )
 entry(
     "carry_varies",
@@ -176,7 +176,7 @@ entry(
     title="Only one branch gives a result that differs between devices",
     why=f"{_IN_TYPE} all branches give one type.",
     what="What `{differs}` gives differs along {along}, and what `{same}` gives is the same on all devices.",
-    fixes=["Let the result of `{same}` count as differing along {along}: `jax.lax.pcast`."],
+    fixes="Let the result of `{same}` count as differing along {along}: `jax.lax.pcast`.",
 )
 entry(
     "backward_rule_varies",
@@ -190,7 +190,7 @@ entry(
         "What the bwd rule gives differs along {along}, and the argument that it belongs to does not.",
     ),
     why="An argument that all devices share acts on every device, so its derivative is the sum over all of them.",
-    fixes=["Sum it in the bwd rule: `jax.lax.psum` over {along}, if the argument has no such axes."],
+    fixes="Sum it in the bwd rule: `jax.lax.psum` over {along}, if the argument has no such axes.",
 )
 
 
@@ -232,7 +232,7 @@ entry(
 entry(
     "explicit_index",
     sharding_texts.EXPLICIT_GATHER,
-    **{**_EXPLICIT, "x": lambda facts: getattr(facts.scene.node, "value", facts.scene.node)},
+    **{**_EXPLICIT, "x": probes.one_of(probes.holder, probes.node)},
     index=lambda facts: getattr(facts.scene.node, "slice", None),
     title="An index into an axis that is split over the devices",
     what="`{node}` works on {array}, where `@` names the mesh axis that splits an axis.",
@@ -391,10 +391,8 @@ entry(
     title="Arrays on different devices",
     what="`{target}` is on the devices {one}, and `{x}` on the devices {other}.",
     why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
-    fixes=[
-        Swap("Move one to where the other is: `{x}`.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)")
-    ],
-    otherwise=["Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`."],
+    fixes=Swap("Move one to where the other is: `{x}`.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)"),
+    otherwise="Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
     link=f"{error_texts.API}/jax.device_put.html",
 )
 entry(
@@ -423,17 +421,15 @@ entry(
     title="A mesh needs a name for each of its axes",
     what="The devices have {axes}, and the mesh gets {said_names}.",
     why="A mesh is an array of devices, whose axes have names.",
-    fixes=[
-        Either(
-            Swap(
-                "Give a list of devices, also of a single one.",
-                when=lambda facts: (facts["rank"], facts["names"]) == ("0", "1"),
-                x="[{x}]",
-            ),
-            Words("Give one name for each size.", when=probes.calls("make_mesh")),
-            "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Give a list of devices, also of a single one.",
+            when=lambda facts: (facts["rank"], facts["names"]) == ("0", "1"),
+            x="[{x}]",
+        ),
+        Words("Give one name for each size.", when=probes.calls("make_mesh")),
+        "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
+    ),
     link=f"{error_texts.API}/jax.make_mesh.html",
 )
 entry(

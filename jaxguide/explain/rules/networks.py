@@ -4,16 +4,16 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from jaxguide.code.source import dotted
+from jaxguide.code.source import arguments_of, dotted
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import library_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part
-from jaxguide.explain.rewrites.static_arguments import static_edits
-from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import parameters, part_of
+from jaxguide.explain.rewrites.static_arguments import given_for, static_edits
+from jaxguide.explain.scene import called
+from jaxguide.explain.transformed import part_of
 
 _GUIDE = "https://flax-linen.readthedocs.io/en/latest/guides/flax_fundamentals"
 _BASICS, _STATE = f"{_GUIDE}/flax_basics.html", f"{_GUIDE}/state_params.html"
@@ -54,14 +54,12 @@ entry(
     title="The parameters are one level too deep",
     what=("`{params}` already has the key `params`.", '`{x}` is `{{"params": {{"params": ...}}}}`.'),
     why="`init` returns all collections by name, `params` among them, and `apply` takes the same dict.",
-    fixes=[
-        Swap(
-            "Give the dict that `init` returned as it is.",
-            when=lambda facts: facts.knows("params") and len(facts.node("given").keys) == 1,
-            given="{params}",
-        )
-    ],
-    otherwise=[Swap("Take off one level.", x='{x.atom}["params"]')],
+    fixes=Swap(
+        "Give the dict that `init` returned as it is.",
+        when=lambda facts: facts.knows("params") and len(facts.node("given").keys) == 1,
+        given="{params}",
+    ),
+    otherwise=Swap("Take off one level.", x='{x.atom}["params"]'),
 )
 entry(
     "flax_params_bare",
@@ -73,7 +71,7 @@ entry(
     title="`apply` was given the parameters without their collection",
     what="`{x}` has the keys {keys}, and none is `params`.",
     why="`apply` takes collections by name, and the parameters are one of them.",
-    fixes=[Swap("Say that they are the parameters.", x='{{"params": {x}}}')],
+    fixes=Swap("Say that they are the parameters.", x='{{"params": {x}}}'),
 )
 entry(
     "flax_collection_missing",
@@ -83,8 +81,8 @@ entry(
     title="A collection was left out of `apply`",
     what="`{where}` reads the collection `{collection}`, which `{x}` does not have.",
     why="A module keeps nothing itself: `apply` is given every collection that it reads.",
-    fixes=[Swap("Give it all that `init` returned.", x="{whole}")],
-    otherwise=["Give it the collection `{collection}`, which `init` returned, too."],
+    fixes=Swap("Give it all that `init` returned.", x="{whole}"),
+    otherwise="Give it the collection `{collection}`, which `init` returned, too.",
 )
 
 
@@ -107,15 +105,13 @@ entry(
     title="A module changes a collection that may not change",
     what="`{where}` updates the collection `{collection}`.",
     why="`apply` is a pure function: what changes is named in `mutable`, and comes out as a second result.",
-    fixes=[
-        Swap(
-            "Let it change, and take the new values: `apply` then returns two things.",
-            when=probes.unless(probes.knows("mutable")),
-            last='{last}, mutable=["{collection}"]',
-            target="{target}, updates",
-        )
-    ],
-    otherwise=['Call it with `mutable=["{collection}"]`: it then returns the result and the new values.'],
+    fixes=Swap(
+        "Let it change, and take the new values: `apply` then returns two things.",
+        when=probes.unless(probes.knows("mutable")),
+        last='{last}, mutable=["{collection}"]',
+        target="{target}, updates",
+    ),
+    otherwise='Call it with `mutable=["{collection}"]`: it then returns the result and the new values.',
 )
 entry(
     "flax_apply_order",
@@ -131,7 +127,7 @@ entry(
     title="`apply` was given the input in place of the variables",
     what="`{second}` holds the variables, and comes second.",
     why="`apply` takes the variables first, and then what `__call__` takes.",
-    fixes=[Swap("Change their order.", x="{second}", second="{x}")],
+    fixes=Swap("Change their order.", x="{second}", second="{x}"),
 )
 
 
@@ -166,7 +162,7 @@ entry(
     title="A key does not reach the module that needs it",
     what="`{runner}` is given a key for `{stream}`, and a module inside has none.",
     why="A lifted transformation such as `nn.vmap` or `nn.scan` hands on only the keys that `split_rngs` names.",
-    fixes=["Name it there: `{stream}: True` draws anew for each part, and `False` draws the same for all."],
+    fixes="Name it there: `{stream}: True` draws anew for each part, and `False` draws the same for all.",
 )
 entry(
     "flax_key_missing",
@@ -178,21 +174,19 @@ entry(
     title="A module needs a key that it was not given",
     what="`{runner}` gives no key for `{stream}`.",
     why="A module draws no numbers without a key, and keys are given by the name of what they are for.",
-    fixes=[
-        Either(
-            Swap(
-                "Give a key for `{stream}`, another one for every step.",
-                when=probes.is_written("rngs", ast.Dict),
-                last_key='{last_key}, "{stream}": {random}.key(1)',
-            ),
-            Swap(
-                "Give a key for `{stream}`, another one for every step.",
-                when=lambda facts: not facts.knows("rngs"),
-                last='{last}, rngs={{"{stream}": {random}.key(0)}}',
-            ),
-            "Give `rngs` a key by the name `{stream}`, too.",
-        )
-    ],
+    fixes=Either(
+        Swap(
+            "Give a key for `{stream}`, another one for every step.",
+            when=probes.is_written("rngs", ast.Dict),
+            last_key='{last_key}, "{stream}": {random}.key(1)',
+        ),
+        Swap(
+            "Give a key for `{stream}`, another one for every step.",
+            when=lambda facts: not facts.knows("rngs"),
+            last='{last}, rngs={{"{stream}": {random}.key(0)}}',
+        ),
+        "Give `rngs` a key by the name `{stream}`, too.",
+    ),
 )
 entry(
     "flax_init_without_key",
@@ -200,10 +194,11 @@ entry(
     run=probes.running("init", "init_with_output"),
     line="run",
     x=probes.argument(0, of="run"),
+    when=lambda facts: "key<" not in str(getattr(facts.value("x"), "dtype", "")),
     title="`init` was given no key",
     what="`{x}` has shape {x.shape}, and stands where the key belongs.",
     why="`init` draws the parameters, so it takes a key first, and then what `__call__` takes.",
-    fixes=[Swap("Give a key first.", x="{random}.key(0), {x}")],
+    fixes=Swap("Give a key first.", x="{random}.key(0), {x}"),
     link=_BASICS,
 )
 
@@ -237,8 +232,8 @@ entry(
     title="A part of a module is made where flax does not look for it",
     what="`{x}` is made in `{owner_class.name}.{method.name}`.",
     why="Flax must know every part before it runs: they are made in `setup`, or in one method that is compact.",
-    fixes=[_compact],
-    otherwise=["Make it in `setup`, and keep it in an attribute of `self`."],
+    fixes=_compact,
+    otherwise="Make it in `setup`, and keep it in an attribute of `self`.",
     link=_SETUP,
 )
 entry(
@@ -248,7 +243,7 @@ entry(
     title="Two parts of a module have one name",
     what="`{module}` already has a part named `{name}`.",
     why="The parameters of a part are kept under its name, so each name is used once in a module.",
-    fixes=["Give this one another name; to use a part twice, make it once and call it twice."],
+    fixes="Give this one another name; to use a part twice, make it once and call it twice.",
     link=_SETUP,
 )
 entry(
@@ -260,19 +255,17 @@ entry(
     title="A module is called without its parameters",
     what="`{x}` describes a network, and holds no parameters.",
     why="Flax keeps the parameters outside: `init` makes them, and `apply` computes with them.",
-    fixes=[
-        Code(
-            "Make the parameters once, and compute with them.",
-            "variables = {x}.init({random}.key(0), {given})\n{x}.apply(variables, {given})",
-        )
-    ],
+    fixes=Code(
+        "Make the parameters once, and compute with them.",
+        "variables = {x}.init({random}.key(0), {given})\n{x}.apply(variables, {given})",
+    ),
     link=_BASICS,
 )
 entry(
     "flax_defined_in_setup",
     library_texts.LINEN_IN_SETUP,
     x=probes.node,
-    module=lambda facts: getattr(facts.scene.node, "value", None),
+    module=probes.holder,
     when=lambda facts: probes.is_of(facts.value("module"), "flax"),
     title="A part of a module that exists only while it runs",
     what="`{x}` is made in `setup`, which runs inside `init` and `apply`.",
@@ -291,30 +284,27 @@ entry(
     title="A module cannot be changed after it was made",
     what="`{x}` is set on a module of type `{module}`.",
     why="A module only describes a network: the same one may run with other parameters, or under `jax.jit`.",
-    fixes=[
-        Either(
-            Words(
-                "Return the value, or let flax keep it: `self.sow` for a record, `self.variable` for state.",
-                when=lambda facts: str(facts["changed"]) == "self",
-            ),
-            Words(
-                "In `setup`, a part is named after its attribute, `self.NAME = ...`; elsewhere, give it `name=`.",
-                when=lambda facts: facts["x"].name == "name",
-            ),
-            "Give it where the module is made, or make a copy that differs: `{changed}.copy(...)`.",
-        )
-    ],
+    fixes=Either(
+        Words(
+            "Return the value, or let flax keep it: `self.sow` for a record, `self.variable` for state.",
+            when=lambda facts: str(facts["changed"]) == "self",
+        ),
+        Words(
+            "In `setup`, a part is named after its attribute, `self.NAME = ...`; elsewhere, give it `name=`.",
+            when=lambda facts: facts["x"].name == "name",
+        ),
+        "Give it where the module is made, or make a copy that differs: `{changed}.copy(...)`.",
+    ),
     link=_STATE,
 )
 
 
 def _given_module(facts: Facts) -> Part | None:
     """Look at the module that the caller gives for the parameter."""
-    outer, names = facts.part("caller"), [one.arg for one in parameters(facts.node("function"))]
-    name = str(facts["x"])
-    given = argument_of(outer.node, names.index(name), name) if name in names else None  # type: ignore[arg-type]
-    part = outer.inside(given) if given is not None else None
-    return part if part is not None and probes.is_of(part.value_or_missing, "flax") else None
+    function, name = facts.node("function"), str(facts["x"])
+    found = given_for(facts.scene, function, name) if name in arguments_of(function) else None
+    given = facts.at(found[1], found[0]) if found is not None else None
+    return given if given is not None and probes.is_of(given.value_or_missing, "flax") else None
 
 
 def _static(facts: Facts) -> Fix | None:
@@ -327,8 +317,7 @@ def _static(facts: Facts) -> Fix | None:
 entry(
     "flax_module_as_argument",
     library_texts.LINEN_NO_ATTRIBUTE,
-    x=lambda facts: getattr(getattr(facts.scene.node, "func", facts.scene.node), "value", None),
-    caller=probes.caller,
+    x=probes.one_of(probes.holder, probes.owner),
     function=lambda facts: facts.scene.spot.function,
     module=_given_module,
     title="`jax.jit` was given a module",
@@ -364,8 +353,8 @@ entry(
     title="A module of nnx that is given no keys",
     what="`{call}` has no `rngs`.",
     why="A module of nnx draws its parameters when it is made, from the keys in `rngs`.",
-    fixes=[Swap("Give it keys.", last="{last}, rngs={rngs}")],
-    otherwise=["Give it keys: `rngs={rngs}`."],
+    fixes=Swap("Give it keys.", last="{last}, rngs={rngs}"),
+    otherwise="Give it keys: `rngs={rngs}`.",
     link=f"{_NNX}/guides/randomness.html",
 )
 entry(
@@ -377,7 +366,7 @@ entry(
     title="An optimizer that is not told what it updates",
     what="`{x}` has no `wrt`.",
     why="Since flax 0.11, `wrt` says which variables of the model are updated.",
-    fixes=[Swap("Update the parameters.", last="{last}, wrt={nnx}.Param")],
+    fixes=Swap("Update the parameters.", last="{last}, wrt={nnx}.Param"),
     link=f"{_NNX}/api_reference/flax.nnx/training/optimizer.html",
 )
 entry(
@@ -390,7 +379,7 @@ entry(
     title="Modules in a plain {type}",
     what="`{x}` is a {type} that holds arrays or modules.",
     why="nnx takes a plain container for a setting, and looks for no parameters in it.",
-    fixes=[Swap("Use the container of nnx.", assigned="{nnx}.{container}({assigned})")],
+    fixes=Swap("Use the container of nnx.", assigned="{nnx}.{container}({assigned})"),
     link=f"{_NNX}/api_reference/flax.nnx/module.html",
 )
 
@@ -415,7 +404,7 @@ entry(
     title="A transformed function changes a module from outside",
     what="`{function}` changes a {variable} of `{x}`, which it only closes over.",
     why="While JAX records `{function}`, its values stand for values to come; kept outside, they would leak.",
-    fixes=["Give `{x}` to `{function}` as an argument, and use nnx's transformation: `nnx.jit` and others."],
+    fixes="Give `{x}` to `{function}` as an argument, and use nnx's transformation: `nnx.jit` and others.",
     link=f"{_NNX}/guides/transforms.html",
 )
 
@@ -438,14 +427,12 @@ entry(
     title="A part of haiku outside of `hk.transform`",
     what="`{x}` runs outside of a function that `hk.transform` has transformed.",
     why="Haiku keeps parameters, state and keys for the function that it transforms; outside there is no place.",
-    fixes=[
-        Swap(
-            "Give a key of JAX.",
-            when=lambda facts: called(facts.node("x")) == "next_rng_key" and facts.scene.spot.function is None,
-            x="{random}.PRNGKey(0)",
-        )
-    ],
-    otherwise=["Use it in a function, and transform that: `net = hk.transform(f)`, then `net.init` and `net.apply`."],
+    fixes=Swap(
+        "Give a key of JAX.",
+        when=lambda facts: called(facts.node("x")) == "next_rng_key" and facts.scene.spot.function is None,
+        x="{random}.PRNGKey(0)",
+    ),
+    otherwise="Use it in a function, and transform that: `net = hk.transform(f)`, then `net.init` and `net.apply`.",
     link=_HAIKU_BASICS,
 )
 entry(
@@ -456,14 +443,12 @@ entry(
     title="State needs `hk.transform_with_state`",
     what="The function of `{x}` keeps state, such as the running averages of a batch norm.",
     why="`hk.transform` handles parameters only; state goes in and comes out with every call.",
-    fixes=[
-        Code(
-            "Transform it with state: `init` and `apply` then return two things.",
-            "{x} = hk.transform_with_state(...)\n"
-            "params, state = {x}.init(key, ...)\n"
-            "out, state = {x}.apply(params, state, key, ...)",
-        )
-    ],
+    fixes=Code(
+        "Transform it with state: `init` and `apply` then return two things.",
+        "{x} = hk.transform_with_state(...)\n"
+        "params, state = {x}.init(key, ...)\n"
+        "out, state = {x}.apply(params, state, key, ...)",
+    ),
     link=f"{_HAIKU_API}#haiku.transform_with_state",
 )
 entry(
@@ -474,14 +459,12 @@ entry(
     title="A function of haiku needs a key that it was not given",
     what="`{runner}` gives no key, and the function draws numbers.",
     why="Parameters are drawn in `init`, and dropout draws in `apply`, from the key that these are given.",
-    fixes=[
-        Swap(
-            "Give a key, another one for every step.",
-            when=lambda facts: facts.value("key") is None,
-            key="{random}.PRNGKey(0)",
-        )
-    ],
-    otherwise=["Give `{runner}` a key; without `hk.without_apply_rng`, `apply` takes one."],
+    fixes=Swap(
+        "Give a key, another one for every step.",
+        when=lambda facts: facts.value("key") is None,
+        key="{random}.PRNGKey(0)",
+    ),
+    otherwise="Give `{runner}` a key; without `hk.without_apply_rng`, `apply` takes one.",
     link=f"{_HAIKU_API}#haiku.next_rng_key",
 )
 entry(
@@ -516,14 +499,12 @@ entry(
     title="A key is given where none is taken",
     what="`{runner}` takes no key, and None is handed on to the function.",
     why="`hk.without_apply_rng` takes the key out of `apply`.",
-    fixes=[
-        Swap(
-            "Leave it out.",
-            or_say=True,
-            when=lambda facts: len(list(ast.iter_child_nodes(facts.node("run")))) == 4,
-            run="{runner}({first}, {second})",
-        )
-    ],
+    fixes=Swap(
+        "Leave it out.",
+        or_say=True,
+        when=lambda facts: len(list(ast.iter_child_nodes(facts.node("run")))) == 4,
+        run="{runner}({first}, {second})",
+    ),
     link=f"{_HAIKU_API}#haiku.without_apply_rng",
 )
 entry(
@@ -535,7 +516,7 @@ entry(
     title="Parameters and state are given as one",
     what="`{x}` is a pair of parameters and state.",
     why="With `hk.transform_with_state`, `init` returns both, and `apply` takes them one after the other.",
-    fixes=["Unpack what `init` returns, `params, state = ...`, and call `apply(params, state, key, ...)`."],
+    fixes="Unpack what `init` returns, `params, state = ...`, and call `apply(params, state, key, ...)`.",
     link=f"{_HAIKU_API}#haiku.transform_with_state",
 )
 
@@ -544,11 +525,12 @@ entry(
 
 _OTHER: dict[str, Any] = {
     **_APPLY,
+    "page": lambda facts: _HAIKU_BASICS if facts.scene.library == "haiku" else _BASICS,
+    "link": "{page}",
     "why": "`init` makes the parameters by the names of the network's parts and the shape of the input that it is "
     "given.",
-    "fixes": [
-        "Give `{applied}` what `init` of the same network made, with an input of the same sizes, except for the batch."
-    ],
+    "fixes": "Give `{applied}` what `init` of the same network made, for an input of the same sizes except for the "
+    "batch.",
 }
 entry(
     "other_parameters",
@@ -556,7 +538,7 @@ entry(
     library_texts.HAIKU_PARAM_SHAPE,
     **{**_OTHER, "x": probes.words("{name}")},
     title="The parameters were made for another network or for inputs of another size",
-    what="`{x}` has shape {own}, and {needed} is needed here.",
+    what="`{x}` has shape {own}, and ({needed}) is needed here.",
 )
 for _phrase, _x in (
     (library_texts.LINEN_PARAM_MISSING, probes.fact("given")),

@@ -67,25 +67,23 @@ entry(
     left_out=_left_out,
     what="`{side}_specs` has {entries}, for {said_values}.",
     why="There is one entry of `{side}_specs` for each {noun}: how it is split over the devices.",
-    fixes=["Give the call {left_out} too."],
-    otherwise=["Give one entry for each {noun}: `{P}()` for what every device has whole."],
+    fixes="Give the call {left_out} too.",
+    otherwise="Give one entry for each {noun}: `{P}()` for what every device has whole.",
     **_SPECS_WORDS,
 )
 entry(
     "shard_map_specs",
     sharding_texts.SPECS_LIST,
     what="`{side}_specs` is a list.",
-    fixes=[
-        Swap("Give a tuple.", or_say=True, when=lambda facts: facts["specs"].count == 1, specs="({specs.items[0]},)")
-    ],
+    fixes=Swap("Give a tuple.", or_say=True, when=lambda facts: facts["specs"].count == 1, specs="({specs.items[0]},)"),
     **_STRUCTURE,
 )
 entry(
     "shard_map_specs",
     sharding_texts.SPECS_OF_ONE,
     what="`{side}_specs` is a {type}, and the function returns a single array.",
-    fixes=[Swap("Give the spec alone.", when=lambda facts: facts["specs"].count == 1, specs="{specs.items[0]}")],
-    otherwise=["Give one spec alone, or return as many arrays as there are specs."],
+    fixes=Swap("Give the spec alone.", when=lambda facts: facts["specs"].count == 1, specs="{specs.items[0]}"),
+    otherwise="Give one spec alone, or return as many arrays as there are specs.",
     **_STRUCTURE,
 )
 entry(
@@ -95,7 +93,7 @@ entry(
     given_keys=probes.listed("own"),
     spec_keys=probes.listed("keys"),
     what="`{given}` has the keys {given_keys}, and its entry of `{side}_specs` has {spec_keys}.",
-    fixes=["Give the specs the keys of the argument, or one spec for all of it."],
+    fixes="Give the specs the keys of the argument, or one spec for all of it.",
     **_STRUCTURE,
 )
 entry(
@@ -103,14 +101,12 @@ entry(
     sharding_texts.SPECS_NO_SPEC,
     **{**_STRUCTURE, "title": "A spec that is not a `PartitionSpec`", "why": _ENTRIES},
     what="`{side}_specs{path}` is {text}, of type {type}.",
-    fixes=[
-        Swap(
-            "Put the name into a `PartitionSpec`.",
-            when=lambda facts: facts["type"] == "str" and isinstance(facts.node("spec"), ast.Constant),
-            spec="{P}({spec})",
-        )
-    ],
-    otherwise=["Give a `PartitionSpec`, such as `{P}()`."],
+    fixes=Swap(
+        "Put the name into a `PartitionSpec`.",
+        when=lambda facts: facts["type"] == "str" and isinstance(facts.node("spec"), ast.Constant),
+        spec="{P}({spec})",
+    ),
+    otherwise="Give a `PartitionSpec`, such as `{P}()`.",
 )
 entry(
     "shard_map_without_mesh",
@@ -123,7 +119,7 @@ entry(
     title="`jax.shard_map` without a mesh",
     what="`{x}` names no mesh, and none is set.",
     why="The specs name axes of a mesh of devices: that of `mesh=`, or that of `jax.set_mesh`.",
-    fixes=["Give `mesh=`, or call the function inside `with jax.set_mesh(mesh):`."],
+    fixes="Give `mesh=`, or call the function inside `with jax.set_mesh(mesh):`.",
     link=sharding_texts.GUIDE,
 )
 
@@ -191,8 +187,8 @@ for _place, _phrase, _what, _link in (
         title="A spec names an axis that the mesh does not have",
         what=f"{_what} has the axis `{{name}}`; the mesh has {{axis_names}}.",
         why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
-        fixes=[Swap("Write the name of the mesh's axis.", written='"{one}"')],
-        otherwise=["Write one of the names of the mesh, or give the mesh this one."],
+        fixes=Swap("Write the name of the mesh's axis.", written='"{one}"'),
+        otherwise="Write one of the names of the mesh, or give the mesh this one.",
     )
 _TOO_LONG: dict[str, Any] = {
     "axes": probes.counted("rank", "axis", "axes"),
@@ -209,16 +205,12 @@ entry(
     **{**_SPECS, **_TOO_LONG, "x": _argument},
     for_each=_for_each,
     what="`{x}` is {array}, with {axes}, and its spec `P({split})` has {entries}.",
-    fixes=[
-        Either(
-            Words(_SHORTER, when=probes.unless(_is_scalar)),
-            Swap(
-                _TO_ALL, when=lambda facts: facts["path"] == f"[{facts['number']}]" and not facts["inner"], spec="{P}()"
-            ),
-            Swap(_TO_ALL, specs="{for_each}"),
-            "Give `{x}` a spec of its own, `{P}()`: every device then gets it whole.",
-        )
-    ],
+    fixes=Either(
+        Words(_SHORTER, when=probes.unless(_is_scalar)),
+        Swap(_TO_ALL, when=lambda facts: facts["path"] == f"[{facts['number']}]" and not facts["inner"], spec="{P}()"),
+        Swap(_TO_ALL, specs="{for_each}"),
+        "Give `{x}` a spec of its own, `{P}()`: every device then gets it whole.",
+    ),
 )
 entry(
     "spec_too_long",
@@ -235,12 +227,10 @@ entry(
         ),
         Swap("Or sum them: the sum is the same on all devices.", result="{lax}.psum({result}, {axis})", specs="{P}()"),
     ],
-    otherwise=[
-        Either(
-            Words(_SHORTER, when=probes.unless(_is_scalar)),
-            "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{P}()`.",
-        )
-    ],
+    otherwise=Either(
+        Words(_SHORTER, when=probes.unless(_is_scalar)),
+        "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{P}()`.",
+    ),
 )
 _UNEVEN: dict[str, Any] = {
     "padded": lambda facts: -(-int(facts["size"]) // int(facts["parts"])) * int(facts["parts"]),
@@ -354,8 +344,8 @@ entry(
     **_SHARDED,
     **_TOO_LONG,
     what="{subject} has {axes}, and its spec `P({split})` is for at least {length}.",
-    fixes=[Words("Give it a sharding of its own, with `{P}()`: every device gets it whole.", when=_is_scalar)],
-    otherwise=[_SHORTER],
+    fixes=Words("Give it a sharding of its own, with `{P}()`: every device gets it whole.", when=_is_scalar),
+    otherwise=_SHORTER,
 )
 entry(
     "in_shardings",
@@ -367,7 +357,7 @@ entry(
     title="`in_shardings` does not fit the arguments",
     what="`in_shardings` has {entries}, and the call has {arguments}.",
     why="There is one entry for each positional argument; one sharding alone is for all of them.",
-    fixes=["Give one entry for each argument; None leaves an argument's sharding as it comes."],
+    fixes="Give one entry for each argument; None leaves an argument's sharding as it comes.",
     link=f"{error_texts.API}/jax.jit.html",
 )
 entry(
