@@ -290,8 +290,9 @@ WHILE_CONDITION = Phrase(
 )
 BRANCH_TYPE = Phrase(TypeError, r"(cond|switch) branches must have equal output types")
 BRANCH_TYPES = re.compile(
-    rf"[Tt]he output of (\S+?|branch ?\d+)(?: at path (\S+))? has type {_DTYPE}\[([\d,]*)\]"
-    rf"[^\n]*? output of (.+?) has type {_DTYPE}\[([\d,]*)\]"
+    r"[Tt]he output of (?P<one>\S+?|branch ?\d+)(?: at path (?P<path>\S+))? has type ~?(?P<dtype>[\w<>]+)"
+    r"\[(?P<shape>[\d,]*)\][^\n]*? output of (?P<other>.+?) has type ~?(?P<other_dtype>[\w<>]+)"
+    r"\[(?P<other_shape>[\d,]*)\]"
 )
 # `branch 0 is f at FILE:LINE`
 BRANCH_PLACES = re.compile(r"^(true_fun|false_fun|branch ?\d+) is (\S+) at (.+):(\d+)$", re.MULTILINE)
