@@ -256,7 +256,11 @@ REF_WRITE = Phrase(Exception, r"operation with (?:a )?(differentiated|vmapped) v
 # The message has the traceback of the host function, below that of the thread that runs the program.
 HOST_FAILURE = Phrase(Exception, r"Traceback \(most recent call last\):\n  File .*callback\.py")
 HOST_FRAMES = re.compile(r'^  File "(.+?)", line (\d+), in (\S+)$', re.MULTILINE)
-HOST_ERROR = re.compile(r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (.+)$", re.MULTILINE)
+HOST_ERROR = re.compile(
+    r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (?P<text>`(?P<name>.+?)`"
+    r"(?:.*?\((?P<file>[^()\n]+), line (?P<line>\d+)\))?.*)$",
+    re.MULTILINE,
+)
 HOST_KEYWORD = re.compile(r"^TypeError: (?:\S+\.)?(\w+|<lambda>)\(\) got an unexpected keyword argument '(\w+)'")
 
 LAX_DTYPE = Phrase(

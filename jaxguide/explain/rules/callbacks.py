@@ -170,7 +170,7 @@ def _declared(facts: Facts) -> Part | None:
     """Look at the promised shape or dtype, whichever is wrong."""
     is_written = called(facts.node("promised")) == "ShapeDtypeStruct"
     place = {"shape": 0, "dtype": 1}[facts["g1"]]
-    return probes.argument(place, facts["g1"], of="promised")(facts) if is_written else None  # type: ignore[no-any-return]
+    return probes.argument(place, facts["g1"], of="promised")(facts) if is_written else None
 
 
 entry(
