@@ -1,60 +1,45 @@
 """Explain callbacks under transformations that they do not support: derivatives, batches, ordering."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe
+from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import called
 
 CALLBACKS_PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 
 
-def _running(holds: Callable[[ast.Call], bool]) -> Probe:
-    """Look at the innermost running call that is such a one, in any of the student's frames."""
-
-    def found(facts: Facts) -> Part | None:
-        for spot in reversed(facts.scene.spots):
-            call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
-            if call is not None and holds(call):
-                return facts.at(call, spot)
-        return None
-
-    return found
-
-
-def is_callback(call: ast.Call) -> bool:
-    """Return whether a call runs a function on the host."""
-    return called(call) in ("pure_callback", "io_callback", "callback") and bool(call.args)
+def _mapped(facts: Facts) -> Part | None:
+    """Look at the call `jax.vmap(f)(xs)` in which it failed; with `in_axes`, `lax.map` is not the same."""
+    for spot in reversed(facts.scene.spots):
+        call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+        vmap = call.func if call is not None and len(call.args) == 1 else None
+        if call is not None and isinstance(vmap, ast.Call) and called(vmap) == "vmap" and not vmap.keywords:
+            return facts.at(call, spot)
+    return None
 
 
 def written_callbacks(facts: Facts) -> Iterator[Part]:
-    """Yield the callbacks that are written in the files of the student's frames."""
+    """Yield the calls of functions on the host that are written in the files of the student's frames."""
     for source in {spot.source.file: spot.source for spot in facts.scene.spots if spot.source is not None}.values():
-        yield from (Part(call, source, facts.scene) for call in source.calls() if is_callback(call))
+        calls = [one for one in source.calls() if called(one) in _CALLBACKS and one.args]
+        yield from (Part(one, source, facts.scene) for one in calls)
 
 
-def _last_argument(facts: Facts) -> Part:
-    callback = facts.part("callback")
-    given: ast.Call = facts.node("callback")
-    return callback.inside([*given.args, *(one.value for one in given.keywords)][-1])
-
-
+_CALLBACKS = ("pure_callback", "io_callback", "callback")
 _CALLBACK: dict[str, Any] = {
-    "callback": _running(is_callback),
+    "callback": probes.running(*_CALLBACKS),
     "host": probes.argument(0, of="callback"),
     "link": CALLBACKS_PAGE,
 }
 _MAPPED: dict[str, Any] = {
-    # With `in_axes`, `lax.map` is not the same.
-    "mapped": _running(
-        lambda call: called(call.func) == "vmap" and len(call.args) == 1 and not getattr(call.func, "keywords", [])
-    ),
-    "vmap": lambda facts: facts["mapped"].inside(facts.node("mapped").func),
+    "mapped": _mapped,
+    "vmap": probes.function_of("mapped"),
     "function": probes.argument(0, of="vmap"),
     "rows": probes.argument(0, of="mapped"),
 }
@@ -65,13 +50,11 @@ _AS_MAP = Swap("Run row after row: `lax.map`.", mapped="{lax}.map({function}, {r
 
 _NO_DERIVATIVE: dict[str, Any] = {
     **_CALLBACK,
-    "x": probes.one_of(
-        lambda facts: next((one for one in facts["handed_on"] if is_tracer(one.value_or_missing)), None),
-        probes.fact("host"),
-    ),
+    "x": probes.one_of(probes.first(is_tracer, of="callback"), probes.fact("host")),
     "when": lambda facts: facts["callback"].spot is facts.scene.spot,
     "handed_on": lambda facts: [facts["callback"].inside(one) for one in facts.node("callback").args[2:]],
     "arguments": lambda facts: ", ".join(map(str, facts["handed_on"])),
+    "argument": lambda facts: facts["handed_on"][0] if len(facts["handed_on"]) == 1 else None,
     "title": "A derivative through a callback",
     "what": "{x.is_here}",
     "why": "`{host}` runs in Python outside the program, so JAX cannot look inside `{f}` to differentiate it.",
@@ -80,13 +63,10 @@ _OWN_RULE = Code(
     "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand.",
     "host_function({host}, derivative=DERIVATIVE)({arguments})",
 )
-_AS_CONSTANT = Either(
-    Swap(
-        "Treat what it returns as a constant: its derivative is then zero.",
-        when=lambda facts: len(facts["handed_on"]) == 1,
-        x="{lax}.stop_gradient({x})",
-    ),
-    "Treat what it returns as a constant, with `lax.stop_gradient` around each argument: its derivative is then zero.",
+_AS_CONSTANT = Swap(
+    "Treat what it returns as a constant, with `{lax}.stop_gradient`: its derivative is then zero.",
+    or_say=True,
+    argument="{lax}.stop_gradient({argument})",
 )
 entry(
     "callback_without_derivative",
@@ -105,7 +85,7 @@ entry(
     texts.CALLBACK_VMAP,
     x=probes.fact("host"),
     method=probes.keyword("vmap_method", of="callback"),
-    last=_last_argument,
+    last=probes.last_of("callback"),
     title="`jax.vmap` of a callback without a `vmap_method`",
     what="`{host}` is a function on the host, written for one row.",
     why="Only you know whether `{host}` takes a whole batch at once, or must be called row by row.",
@@ -166,13 +146,6 @@ def _only_callback(facts: Facts) -> Part | None:
     return written[0] if len(written) == 1 else None
 
 
-def _declared(facts: Facts) -> Part | None:
-    """Look at the promised shape or dtype, whichever is wrong."""
-    is_written = called(facts.node("promised")) == "ShapeDtypeStruct"
-    place = {"shape": 0, "dtype": 1}[facts["g1"]]
-    return probes.argument(place, facts["g1"], of="promised")(facts) if is_written else None
-
-
 entry(
     "host_result",
     texts.HOST_RESULT,
@@ -180,7 +153,7 @@ entry(
     line="callback",
     callback=_only_callback,
     promised=probes.argument(1, of="callback"),
-    declared=_declared,
+    declared=lambda facts: probes.argument({"shape": 0, "dtype": 1}[facts["g1"]], facts["g1"], of="promised")(facts),
     actual=lambda facts: facts["g3"] if facts["g1"] == "shape" else facts.say("{jnp}.{g3}"),
     function=probes.definition(probes.fact("x")),
     result=probes.result_of("function"),
@@ -188,7 +161,11 @@ entry(
     what="`{x}` returned {g1} {g3}; {g2} was promised.",
     why="The program is compiled before `{x}` runs, with the shape and dtype that were promised.",
     fixes=[
-        Swap("If the host function is right: promise what it returns.", declared="{actual}"),
+        Swap(
+            "If the host function is right: promise what it returns.",
+            when=lambda facts: called(facts.node("promised")) == "ShapeDtypeStruct",
+            declared="{actual}",
+        ),
         Swap(
             "If the promise is right: convert the result.",
             when=lambda facts: facts["g1"] == "dtype",
