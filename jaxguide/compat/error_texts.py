@@ -241,8 +241,9 @@ HOST_RESULT = Phrase(
 # Of a `jax.Ref`. Where the function that returns it was traced, and which of its results it is.
 REF_RETURNED = Phrase(
     ValueError,
-    r"function (\S+) at (.+?):(\d+) traced for [^\n]+? returned a mutable array reference of type [^\n]+?"
-    r"(?: at output tree path result(\S+))?, but mutable array references cannot be returned",
+    r"function (?P<name>\S+) at (?P<file>.+?):(?P<number>\d+) traced for [^\n]+? returned a mutable array "
+    r"reference of type [^\n]+?(?: at output tree path result(?P<path>\S+))?, but mutable array references cannot "
+    r"be returned",
 )
 REF_TWICE = Phrase(ValueError, r"only one reference to a mutable array may be passed .* appeared at both ([^ ]+) and")
 REF_CLOSED_OVER = Phrase(ValueError, r"a mutable array reference .* was both closed over and passed as the argument")
