@@ -243,8 +243,9 @@ HOST_RESULT = Phrase(
 # Of a `jax.Ref`. Where the function that returns it was traced, and which of its results it is.
 REF_RETURNED = Phrase(
     ValueError,
-    r"function (\S+) at (.+?):(\d+) traced for [^\n]+? returned a mutable array reference of type [^\n]+?"
-    r"(?: at output tree path result(\S+))?, but mutable array references cannot be returned",
+    r"function (?P<name>\S+) at (?P<file>.+?):(?P<number>\d+) traced for [^\n]+? returned a mutable array "
+    r"reference of type [^\n]+?(?: at output tree path result(?P<path>\S+))?, but mutable array references cannot "
+    r"be returned",
 )
 REF_TWICE = Phrase(ValueError, r"only one reference to a mutable array may be passed .* appeared at both ([^ ]+) and")
 REF_CLOSED_OVER = Phrase(ValueError, r"a mutable array reference .* was both closed over and passed as the argument")
@@ -258,7 +259,11 @@ REF_WRITE = Phrase(Exception, r"operation with (?:a )?(differentiated|vmapped) v
 # The message has the traceback of the host function, below that of the thread that runs the program.
 HOST_FAILURE = Phrase(Exception, r"Traceback \(most recent call last\):\n  File .*callback\.py")
 HOST_FRAMES = re.compile(r'^  File "(.+?)", line (\d+), in (\S+)$', re.MULTILINE)
-HOST_ERROR = re.compile(r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (.+)$", re.MULTILINE)
+HOST_ERROR = re.compile(
+    r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (?P<text>`(?P<name>.+?)`"
+    r"(?:.*?\((?P<file>[^()\n]+), line (?P<line>\d+)\))?.*)$",
+    re.MULTILINE,
+)
 HOST_KEYWORD = re.compile(r"^TypeError: (?:\S+\.)?(\w+|<lambda>)\(\) got an unexpected keyword argument '(\w+)'")
 
 LAX_DTYPE = Phrase(
@@ -292,8 +297,9 @@ WHILE_CONDITION = Phrase(
 )
 BRANCH_TYPE = Phrase(TypeError, r"(cond|switch) branches must have equal output types")
 BRANCH_TYPES = re.compile(
-    rf"[Tt]he output of (\S+?|branch ?\d+)(?: at path (\S+))? has type {_DTYPE}\[([\d,]*)\]"
-    rf"[^\n]*? output of (.+?) has type {_DTYPE}\[([\d,]*)\]"
+    r"[Tt]he output of (?P<one>\S+?|branch ?\d+)(?: at path (?P<path>\S+))? has type ~?(?P<dtype>[\w<>]+)"
+    r"\[(?P<shape>[\d,]*)\][^\n]*? output of (?P<other>.+?) has type ~?(?P<other_dtype>[\w<>]+)"
+    r"\[(?P<other_shape>[\d,]*)\]"
 )
 # `branch 0 is f at FILE:LINE`
 BRANCH_PLACES = re.compile(r"^(true_fun|false_fun|branch ?\d+) is (\S+) at (.+):(\d+)$", re.MULTILINE)

@@ -421,7 +421,7 @@ result = lax.cond(x > 0, lambda: x, -x)
 x = jnp.array([1.0, -2.0])
 result = lax.cond(x > 0, lambda: x, lambda: -x)
 """,
-        ["jnp.where(x > 0, x, -x)"],
+        ["choose elementwise, with `jnp.where`"],
         ["vmap"],
     ),
     "a_condition_of_one_entry": (

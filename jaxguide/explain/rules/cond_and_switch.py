@@ -2,356 +2,246 @@
 
 import ast
 import re
+from typing import Any
 
-from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
-from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts, structure_texts
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.transformed import function_behind, own_nodes, part_of, returned
+import jax.numpy as jnp
 
-_COND = f"{error_texts.API}/jax.lax.cond.html"
+from jaxguide.code.source import arguments_of, source_of
+from jaxguide.compat import error_texts as texts
+from jaxguide.compat import structure_texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.known_facts import Facts, Part, Probe, known
+from jaxguide.explain.scene import called
+from jaxguide.explain.transformed import part_of
 
-
-def _branches(scene: Scene) -> tuple[ast.Call, list[ast.expr]] | None:
-    """Return the call and the expressions of its branches."""
-    call = scene.call()
-    if call is None or len(call.args) < 2:
-        return None
-    if called(call) == "cond" and len(call.args) > 2:
-        return call, [call.args[1], call.args[2]]
-    if called(call) == "switch" and isinstance(call.args[1], ast.List | ast.Tuple):
-        return call, list(call.args[1].elts)
-    return None
+_COND = f"{texts.API}/jax.lax.cond.html"
+_SAME_PARTS = "The program goes on with one result, whichever branch ran, so both return the same parts."
 
 
-def _definitions(scene: Scene) -> tuple[str, list[tuple[Source, FunctionNode] | None]] | None:
-    """Return `cond` or `switch`, and the definitions of the branches that JAX's message compares."""
-    call = scene.call()
-    if call is None or called(call) not in ("cond", "switch"):
-        return None
-    said = error_texts.BRANCH_PLACES.findall(scene.message)
-    place = _branches(scene)
-    written = place[1] if place is not None else []
-    found: list[tuple[Source, FunctionNode] | None] = []
-    for name, function, file, line in said[:2]:
-        number = 1 if name == "false_fun" else int(re.sub(r"\D", "", name) or 0)
-        behind = function_behind(scene.spot, written[number]) if number < len(written) else None
-        source = source_of(file)
-        if behind is None and source is not None and function != "<lambda>":
-            node = source.function_at(function.split(".")[-1], int(line))
-            behind = (source, node) if node is not None else None
-        elif behind is None and source is not None:
-            lambdas = [n for n in ast.walk(source.tree) if isinstance(n, ast.Lambda) and n.lineno == int(line)]
-            behind = (source, lambdas[0]) if len(lambdas) == 1 else None
-        found.append(behind)
-    return (called(call), found) if len(found) == 2 else None
+def _branches(facts: Facts) -> list[ast.expr]:
+    """Return the branches that the running call writes out."""
+    given = facts.call().args
+    if called(facts.call()) == "cond":
+        return given[1:3]
+    return getattr(given[1], "elts", []) if called(facts.call()) == "switch" and len(given) > 1 else []
 
 
-@explains(error_texts.BRANCH_TYPE)
-def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain branches whose results differ in dtype or shape."""
-    place = _definitions(scene)
-    all_types = error_texts.BRANCH_TYPES.findall(scene.message)
-    if place is None or not all_types:
-        return None
-    function, definitions = place
-    one, path, dtype, shape, other, other_dtype, other_shape = all_types[0]
-    if (dtype, shape) == (other_dtype, other_shape):  # they differ in what the text does not show, such as sharding
-        return None
-    keys = "key<" in dtype + other_dtype
-    wanted = _wider(dtype, other_dtype) if not keys else ""
-    wrong = 0 if other_dtype == wanted and dtype != wanted else 1
-    if dtype == other_dtype:  # the shapes differ: broadcast the scalar one
-        wrong = 0 if shape == "" else 1
-    result = _leaf(definitions[wrong], path)
-    fixes: list[Fix | None] = []
-    # The branches between the two that are named agree with the first: change that one only if there are none.
-    alone = wrong == 1 or function == "cond" or _only_two(scene)
-    single = len(all_types) == 1 and not keys and alone
-    if dtype != other_dtype and single and result is not None and shape == other_shape:
-        source, node = result
-        new = f"{scene.jnp}.asarray({source.quote(node)}, {scene.jnp}.{wanted})"
-        fixes.append(
-            scene.fix("Give both one dtype: say it where the other one comes from.", source.replace(node, new))
-        )
-    elif dtype == other_dtype and single and result is not None and "" in (shape, other_shape):
-        source, node = result
-        full = shape or other_shape
-        size = f"({full},)" if "," not in full else f"({full})"
-        new = f"{scene.jnp}.broadcast_to({source.quote(node)}, {size})"
-        fixes.append(scene.fix("Give both one shape.", source.replace(node, new)))
-    call = scene.call()
-    written = _branches(scene)
-    if function == "cond" and call is not None and written is not None and not path:
-        fixes.append(_as_where(scene, call, written[1]) if shape == other_shape or "" in (shape, other_shape) else None)
-    if not any(fixes):
-        words = "Give both one shape: pad or reduce one of them." if shape != other_shape else "Give both one dtype."
-        fixes.append(scene.advice(words))
-    name = f"{one}{path}"
-    text = result[0].quote(result[1]) if result is not None else name
-    return scene.explanation(
-        "branch_types",
-        title="Branches with results of different types",
-        what="{first} gives {one}, {second} gives {other}.".format(
-            first=f"`{one.replace('branch', 'branch ').replace('  ', ' ')}{path}`",
-            second=f"`{other.replace('branch', 'branch ').replace('  ', ' ')}{path}`",
-            one=f"`{dtype}[{shape}]`",
-            other=f"`{other_dtype}[{other_shape}]`",
-        ),
-        variable=text,
-        why="The program goes on with one result, whichever branch ran, so both have the same shape and dtype.",
-        fixes=fixes,
-        link=_COND,
-    )
+def _branch(position: int) -> Probe:
+    """Look at the definition of the first or second of the branches that the message compares."""
 
-
-def _only_two(scene: Scene) -> bool:
-    place = _branches(scene)
-    return place is not None and len(place[1]) == 2
-
-
-def _leaf(definition: tuple[Source, FunctionNode] | None, path: str) -> tuple[Source, ast.expr] | None:
-    """Return the expression of a leaf of what a function returns; None if it is not written there."""
-    result = returned(definition[1]) if definition is not None else None
-    node = part_of(result, path) if result is not None else None
-    return (definition[0], node) if definition is not None and node is not None else None
-
-
-@explains(error_texts.BRANCH_STRUCTURE)
-def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain branches that return different numbers of values."""
-    place = _definitions(scene)
-    if place is None or None in place[1]:
-        return None
-    ends = [end for end in place[1] if end is not None]
-    forgotten = next((end for end in ends if _returns_nothing(end[1])), None)
-    if forgotten is not None:
-        return _nothing_returned(scene, *forgotten)
-    results = [(source, returned(function)) for source, function in ends]
-    (one_source, one), (other_source, other) = results
-    if one is None or other is None:
-        return None
-    many, single, source = (one, other, other_source) if isinstance(one, ast.Tuple) else (other, one, one_source)
-    fixes: list[Fix | None] = []
-    text = source.quote(single)
-    plain = not isinstance(single, ast.Tuple | ast.List | ast.Dict | ast.Call | ast.Name)
-    both = [one, other]
-    if isinstance(many, ast.Tuple) and (plain or isinstance(single, ast.Name | ast.Call)) and _is_leaf(scene):
-        extra = [f"{scene.jnp}.zeros_like({text})"] * (len(many.elts) - 1)
-        fixes.append(
-            scene.fix(
-                "Return as many from both, with something that fits for what is missing.",
-                source.replace(single, f"({', '.join([text, *extra])})"),
-            )
-        )
-    elif {type(node) for node in both} == {ast.Tuple, ast.List} and len(one.elts) == len(other.elts):  # type: ignore[attr-defined]
-        wrong, home = (one, one_source) if isinstance(one, ast.List) else (other, other_source)
-        inside = ", ".join(home.quote(element) for element in wrong.elts)  # type: ignore[attr-defined]
-        comma = "," if len(wrong.elts) == 1 else ""  # type: ignore[attr-defined]
-        text = home.quote(wrong)
-        fixes.append(
-            scene.fix("Return a tuple from both: a list is not a tuple.", home.replace(wrong, f"({inside}{comma})"))
-        )
-    else:
-        keys = error_texts.CARRY_KEYS.search(scene.message)
-        words = "Return the same parts from both branches, in the same kind of container."
-        if keys is not None:
-            words = f"Return {keys[1]} from both branches, or from none."
-        fixes.append(scene.advice(words))
-    return scene.explanation(
-        "branch_structure",
-        title="Branches that return different parts",
-        what=f"One branch returns `{one_source.quote(one)}`, the other `{other_source.quote(other)}`.",
-        variable=text,
-        why="The program goes on with one result, whichever branch ran, so both return the same parts.",
-        fixes=fixes,
-        link=_COND,
-    )
-
-
-def _is_leaf(scene: Scene) -> bool:
-    """Return whether JAX says that one of the branches returns a single array."""
-    return "output is a pytree leaf" in scene.message
-
-
-def _returns_nothing(function: FunctionNode) -> bool:
-    if isinstance(function, ast.Lambda):
-        return False
-    return not any(isinstance(node, ast.Return) and node.value is not None for node in own_nodes(function))
-
-
-def _nothing_returned(scene: Scene, source: Source, function: FunctionNode) -> Explanation | None:
-    """Explain a branch without `return`."""
-    assert not isinstance(function, ast.Lambda)
-    last = function.body[-1]
-    fix: Fix | None = None
-    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-        line = f"\n{source.indent(last)}return {last.targets[0].id}"
-        fix = scene.fix("Return what the last line computes.", source.insert_after(last, line))
-    return scene.explanation(
-        "branch_returns_none",
-        title="A branch without `return`",
-        what=f"`{function.name}` returns None, and the other branch does not.",
-        variable=function.name,
-        why="The program goes on with one result, whichever branch ran, so both return the same parts.",
-        fixes=[fix or scene.advice("End it with `return`, and what the other branch returns, changed or not.")],
-        link=_COND,
-    )
-
-
-@explains(error_texts.COND_NOT_CALLABLE)
-def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `lax.cond(test, x, -x)`."""
-    place = _branches(scene)
-    if place is None:
-        return None
-    call, branches = place
-    values = [branch for branch in branches if not _is_function(scene, branch)]
-    if not values:
-        return None
-    texts = [scene.quote(b) for b in branches]
-    edits = [scene.source.replace(value, f"lambda: {scene.quote(value)}") for value in values]
-    chosen = f"{scene.jnp}.where({scene.quote(call.args[0])}, {texts[0]}, {texts[1]})"
-    words = "Make a function of it." if len(values) == 1 else "Make functions of them."
-    return scene.explanation(
-        "branch_no_function",
-        title="A branch that is not a function",
-        what=f"`{scene.quote(values[0])}` is a value, computed before `lax.cond` is asked.",
-        variable=scene.quote(values[0]),
-        why="`lax.cond` runs one of two functions; a value is computed already, whichever is chosen.",
-        fixes=[
-            scene.fix(words, *edits) if len(call.args) == 3 else None,
-            scene.fix("With both values at hand, choose.", scene.source.replace(call, chosen))
-            if len(values) == 2
-            else None,
-            scene.advice("Give a function in its place, which takes the operands.") if len(values) == 1 else None,
-        ],
-        link=_COND,
-    )
-
-
-def _is_function(scene: Scene, node: ast.expr) -> bool:
-    value = scene.spot.value(node)
-    return isinstance(node, ast.Lambda) or (value is not MISSING and callable(value))
-
-
-@explains(structure_texts.SWITCH_INDEX)
-def switch_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `lax.switch` with a float or a truth value as its index."""
-    call = scene.call()
-    if call is None or called(call) != "switch" or not call.args:
-        return None
-    node = call.args[0]
-    text, value = scene.quote(node), scene.spot.value(node)
-    new = f"int({text})" if isinstance(value, int | float) else f"{scene.atom(node)}.astype(int)"
-    return scene.explanation(
-        "switch_index",
-        title="`lax.switch` was given an index that is not an integer",
-        what=f"`{text}` has dtype {found[1]} here.",
-        variable=text,
-        why="The branches are numbered from 0, and the index is the number of one.",
-        fixes=[scene.fix("Make it an integer.", scene.source.replace(node, new))],
-        link=f"{error_texts.API}/jax.lax.switch.html",
-    )
-
-
-@explains(error_texts.COND_PREDICATE)
-def condition_with_axes(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `lax.cond` with an array as its condition."""
-    place = _branches(scene)
-    if place is None:
-        return None
-    call, branches = place
-    test = scene.quote(call.args[0])
-    operands = [scene.quote(a) for a in call.args[3:]]
-    functions = [scene.quote(b) for b in branches]
-    names = ["p", *(f"a{i}" if i else "a" for i in range(len(operands)))]
-    rows = (
-        f"{scene.jax}.vmap(lambda {', '.join(names)}: {scene.lax}.cond(p, {', '.join([*functions, *names[1:]])}))"
-        f"({', '.join([test, *operands])})"
-    )
-    fixes = [
-        _as_where(scene, call, branches),
-        scene.fix(
-            "Choose row by row.",
-            scene.source.replace(call, rows) if called(call) == "cond" and operands else None,
-        ),
-    ]
-    if set(re.findall(r"\d+", found[1])) == {"1"}:
-        squeezed = scene.source.replace(call.args[0], f"{scene.jnp}.squeeze({test})")
-        fixes = [scene.fix("Take the one truth value out of its array.", squeezed)]
-    if not any(fixes):
-        words = "Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`."
-        fixes = [scene.advice(words)]
-    return scene.explanation(
-        "condition_with_axes",
-        title="A condition with axes",
-        what=f"`{test}` has shape {found[1]}.",
-        variable=test,
-        why="`lax.cond` makes one choice, so its condition is one bool, of shape ().",
-        fixes=fixes,
-        link=_COND,
-    )
-
-
-@explains(error_texts.COND_OPERANDS)
-def operands_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `lax.cond(test, lambda x: ..., lambda x: ...)` without the operand."""
-    place = _branches(scene)
-    if place is None:
-        return None
-    call, branches = place
-    definition = function_behind(scene.spot, branches[0])
-    if definition is None or called(call) != "cond" or len(call.args) != 3 or call.keywords:
-        return None
-    names = arguments_of(definition[1])
-    values = {name: scene.spot.value(ast.Name(name, ast.Load())) for name in names}
-    known = [name for name, value in values.items() if is_array(value) or isinstance(value, int | float | complex)]
-    given = f"{scene.quote(call)[:-1]}, {', '.join(names)})"
-    return scene.explanation(
-        "operands_missing",
-        title="The branches are given no operand",
-        what="`{name}` takes `{arguments}`, and nothing follows the branches.".format(
-            name=found[1], arguments=", ".join(names)
-        ),
-        variable=found[3],
-        why="`lax.cond` calls the branch that it takes with the operands that come after the branches.",
-        fixes=[
-            scene.fix(
-                "Give the operands after the branches.",
-                scene.source.insert_after(call.args[-1], f", {', '.join(names)}") if known == names else None,
-                code="" if known == names else given,
-            )
-        ],
-        link=_COND,
-    )
-
-
-def _as_where(scene: Scene, call: ast.Call, branches: list[ast.expr]) -> Fix | None:
-    """Return the fix that chooses elementwise, if both branches are lambdas with the operands' names."""
-    if len(branches) != 2 or not all(isinstance(b, ast.Lambda) for b in branches):
-        return None
-    operands = [scene.quote(a) for a in call.args[3:]]
-    texts = []
-    for branch in branches:
-        assert isinstance(branch, ast.Lambda)
-        if arguments_of(branch) != operands:
+    def found(facts: Facts) -> Part | None:
+        said = texts.BRANCH_PLACES.findall(facts.scene.message)
+        if len(said) <= position or not probes.calls("cond", "switch")(facts):
             return None
-        texts.append(scene.quote(branch.body))
-    return scene.fix(
-        "Choose elementwise: both sides are computed, and their dtypes are promoted.",
-        scene.source.replace(call, f"{scene.jnp}.where({scene.quote(call.args[0])}, {texts[0]}, {texts[1]})"),
-    )
+        branch, function, file, line = said[position]
+        number = 1 if branch == "false_fun" else int(re.sub(r"\D", "", branch) or 0)
+        written: Part | None = probes.definition(lambda facts: dict(enumerate(_branches(facts))).get(number))(facts)
+        source = source_of(file)
+        node = source.function_at(function.split(".")[-1], int(line)) if source and function != "<lambda>" else None
+        return Part(node, source, facts.scene) if written is None and source is not None and node else written
+
+    return found
 
 
-def _wider(one: str, other: str) -> str:
-    """Return the dtype to which JAX promotes both.
+_COMPARED: dict[str, Any] = {
+    "first": _branch(0),
+    "second": _branch(1),
+    "one": probes.result_of("first"),
+    "other": probes.result_of("second"),
+    "link": _COND,
+}
 
-    >>> _wider("float32", "int32")
-    'float32'
-    """
-    import jax.numpy as jnp
 
-    return str(jnp.promote_types(one, other))
+# Results that differ.
+
+
+def _wanted(facts: Facts) -> str | None:
+    """Say the dtype to which JAX promotes the two that the branches return."""
+    one, other = facts["said"]["dtype"], facts["said"]["other_dtype"]
+    return None if "key<" in one + other else str(jnp.promote_types(one, other))
+
+
+def _wrong(facts: Facts) -> Part:
+    """Look at the result to change: the one of the narrower dtype, or else the scalar."""
+    said = facts["said"]
+    is_second = said["shape"] if said["dtype"] == said["other_dtype"] else said["other_dtype"] != facts["wanted"]
+    return facts.part("other" if is_second else "one")
+
+
+def _difference(facts: Facts) -> str | None:
+    """Say in what the results differ: dtype, shape or, if one edit does not help, several."""
+    said = facts["said"]
+    differ = [one for one in ("dtype", "shape") if said[one] != said[f"other_{one}"]]
+    # The branches between the two that are named agree with the first one.
+    is_alone = len(_branches(facts)) == 2 or (facts.knows("wrong") and _wrong(facts) is facts["other"])
+    is_single = is_alone and len(texts.BRANCH_TYPES.findall(facts.scene.message)) == 1
+    return None if not differ else differ[0] if len(differ) == 1 and is_single else "several"
+
+
+entry(
+    "branch_types",
+    texts.BRANCH_TYPE,
+    x=probes.one_of(probes.fact("leaf"), probes.words("{said[one]}{path}")),
+    when=[probes.calls("cond", "switch"), probes.knows("difference")],
+    said=probes.said(texts.BRANCH_TYPES),
+    branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["one"]),
+    other_branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["other"]),
+    difference=_difference,
+    path=lambda facts: facts["said"]["path"] or "",
+    wanted=_wanted,
+    wrong=_wrong,
+    leaf=lambda facts: facts["wrong"].inside(known(part_of(facts.node("wrong"), facts["path"]))),
+    sizes=lambda facts: [int(n) for n in re.findall(r"\d+", facts["said"]["shape"] or facts["said"]["other_shape"])],
+    full=lambda facts: tuple(facts["sizes"]),
+    title="Branches with results of different types",
+    what=(
+        "`{branch}{path}` gives `{said[dtype]}[{said[shape]}]`, `{other_branch}{path}` gives "
+        "`{said[other_dtype]}[{said[other_shape]}]`."
+    ),
+    why="The program goes on with one result, whichever branch ran, so both have the same shape and dtype.",
+    fixes=[
+        Swap(
+            "Give both one dtype: say it where the other one comes from.",
+            when=lambda facts: facts["difference"] == "dtype",
+            leaf="{jnp}.asarray({leaf}, {jnp}.{wanted})",
+        ),
+        Swap(
+            "Give both one shape.",
+            when=lambda facts: (
+                facts["difference"] == "shape" and "" in (facts["said"]["shape"], facts["said"]["other_shape"])
+            ),
+            leaf="{jnp}.broadcast_to({leaf}, {full})",
+        ),
+    ],
+    otherwise=[
+        Either(
+            Words("Give both one dtype.", when=lambda facts: facts["said"]["shape"] == facts["said"]["other_shape"]),
+            "Give both one shape: pad or reduce one of them.",
+        )
+    ],
+    **_COMPARED,
+)
+entry(
+    "branch_returns_none",
+    texts.BRANCH_STRUCTURE,
+    x=lambda facts: next((facts[one] for one in ("first", "second") if probes.returns_nothing(one)(facts)), None),
+    variable="{x.name}",
+    title="A branch without `return`",
+    what="`{x.name}` returns None, and the other branch does not.",
+    why=_SAME_PARTS,
+    fixes=["End it with `return`, and what the other branch returns, changed or not."],
+    **_COMPARED,
+)
+entry(
+    "branch_structure",
+    texts.BRANCH_STRUCTURE,
+    x=lambda facts: facts["other" if isinstance(facts.node("one"), ast.Tuple) else "one"],
+    keys=probes.said(texts.CARRY_KEYS),
+    title="Branches that return different parts",
+    what="One branch returns `{one}`, the other `{other}`.",
+    why=_SAME_PARTS,
+    fixes=[
+        Either(
+            "Return {keys[1]} from both branches, or from none.",
+            "Return as many parts from both, in the same kind of container: a list is not a tuple, and "
+            "`{jnp}.zeros_like` makes something that fits for what is missing.",
+        )
+    ],
+    **_COMPARED,
+)
+
+
+# What is given.
+
+
+def _no_function(position: int) -> Probe:
+    """Look at the first or second branch that is not a function."""
+
+    def found(facts: Facts) -> ast.expr | None:
+        values = [(one, facts.scene.spot.value(one)) for one in _branches(facts)]
+        others = [one for one, value in values if not isinstance(one, ast.Lambda) and not callable(value)]
+        return dict(enumerate(others)).get(position)
+
+    return found
+
+
+def _is_one(facts: Facts) -> bool:
+    """Ask whether the condition has one entry: its shape is (1,) or (1, 1)."""
+    return set(re.findall(r"\d+", facts["g1"])) == {"1"}
+
+
+entry(
+    "branch_no_function",
+    texts.COND_NOT_CALLABLE,
+    x=_no_function(0),
+    other=_no_function(1),
+    test=probes.argument(0),
+    title="A branch that is not a function",
+    what="`{x}` is a value, computed before `lax.cond` is asked.",
+    why="`lax.cond` runs one of two functions; a value is computed already, whichever is chosen.",
+    fixes=[
+        Either(
+            Swap("Make functions of them.", x="lambda: {x}", other="lambda: {other}"),
+            Swap("Make a function of it.", x="lambda: {x}"),
+            when=lambda facts: len(facts.call().args) == 3,
+        ),
+        Swap("With both values at hand, choose.", call="{jnp}.where({test}, {x}, {other})"),
+        Words("Give a function in its place, which takes the operands.", when=probes.unless(probes.knows("other"))),
+    ],
+    link=_COND,
+)
+entry(
+    "switch_index",
+    structure_texts.SWITCH_INDEX,
+    x=probes.argument(0),
+    when=probes.calls("switch"),
+    title="`lax.switch` was given an index that is not an integer",
+    what="`{x}` has dtype {g1} here.",
+    why="The branches are numbered from 0, and the index is the number of one.",
+    fixes=[
+        Either(
+            Swap("Make it an integer.", when=probes.is_valued("x", int, float), x="int({x})"),
+            Swap("Make it an integer.", x="{x.atom}.astype(int)"),
+        )
+    ],
+    link=f"{texts.API}/jax.lax.switch.html",
+)
+entry(
+    "condition_with_axes",
+    texts.COND_PREDICATE,
+    x=probes.argument(0),
+    when=probes.calls("cond"),
+    yes=probes.argument(1),
+    no=probes.argument(2),
+    operands=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args[3:]) or None,
+    title="A condition with axes",
+    what="`{x}` has shape {g1}.",
+    why="`lax.cond` makes one choice, so its condition is one bool, of shape ().",
+    fixes=[
+        Swap("Take the one truth value out of its array.", when=_is_one, x="{jnp}.squeeze({x})"),
+        Swap(
+            "Choose row by row.",
+            when=probes.unless(_is_one),
+            call="{jax}.vmap(lambda p, *row: {f}(p, {yes}, {no}, *row))({x}, {operands})",
+        ),
+        Words(
+            "Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.",
+            when=probes.unless(_is_one),
+        ),
+    ],
+    link=_COND,
+)
+entry(
+    "operands_missing",
+    texts.COND_OPERANDS,
+    x=probes.definition(probes.argument(1)),
+    when=[probes.calls("cond"), lambda facts: len(facts.call().args) == 3 and not facts.call().keywords],
+    names=lambda facts: ", ".join(arguments_of(facts.node("x"))),
+    variable="{g3}",
+    title="The branches are given no operand",
+    what="`{g1}` takes `{names}`, and nothing follows the branches.",
+    why="`lax.cond` calls the branch that it takes with the operands that come after the branches.",
+    fixes=[Code("Give the operands after the branches.", "{f}({given}, {names})")],
+    link=_COND,
+)

@@ -1,6 +1,6 @@
 """Cases of branches in `jax.lax`."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -13,7 +13,7 @@ def f(x):
 result = f(-1.0)
 """,
         result="result",
-        after_fix=[0.0, 0.0],
+        after_fix=[0.0],
     ),
     Case(
         name="cond_struct",
@@ -25,7 +25,7 @@ def f(x):
 result = f(1.0)
 """,
         result="result",
-        after_fix=[(1.0, 1.0)],
+        after_fix=[no_code],
     ),
     Case(
         name="cond_notcallable",
@@ -49,7 +49,7 @@ def f(x):
 result = f(jnp.array([1.0, -2.0, 3.0]))
 """,
         result="result",
-        after_fix=[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]],
+        after_fix=[[1.0, 2.0, 3.0], no_code],
     ),
     Case(
         name="switch_type",

@@ -78,7 +78,7 @@ result = jax.lax.cond(True, a, b, 1.0)  # <--
 result = jax.lax.cond(True, lambda x: (x, x), lambda x: [x, x], 1.0)  # <--
 """,
         result="result",
-        after_fix=[[1.0, 1.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="cond_counts",
