@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import dataclasses
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -144,19 +145,20 @@ class ScratchWatch:
     Args:
         folder: the scratch folder.
         limit_bytes: the limit on the total size of its files.
+        file_bytes: the limit on the size of each file.
         output: the inode number of the unnamed file with the submission's output, which does not count.
     """
 
-    def __init__(self, folder: Path, limit_bytes: int, output: int = -1):
-        self._folder, self._limit_bytes, self._output = folder, limit_bytes, output
+    def __init__(self, folder: Path, limit_bytes: int, file_bytes: int, output: int = -1):
+        self._folder, self._limit_bytes, self._file_bytes, self._output = folder, limit_bytes, file_bytes, output
         self._next_s = 0.0
 
     def is_full(self, pids: Iterable[int] = (), at_once: bool = False) -> bool:
         """Return whether the folder exceeds its limits on bytes, files or nesting.
 
         Args:
-            pids: processes that may have deleted files open, which count too. Deleted files that are only mapped into
-                memory are not found; the limit on address space bounds them.
+            pids: processes that may have deleted files open, which count too. The size of a deleted file that is only
+                mapped into memory is not known, so each counts as the largest that there may be.
             at_once: check even if the last check was too recent.
         """
         started = time.monotonic()
@@ -176,7 +178,16 @@ class ScratchWatch:
             return True
         except OSError:
             return False
-        return count.size_bytes + _nameless_bytes(pids, device, self._output) > self._limit_bytes
+        return count.size_bytes + self._nameless_bytes(pids, device) > self._limit_bytes
+
+    def _nameless_bytes(self, pids: Iterable[int], device: int) -> int:
+        """Return the size of the deleted files that processes have open or mapped, at most."""
+        sizes: dict[int, int] = {}
+        for pid in pids:
+            sizes |= dict.fromkeys(_mapped_files(pid, self._folder), self._file_bytes)
+            sizes |= _open_files(pid, device)
+        sizes.pop(self._output, None)
+        return sum(sizes.values())
 
 
 class _TooMany(Exception):
@@ -224,15 +235,23 @@ def _opened(name: str, folder: int) -> int:
         return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
 
 
-def _nameless_bytes(pids: Iterable[int], device: int, left_out: int) -> int:
-    """Return the size of the deleted files on a device that processes have open, without the inode `left_out`."""
+def _open_files(pid: int, device: int) -> dict[int, int]:
+    """Return the inode number and size of each deleted file on a device that a process has open."""
     sizes: dict[int, int] = {}
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for number in os.listdir(f"/proc/{pid}/fd"):
-                with contextlib.suppress(OSError):
-                    found = os.stat(f"/proc/{pid}/fd/{number}")
-                    if stat.S_ISREG(found.st_mode) and not found.st_nlink and found.st_dev == device:
-                        sizes[found.st_ino] = found.st_blocks * 512
-    sizes.pop(left_out, None)
-    return sum(sizes.values())
+    with contextlib.suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found = os.stat(f"/proc/{pid}/fd/{number}")
+                if stat.S_ISREG(found.st_mode) and not found.st_nlink and found.st_dev == device:
+                    sizes[found.st_ino] = found.st_blocks * 512
+    return sizes
+
+
+def _mapped_files(pid: int, folder: Path) -> set[int]:
+    """Return the inode numbers of the deleted files of a folder that a process has mapped."""
+    with contextlib.suppress(OSError):
+        maps = Path(f"/proc/{pid}/maps").read_bytes()
+        # After the addresses: permissions, offset, device, inode and path. The submission chooses the end of the path.
+        mapped = rb"^\S+ \S+ \S+ \S+ (\d+) +" + re.escape(os.fsencode(folder)) + rb"/.* \(deleted\)$"
+        return {int(inode) for inode in re.findall(mapped, maps, re.MULTILINE)}
+    return set()

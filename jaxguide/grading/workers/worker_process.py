@@ -146,7 +146,8 @@ class WorkerProcess:
         self._scratch = new_scratch()
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         output = os.fstat(self._output.fileno()).st_ino
-        self._watch = ScratchWatch(self._scratch, self.limits.scratch_bytes + self._set_up.size_bytes, output)
+        scratch_bytes = self.limits.scratch_bytes + self._set_up.size_bytes
+        self._watch = ScratchWatch(self._scratch, scratch_bytes, self.limits.file_bytes, output)
         self._spent_before_s: float | None = None
         self._started_cpu_s = 0.0
         token = new_token()

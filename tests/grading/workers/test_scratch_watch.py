@@ -1,5 +1,7 @@
 """Test that all files of a submission are counted from outside, even hidden ones, and nothing else is touched."""
 
+import ctypes
+import mmap
 import os
 import shutil
 import tempfile
@@ -36,7 +38,7 @@ def write(path: Path, size_bytes: int = 3 * MB) -> None:
 
 
 def is_full(scratch: Path, limit_bytes: int = 5 * MB, pids: tuple[int, ...] = ()) -> bool:
-    return ScratchWatch(scratch, limit_bytes).is_full(pids, at_once=True)
+    return ScratchWatch(scratch, limit_bytes, 2 * MB).is_full(pids, at_once=True)
 
 
 def test_files_in_folders_are_added_up(scratch: Path) -> None:
@@ -65,7 +67,25 @@ def test_open_files_without_a_name_count_but_for_the_output(scratch: Path) -> No
         os.unlink(scratch / "gone")
         assert is_full(scratch, pids=(os.getpid(),))
         output = os.fstat(file.fileno()).st_ino
-        assert not ScratchWatch(scratch, 5 * MB, output).is_full((os.getpid(),), at_once=True)
+        assert not ScratchWatch(scratch, 5 * MB, 2 * MB, output).is_full((os.getpid(),), at_once=True)
+
+
+def test_mapped_files_without_a_name_count_as_the_largest_that_there_may_be(scratch: Path) -> None:
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    mapped = []
+    for number in range(3):
+        write(scratch / f"gone {number}", MB)
+        with open(scratch / f"gone {number}", "r+b") as file:  # `mmap.mmap` would keep it open
+            mapped.append(libc.mmap(None, mmap.PAGESIZE, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), 0))
+        os.unlink(scratch / f"gone {number}")
+        assert is_full(scratch, pids=(os.getpid(),)) is (number == 2)
+    assert not is_full(scratch.with_name(scratch.name[:-1]), pids=(os.getpid(),))
+    for address in mapped:
+        libc.munmap(address, mmap.PAGESIZE)
+    assert not is_full(scratch, pids=(os.getpid(),))
 
 
 def test_links_are_not_followed(scratch: Path) -> None:
