@@ -120,6 +120,19 @@ EXHAUSTS = [
         TOO_MUCH,
     ),
     Case(
+        "mapped-files",
+        "exhausts disk",
+        in_call("""
+            libc = ctypes.CDLL(None)
+            libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+            for number in range(100):
+                with open('f', 'w+b', 0) as file:
+                    file.write(b'x' * 2**20); os.unlink('f'); libc.mmap(None, 4096, 1, 1, file.fileno(), 0)
+            time.sleep(60)
+        """),
+        TOO_MUCH,
+    ),
+    Case(
         "locked-files",
         "exhausts disk",
         in_call("""
