@@ -20,7 +20,7 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     facts = {
         **diagnosis.facts,
         "grading": "does not work here" if any(one.serious for one in troubles) else works,
-        "isolation": f"incomplete: {missing}" if missing else "complete: a submission reaches only its own folder",
+        "isolation": f"incomplete: {missing}" if missing else "complete, as docs/isolation.md promises",
         "workers": workers,
     }
     if missing:
