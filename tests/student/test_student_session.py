@@ -63,7 +63,7 @@ def python(source: str, folder: Path, *options: str, **env: str) -> str:
 def counted(core: int, more: int = 0) -> str:
     """Return how the lesson counts what is done, in its core and beyond it."""
     beyond = [one.is_more for one in students_course().books[LESSON].exercises]
-    return f"{core} of {beyond.count(False)} core exercises done · {more} of {beyond.count(True)} more"
+    return f"{core} of {beyond.count(False)} core exercises done · {more} of {beyond.count(True)} more beyond it"
 
 
 START = f"from jaxguide.lesson import start\nstart({LESSON!r})\n"
