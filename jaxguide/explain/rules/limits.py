@@ -6,10 +6,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -44,6 +44,11 @@ def _written(facts: Facts) -> ast.AST | None:
     return next((one for one in ast.walk(facts.scene.node) if _integer(facts, one) == facts["number"]), None)
 
 
+def _is_below_zero(facts: Facts) -> bool:
+    """Ask whether a negative number is meant for a dtype without a sign."""
+    return bool(facts["number"] < 0 and facts["int_type"].startswith("u"))
+
+
 def _is_beside_floats(facts: Facts) -> bool:
     """Ask whether the number is an operand, and the other one an array of floats."""
     operation = facts.scene.source.parents.get(facts.node("written"))
@@ -67,20 +72,16 @@ _TOO_LARGE: dict[str, Any] = {
 entry(
     "too_large_integer",
     *_INTEGER,
-    when=lambda facts: facts["number"] < 0 and facts["int_type"].startswith("u"),
-    fixes="Take a dtype with negative numbers, such as `{jnp}.int32`.",
-    **_TOO_LARGE,
-)
-entry(
-    "too_large_integer",
-    *_INTEGER,
-    when=lambda facts: facts["int_type"] not in ("int32", "uint32"),
+    when=lambda facts: facts["int_type"] not in ("int32", "uint32") or _is_below_zero(facts),
     larger=lambda facts: "int16" if abs(facts["number"]) < 2**15 else "int32",
-    fixes=Swap(
-        "Take a dtype that holds it, such as `{jnp}.{larger}`.",
-        when=lambda facts: facts["f"].name == facts["int_type"],
-        or_say=True,
-        f="{jnp}.{larger}",
+    fixes=Either(
+        Words("Take a dtype with negative numbers, such as `{jnp}.int32`.", when=_is_below_zero),
+        Swap(
+            "Take a dtype that holds it, such as `{jnp}.{larger}`.",
+            when=lambda facts: facts["f"].name == facts["int_type"],
+            or_say=True,
+            f="{jnp}.{larger}",
+        ),
     ),
     **_TOO_LARGE,
 )
@@ -117,13 +118,6 @@ entry(
 # Memory.
 
 
-def _largest(facts: Facts) -> ast.AST | None:
-    """Look at the largest array in the failing expression."""
-    parts = [(part, value) for part, value in facts.scene.spot.parts(facts.scene.node) if isinstance(value, jax.Array)]
-    sizes = [(value.nbytes, part) for part, value in parts if not is_tracer(value) and not value.is_deleted()]
-    return max(sizes, key=lambda pair: pair[0])[1] if sizes else None
-
-
 def _amount(size: int) -> str:
     """Return a number of bytes in the largest unit of which there is at least one.
 
@@ -139,13 +133,8 @@ entry(
     texts.OUT_OF_MEMORY,
     x=probes.one_of(probes.function, probes.node),
     size=lambda facts: _amount(int(facts["g1"])) if facts["g2"] == "bytes" else facts["g1"] + facts["g2"],
-    largest=_largest,
-    bytes=lambda facts: _amount(facts.value("largest").nbytes),
     title="The device does not have enough memory",
-    what=(
-        "{size} were asked for at once. `{largest}` is {largest.array_type}: {bytes}.",
-        "{size} were asked for at once.",
-    ),
+    what="{size} were asked for at once.",
     why="No free piece of the device's memory is that large.",
     fixes="Make the array smaller, or compute it in parts: `{lax}.map(f, xs, batch_size=n)` takes `n` entries at a "
     "time.",

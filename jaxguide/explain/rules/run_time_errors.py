@@ -53,10 +53,9 @@ def _gift(facts: Facts) -> tuple[Part, Part, Part] | None:
             while isinstance(node, ast.Subscript):
                 node = node.value
             leaves = jax.tree.leaves_with_path(spot.value(node))
-            for path, leaf in leaves if given is not None else ():
-                if given is not None and _is_deleted(leaf):
-                    whole = facts.at(node, spot)
-                    return replace(whole, path=jax.tree_util.keystr(path), held=leaf), *given
+            gone = [(path, leaf) for path, leaf in leaves if _is_deleted(leaf)]
+            if given is not None and gone:
+                return replace(facts.at(node, spot), path=jax.tree_util.keystr(gone[0][0]), held=gone[0][1]), *given
     return None
 
 
@@ -64,9 +63,8 @@ def _same_arrays(facts: Facts) -> tuple[Part, Part] | None:
     """Find two arguments, or parts of them, that are the same array."""
     seen: dict[int, Part] = {}
     for node in probes.all_given(facts.call()):
-        whole = facts.at(node)
-        for path, leaf in jax.tree.leaves_with_path(whole.value_or_missing):
-            part = Part(node, whole.source, facts.scene, whole.spot, jax.tree_util.keystr(path), leaf)
+        for path, leaf in jax.tree.leaves_with_path(facts.at(node).value_or_missing):
+            part = replace(facts.at(node), path=jax.tree_util.keystr(path), held=leaf)
             if is_array(leaf) and id(leaf) in seen:
                 return seen[id(leaf)], part
             seen[id(leaf)] = part
@@ -323,7 +321,6 @@ entry(
     ],
     link="https://docs.jax.dev/en/latest/aot.html",
 )
-_WRAP = "Wrap the function, and raise what it found."
 entry(
     "check_not_wrapped",
     texts.CHECKIFY,
@@ -332,14 +329,9 @@ entry(
     title="A check that is never carried out",
     what="`{x}` has a `checkify.check` in it.",
     why="A compiled program cannot raise: `checkify.checkify` makes the error a result, which is raised outside.",
-    fixes=Either(
-        Swap(_WRAP, when=probes.is_statement, statement="error, _ = {checked}\nerror.throw()"),
-        Swap(
-            _WRAP,
-            when=lambda facts: facts.node("assigned") is facts.call(),
-            statement="error, {target} = {checked}\nerror.throw()",
-        ),
-        Code(_WRAP, "{checked}"),
+    fixes=Code(
+        "Wrap the function, and raise what it found.",
+        ("error, {target} = {checked}\nerror.throw()", "error, _ = {checked}\nerror.throw()"),
     ),
     link="https://docs.jax.dev/en/latest/debugging/checkify_guide.html",
 )

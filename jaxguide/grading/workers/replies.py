@@ -66,7 +66,9 @@ def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
     return ErrorInfo(
         _cut(found.type_name, _LINE_LIMIT),
         _cut(found.message, message_limit),
-        found.line if found.line in range(_LARGEST_LINE_NUMBER + 1) else None,  # code may raise a SyntaxError of any line
+        found.line
+        if found.line in range(_LARGEST_LINE_NUMBER + 1)
+        else None,  # code may raise a SyntaxError of any line
         _cut(found.source, _LINE_LIMIT),
         _cut(found.cell, _LINE_LIMIT),
         found.explanation and found.explanation.bounded(),

@@ -73,7 +73,7 @@ def f(x):
 result = f(1.0)  # <--
 """,
         result="result",
-        after_fix=[0.0],
+        after_fix=[no_edits],
     ),
     Case(
         name="state_donated_and_read",
