@@ -199,29 +199,6 @@ def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
     return list(zip(codes, instructions, strict=True))
 
 
-def operands_of_nan(error: BaseException) -> tuple[Any, ...]:
-    """Return the operands of the operation that `jax_debug_nans` stopped; empty if they cannot be found.
-
-    JAX turns an error into a `FloatingPointError` in one of two functions, both with the operands as `args`: in
-    `_run_python_pjit` when the operation runs for the first time with these types, and in `_nan_check_posthook` later,
-    when its program is there (0.10.2 to 0.12.0.1).
-    """
-    import jax
-
-    seen: BaseException | None = error
-    for _step in range(10):
-        if seen is None:
-            break
-        traceback = seen.__traceback__ if type(seen).__name__ == "InternalFloatingPointError" else None
-        while traceback is not None:
-            if traceback.tb_frame.f_code.co_name in ("_run_python_pjit", "_nan_check_posthook"):
-                args = traceback.tb_frame.f_locals.get("args", ())
-                return args if isinstance(args, tuple) and all(isinstance(one, jax.Array) for one in args) else ()
-            traceback = traceback.tb_next
-        seen = seen.__cause__ or seen.__context__
-    return ()
-
-
 def function_place(jaxpr: Any) -> tuple[str, int] | None:
     """Return the file and first line of the function that a jaxpr was traced from; None if JAX does not know them.
 

@@ -385,7 +385,7 @@ SCALAR_ITERATION = Phrase(TypeError, r"iteration over a 0-d array", shared=True)
 
 # In 0.10, operations that are already compiled raise ValueError with another text.
 DELETED = Phrase(Exception, r"Array has been deleted|Buffer has been deleted or donated")
-NAN = Phrase(FloatingPointError, r"invalid value \((nan|inf)\) encountered in (\S+)")
+NAN = Phrase(FloatingPointError, r"invalid value \((nan|inf)\) encountered in (\S*\w)")
 CHECKIFY = Phrase(ValueError, r"checkify\.check which was not functionalized")
 
 # `jax.lax` name -> `jax.numpy` name, if they differ.

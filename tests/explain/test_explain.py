@@ -378,7 +378,7 @@ def test_a_nan_inside_a_gradient_leads_to_the_search_for_it(tmp_path: Path) -> N
     jax.clear_caches()
     explanation = explained(program(source), tmp_path / "student.py")
     assert (explanation.kind, explanation.line.number) == ("not_a_number", 7)
-    assert "In the derivative of line 6, `return jnp.sqrt((w ** 2).sum())`, its operands are " in explanation.what
+    assert "It happened in the derivative of line 6: `return jnp.sqrt((w ** 2).sum())`." in explanation.what
     # JAX fails in another place if the operation has run before.
     after = source.replace("jax.grad(loss)(jnp.zeros(3))", "jax.grad(loss)(jnp.ones(3)); jax.grad(loss)(jnp.zeros(3))")
     assert explained(program(after), tmp_path / "again.py").what == explanation.what

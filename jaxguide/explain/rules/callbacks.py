@@ -1,6 +1,5 @@
 """Explain callbacks under transformations that they do not support: derivatives, batches, ordering."""
 
-import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,16 +11,6 @@ from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import called
 
 CALLBACKS_PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
-
-
-def _mapped(facts: Facts) -> Part | None:
-    """Look at the call `jax.vmap(f)(xs)` in which it failed; with `in_axes`, `lax.map` is not the same."""
-    for spot in reversed(facts.scene.spots):
-        call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
-        vmap = call.func if call is not None and len(call.args) == 1 else None
-        if call is not None and isinstance(vmap, ast.Call) and called(vmap) == "vmap" and not vmap.keywords:
-            return facts.at(call, spot)
-    return None
 
 
 def written_callbacks(facts: Facts) -> Iterator[Part]:
@@ -37,13 +26,7 @@ _CALLBACK: dict[str, Any] = {
     "host": probes.argument(0, of="callback"),
     "link": CALLBACKS_PAGE,
 }
-_MAPPED: dict[str, Any] = {
-    "mapped": _mapped,
-    "vmap": probes.function_of("mapped"),
-    "function": probes.argument(0, of="vmap"),
-    "rows": probes.argument(0, of="mapped"),
-}
-_AS_MAP = Swap("Run row after row: `lax.map`.", mapped="{lax}.map({function}, {rows})")
+_AS_MAP = "Run row after row: `{lax}.map` in place of `jax.vmap`."
 
 
 # Derivatives.
@@ -110,7 +93,7 @@ entry(
     what="`{callback}` is ordered: each call waits for the one before.",
     why="`jax.vmap` runs all rows at once, so there is no first and no next.",
     fixes=[Swap("Do without the order.", ordered="False"), _AS_MAP],
-    **_CALLBACK | _MAPPED,
+    **_CALLBACK,
 )
 entry(
     "io_callback_in_batched_loop",
@@ -122,7 +105,6 @@ entry(
     "already, and rows have no order.",
     fixes=[_AS_MAP, "If the host function has no side effects, call it with `jax.pure_callback`."],
     link=CALLBACKS_PAGE,
-    **_MAPPED,
 )
 entry(
     "io_callback_in_batched_cond",
@@ -131,9 +113,8 @@ entry(
     title="An `io_callback` in a branch under `jax.vmap`",
     what="`{f}` calls the host in one of its branches.",
     why="`jax.vmap` runs both branches for every row, so the host would be called for rows that did not ask.",
-    fixes=[_AS_MAP],
+    fixes=_AS_MAP,
     link=CALLBACKS_PAGE,
-    **_MAPPED,
 )
 
 

@@ -11,7 +11,7 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe, known
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, known
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import part_of
 
@@ -69,57 +69,45 @@ def _wrong(facts: Facts) -> Part:
     return facts.part("other" if is_second else "one")
 
 
-def _difference(facts: Facts) -> str | None:
-    """Say in what the results differ: dtype, shape or, if one edit does not help, several."""
-    said = facts["said"]
-    differ = [one for one in ("dtype", "shape") if said[one] != said[f"other_{one}"]]
-    # The branches between the two that are named agree with the first one.
-    is_alone = len(_branches(facts)) == 2 or (facts.knows("wrong") and _wrong(facts) is facts["other"])
-    is_single = is_alone and len(texts.BRANCH_TYPES.findall(facts.scene.message)) == 1
-    return None if not differ else differ[0] if len(differ) == 1 and is_single else "several"
+def _differ_in(name: str) -> Condition:
+    """Ask whether the message shows that the dtypes or the shapes differ."""
+    return lambda facts: facts["said"][name] != facts["said"][f"other_{name}"]
+
+
+def _is_one_dtype(facts: Facts) -> bool:
+    """Ask whether one result alone is to change, in its dtype: branches between those named agree with the first."""
+    is_alone = len(_branches(facts)) == 2 or facts["wrong"] is facts["other"]
+    is_single = len(texts.BRANCH_TYPES.findall(facts.scene.message)) == 1
+    return is_alone and is_single and not _differ_in("shape")(facts)
 
 
 entry(
     "branch_types",
     texts.BRANCH_TYPE,
     x=probes.one_of(probes.fact("leaf"), probes.words("{said[one]}{path}")),
-    when=[probes.calls("cond", "switch"), probes.knows("difference")],
+    when=[probes.calls("cond", "switch"), lambda facts: _differ_in("dtype")(facts) or _differ_in("shape")(facts)],
     said=probes.said(texts.BRANCH_TYPES),
     branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["one"]),
     other_branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["other"]),
-    difference=_difference,
     path=lambda facts: facts["said"]["path"] or "",
     wanted=_wanted,
     wrong=_wrong,
     leaf=lambda facts: facts["wrong"].inside(known(part_of(facts.node("wrong"), facts["path"]))),
-    sizes=lambda facts: [int(n) for n in re.findall(r"\d+", facts["said"]["shape"] or facts["said"]["other_shape"])],
-    full=lambda facts: tuple(facts["sizes"]),
     title="Branches with results of different types",
     what=(
         "`{branch}{path}` gives `{said[dtype]}[{said[shape]}]`, `{other_branch}{path}` gives "
         "`{said[other_dtype]}[{said[other_shape]}]`."
     ),
     why="The program goes on with one result, whichever branch ran, so both have the same shape and dtype.",
-    fixes=[
+    fixes=Either(
         Swap(
             "Give both one dtype: say it where the other one comes from.",
-            when=lambda facts: facts["difference"] == "dtype",
+            when=_is_one_dtype,
             leaf="{jnp}.asarray({leaf}, {jnp}.{wanted})",
         ),
-        Swap(
-            "Give both one shape.",
-            when=lambda facts: (
-                facts["difference"] == "shape" and "" in (facts["said"]["shape"], facts["said"]["other_shape"])
-            ),
-            leaf="{jnp}.broadcast_to({leaf}, {full})",
-        ),
-    ],
-    otherwise=[
-        Either(
-            Words("Give both one dtype.", when=lambda facts: facts["said"]["shape"] == facts["said"]["other_shape"]),
-            "Give both one shape: pad or reduce one of them.",
-        )
-    ],
+        Words("Give both one dtype.", when=lambda facts: facts["said"]["shape"] == facts["said"]["other_shape"]),
+        "Give both one shape: pad or reduce one of them.",
+    ),
     **_COMPARED,
 )
 entry(
@@ -130,7 +118,7 @@ entry(
     title="A branch without `return`",
     what="`{x.name}` returns None, and the other branch does not.",
     why=_SAME_PARTS,
-    fixes=["End it with `return`, and what the other branch returns, changed or not."],
+    fixes="End it with `return`, and what the other branch returns, changed or not.",
     **_COMPARED,
 )
 entry(
@@ -141,13 +129,11 @@ entry(
     title="Branches that return different parts",
     what="One branch returns `{one}`, the other `{other}`.",
     why=_SAME_PARTS,
-    fixes=[
-        Either(
-            "Return {keys[1]} from both branches, or from none.",
-            "Return as many parts from both, in the same kind of container: a list is not a tuple, and "
-            "`{jnp}.zeros_like` makes something that fits for what is missing.",
-        )
-    ],
+    fixes=Either(
+        "Return {keys[1]} from both branches, or from none.",
+        "Return as many parts from both, in the same kind of container: a list is not a tuple, and "
+        "`{jnp}.zeros_like` makes something that fits for what is missing.",
+    ),
     **_COMPARED,
 )
 
@@ -199,12 +185,10 @@ entry(
     title="`lax.switch` was given an index that is not an integer",
     what="`{x}` has dtype {g1} here.",
     why="The branches are numbered from 0, and the index is the number of one.",
-    fixes=[
-        Either(
-            Swap("Make it an integer.", when=probes.is_valued("x", int, float), x="int({x})"),
-            Swap("Make it an integer.", x="{x.atom}.astype(int)"),
-        )
-    ],
+    fixes=Either(
+        Swap("Make it an integer.", when=probes.is_valued("x", int, float), x="int({x})"),
+        Swap("Make it an integer.", x="{x.atom}.astype(int)"),
+    ),
     link=f"{texts.API}/jax.lax.switch.html",
 )
 entry(
@@ -212,24 +196,13 @@ entry(
     texts.COND_PREDICATE,
     x=probes.argument(0),
     when=probes.calls("cond"),
-    yes=probes.argument(1),
-    no=probes.argument(2),
-    operands=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args[3:]) or None,
     title="A condition with axes",
     what="`{x}` has shape {g1}.",
     why="`lax.cond` makes one choice, so its condition is one bool, of shape ().",
-    fixes=[
+    fixes=Either(
         Swap("Take the one truth value out of its array.", when=_is_one, x="{jnp}.squeeze({x})"),
-        Swap(
-            "Choose row by row.",
-            when=probes.unless(_is_one),
-            call="{jax}.vmap(lambda p, *row: {f}(p, {yes}, {no}, *row))({x}, {operands})",
-        ),
-        Words(
-            "Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.",
-            when=probes.unless(_is_one),
-        ),
-    ],
+        "Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.",
+    ),
     link=_COND,
 )
 entry(
@@ -242,6 +215,6 @@ entry(
     title="The branches are given no operand",
     what="`{g1}` takes `{names}`, and nothing follows the branches.",
     why="`lax.cond` calls the branch that it takes with the operands that come after the branches.",
-    fixes=[Code("Give the operands after the branches.", "{f}({given}, {names})")],
+    fixes=Code("Give the operands after the branches.", "{f}({given}, {names})"),
     link=_COND,
 )

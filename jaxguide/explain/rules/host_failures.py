@@ -66,7 +66,7 @@ entry(
     x=_call_with_keyword,
     line="x",
     unexpected=lambda facts: known(texts.HOST_KEYWORD.search(_error(facts))).groups(),
-    function=lambda facts: facts["x"].inside(facts.node("x").func),
+    function=probes.function_of("x"),
     keyword=lambda facts: facts["x"].inside(
         next(one for one in facts.node("x").keywords if one.arg == facts["unexpected"][1])
     ),
@@ -77,12 +77,10 @@ entry(
     title="A callback hands a keyword on to the host function",
     what="`{function}` has no keyword `{unexpected[1]}`, so it was given to `{unexpected[0]}`, which has none either.",
     why="All keywords that a callback of JAX does not know are meant for the host function.",
-    fixes=[
-        Either(
-            Swap("Say it with `vmap_method`, which took its place.", keyword='vmap_method="{method}"'),
-            "Leave it out, or let the host function take it.",
-        )
-    ],
+    fixes=Either(
+        Swap("Say it with `vmap_method`, which took its place.", keyword='vmap_method="{method}"'),
+        "Leave it out, or let the host function take it.",
+    ),
     link=CALLBACKS_PAGE,
 )
 entry(

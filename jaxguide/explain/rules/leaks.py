@@ -126,7 +126,7 @@ _KEEPER: dict[str, Any] = {
     "keeper": lambda facts: facts["kept_by"][1],
     "kept": lambda facts: facts["kept_by"][2],
     "append": _by_method,
-    "method": lambda facts: facts["append"].inside(facts.node("append").func),
+    "method": probes.function_of("append"),
     "value": probes.argument(0, of="append"),
     "why": (
         "While JAX records `{name}`, its values stand for values to come; kept elsewhere they stand for nothing. Only "
@@ -198,7 +198,7 @@ entry(
     texts.LEAK,
     x=probes.container(lambda value: any(map(is_tracer, value.values() if isinstance(value, dict) else value))),
     what="`{x}` holds what is left of traced values.",
-    fixes=["Return the values from the function, and keep them outside."],
+    fixes="Return the values from the function, and keep them outside.",
     **_LEAKED | {"why": _RECORDED},
 )
 entry(
@@ -209,6 +209,6 @@ entry(
     function=lambda facts: facts["kept_by"][0].name,
     title="A traced value is kept outside of its function",
     what="`{function}` keeps a traced value in `{x}`.",
-    fixes=[_FIX],
+    fixes=_FIX,
     **_KEEPER,
 )

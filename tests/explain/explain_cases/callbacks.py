@@ -60,7 +60,7 @@ def f(x):
 result = jax.vmap(f)(jnp.arange(3.0))
 """,
         result="result",
-        after_fix=[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]],
+        after_fix=[[0.0, 1.0, 2.0], no_code],
     ),
     Case(
         name="io_grad",
@@ -91,7 +91,7 @@ def f(x):
 result = jax.vmap(f)(jnp.arange(3.0))
 """,
         result="result",
-        after_fix=[[0.0, 1.0, 2.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="io_vmap_while",
@@ -105,7 +105,7 @@ def f(x):
 result = jax.vmap(f)(jnp.arange(1.0, 3.0))
 """,
         result="result",
-        after_fix=[[4.0, 4.0], no_code],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="io_vmap_ordered_while",
@@ -118,6 +118,6 @@ def f(x):
 result = jax.vmap(f)(jnp.arange(1.0, 3.0))
 """,
         result="result",
-        after_fix=[[4.0, 4.0], no_code],
+        after_fix=[no_code, no_code],
     ),
 ]

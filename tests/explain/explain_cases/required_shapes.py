@@ -345,7 +345,7 @@ state = {"w": jnp.ones(1)}
 new = update(state)
 result = 2 * state["w"]  # <--
 """,
-        [[4.0], [2.0]],
+        [[2.0], no_code, no_code],
     ),
     case(
         "one_call_for_two_branches",
