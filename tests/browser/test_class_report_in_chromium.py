@@ -41,7 +41,7 @@ CONTRASTS = """() => {
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    write_reports(made_class("process"), folder)
+    write_reports(made_class(), folder)
     return folder
 
 

@@ -31,7 +31,7 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage) -> 
     exercises = students_course().books["random_numbers"].exercises
     points = sum(exercise.points for exercise in exercises)
     core = [exercise.is_more for exercise in exercises].count(False)
-    counted = f"of {core} core exercises done · 0 of {len(exercises) - core} more"
+    counted = f"of {core} core exercises done · 0 of {len(exercises) - core} more beyond it"
     assert f"0 {counted} · 0 of {points:g} points" in line
     lab_page.run("import jax.numpy as jnp")
     assert "✗ Not right yet" in words(lab_page.run(CHECK, WRONG))

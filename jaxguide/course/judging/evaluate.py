@@ -210,7 +210,8 @@ def describe_error(error: BaseException, explains: bool = False) -> ErrorInfo:
             paths.add(path)
             line, source = number, linecache.getline(path, number, frame.f_globals).strip()
             cell = cell_name(path)
-    if isinstance(error, SyntaxError) and error.lineno is not None:
+    # Code may raise a SyntaxError of any line.
+    if isinstance(error, SyntaxError) and isinstance(error.lineno, int) and 0 <= error.lineno <= 10**6:
         line, source = error.lineno, (error.text or "").strip()
     text = _without_paths(_text_of(error), paths)
     found = ErrorInfo(type(error).__name__, _first_lines(text), line, source[:300], cell)

@@ -20,7 +20,7 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     facts = {
         **diagnosis.facts,
         "grading": "does not work here" if any(one.serious for one in troubles) else works,
-        "isolation": f"incomplete: {missing}" if missing else "complete, as docs/isolation.md promises",
+        "isolation": f"incomplete: {missing}" if missing else "complete: see docs/isolation.md",
         "workers": workers,
     }
     if missing:

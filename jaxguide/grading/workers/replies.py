@@ -63,11 +63,12 @@ def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
         AnswerGone: the reply is broken.
     """
     found = checked(ErrorInfo, lambda: read_plain(ErrorInfo, plain))
+    if found.line is not None and not 0 <= found.line <= _LARGEST_LINE_NUMBER:
+        raise broken_reply()
     return ErrorInfo(
         _cut(found.type_name, _LINE_LIMIT),
         _cut(found.message, message_limit),
-        # Code may raise a SyntaxError of any line.
-        found.line if found.line in range(_LARGEST_LINE_NUMBER + 1) else None,
+        found.line,
         _cut(found.source, _LINE_LIMIT),
         _cut(found.cell, _LINE_LIMIT),
         found.explanation and found.explanation.bounded(),
