@@ -99,7 +99,7 @@ def open_workspace(folder: Path, course: "Outline") -> Path:
     except OSError as error:
         raise click.UsageError(f"The workspace could not be created: {error}.") from None
     if not read_all(folder, course):
-        words = "There is no exercise in {folder}. `jaxguide watch workspace` creates a folder with the lessons."
+        words = "{folder} contains no exercises. `jaxguide watch workspace` creates a folder with the lessons."
         raise click.UsageError(words.format(folder=folder))
     return folder
 

@@ -128,7 +128,7 @@ def add_identity(course: Path) -> str:
 
 
 def identity_of_folder(course: Path) -> str:
-    """Return an identity for a course that has none in its settings; it is the same as long as its folder is."""
+    """Return an identity for a course whose settings give none; it stays the same as long as its folder does."""
     digest = hashlib.sha256(str(course.resolve()).encode("utf-8", "backslashreplace")).hexdigest()
     return f"{_as_identity(course.absolute().name)}-{digest[:8]}"
 

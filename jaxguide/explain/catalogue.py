@@ -18,16 +18,6 @@ Rule = Callable[[Scene, re.Match[str]], Explanation | None]
 RULES: list[tuple[Phrase, Rule]] = []
 
 
-def explains(*phrases: Phrase) -> Callable[[Rule], Rule]:
-    """Register a function that explains errors with these phrases; it may return None to try the next rule."""
-
-    def register(rule: Rule) -> Rule:
-        RULES.extend((phrase, rule) for phrase in phrases)
-        return rule
-
-    return register
-
-
 def always(facts: Facts) -> bool:
     """Hold for every error."""
     return True

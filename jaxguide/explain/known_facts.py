@@ -202,7 +202,7 @@ class Facts(Mapping[str, Any]):
         """Return a fact that is an expression."""
         part = self[name]
         if not isinstance(part, Part):
-            raise TypeError(f"the fact {name!r} is no expression")
+            raise TypeError(f"the fact {name!r} is not an expression")
         return part
 
     def node(self, name: str) -> Any:

@@ -345,7 +345,7 @@ def last_statement_of(function: str) -> Probe:
 
 
 def returns_nothing(function: str) -> Condition:
-    """Ask whether a function, which is no lambda, has no `return` with a value."""
+    """Ask whether a `def` has no `return` with a value."""
 
     def holds(facts: Facts) -> bool:
         inside = facts.node(function)

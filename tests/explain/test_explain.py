@@ -18,7 +18,7 @@ from failing import failure, program, run
 
 from jaxguide import tracing
 from jaxguide.explain import Explanation, Fix, explain, knowledge, rules
-from jaxguide.explain.rules import RULES
+from jaxguide.explain.catalogue import RULES
 
 LINES_AT_MOST = 12
 

@@ -151,7 +151,7 @@ def test_watch_lays_lessons_into_a_new_folder_only(course: Course, tmp_path: Pat
     (tmp_path / "mine" / "letter.txt").write_text("x")
     done = CliRunner().invoke(main, ["watch", "--course", str(course.folders.exercises.parent), str(tmp_path / "mine")])
     assert done.exit_code == 2
-    assert "There is no exercise in" in " ".join(done.stderr.split())
+    assert "contains no exercises" in " ".join(done.stderr.split())
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 

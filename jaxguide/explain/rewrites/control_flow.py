@@ -11,8 +11,6 @@ from jaxguide.explain.rewrites.conditions import condition, decided_by_python
 from jaxguide.explain.scene import Scene, called
 
 _RETURN = "return"
-# Methods that change a list, a dict or a set.
-CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
 _GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile")
 Branch = dict[str, str]
 _Choose = Callable[[Scene, ast.expr, str, str], str]

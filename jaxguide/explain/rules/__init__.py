@@ -3,10 +3,6 @@
 Each module adds its entries to the catalogue when it is imported; a module that another one imports stands before it.
 """
 
-from jaxguide.explain.catalogue import RULES, Rule, explains
-
-__all__ = ["FAMILIES", "RULES", "Rule", "explains"]
-
 FAMILIES = (
     "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
     "custom_derivatives",  # before `leaks`: a tracer that `nondiff_argnums` took

@@ -259,7 +259,7 @@ entry(
 )
 
 
-# Arrays with axes for a number, and what is no array of JAX.
+# Arrays where a number is meant, and values that are not JAX arrays.
 
 
 def _several(facts: Facts) -> Part | None:
