@@ -191,7 +191,7 @@ def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
 
 
 def _instrumented_value(value: Any, clock: _Clock) -> Any:
-    if isinstance(value, tuple):
+    if type(value) is tuple:  # not the named tuples of a gather, which contain no program
         return tuple(_instrumented_value(one, clock) for one in value)
     return _instrumented(value, clock) if hasattr(value, "eqns") or hasattr(value, "jaxpr") else value
 

@@ -120,3 +120,12 @@ def test_the_time_axis_has_a_scale_and_calls_lie_on_it_where_they_began() -> Non
     boxes = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
     assert [(float(x) - ticks[0]) / a_ms for x, _width in boxes] == pytest.approx([2, 10, 18], abs=0.01)
     assert [float(width) / a_ms for _x, width in boxes] == pytest.approx([4, 4, 4], abs=0.01)
+
+
+def test_a_program_with_gathers_and_scatters_is_shown() -> None:
+    def rows(table: jax.Array, which: jax.Array) -> jax.Array:
+        return jnp.zeros(4).at[which].add(table[which].sum(axis=1)) + jax.lax.cumsum(table, axis=1)[:, 0]
+
+    timeline = callback_timeline(rows, jnp.ones((4, 3)), jnp.array([1, 2]))
+    assert timeline.runs == ()
+    assert timeline.result.tolist() == [1.0, 4.0, 4.0, 1.0]
