@@ -1,50 +1,26 @@
 """Explain sizes that JAX must know while it traces: shapes, counts, axes, results whose size depends on values."""
 
-import ast
 from typing import Any
 
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Swap, entry
+from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
 from jaxguide.explain.rules.computed_sizes import with_numpy
 from jaxguide.explain.scene import called, is_traced_integer
-from jaxguide.explain.transformed import makers, set_to
+from jaxguide.explain.transformed import set_to
 
 # Functions whose result has a length that depends on values.
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
-
-_REDUCED = ("max", "min", "mean", "median", "sum")
 
 # Functions whose last argument, given by position, is an axis.
 _WITH_AXIS = frozenset(
     ("sum", "mean", "max", "min", "prod", "std", "var", "argmax", "argmin", "cumsum", "concatenate", "stack", "sort")
 )
 
-# Results whose size depends on values.
-
-
-def _last(facts: Facts) -> ast.expr | None:
-    return facts.call().args[-1] if facts.call().args else None
-
-
-def _whole_array(facts: Facts) -> ast.expr:
-    """Look at an array as long as the one that is searched, which may be compared with a number."""
-    searched = facts.call().args[0]
-    number = searched.comparators[0] if isinstance(searched, ast.Compare) else None
-    reduced = isinstance(number, ast.Call) and called(number) in _REDUCED and len(number.args) == 1
-    held = isinstance(facts.scene.spot.value(number), int | float)
-    return searched.left if isinstance(searched, ast.Compare) and (reduced or held) else searched
-
-
-def _made_by_transformation(facts: Facts) -> ast.expr | None:
-    """Look at `jnp.unique` in `jax.jit(jnp.unique)(x)`."""
-    given = [one.args[0] for one in makers(facts.scene, facts.call()) if one.args]
-    return next((one for one in given if called(ast.Call(one, [], [])) in _SIZED), None)
-
-
+_PHRASES = (texts.SHAPE, texts.CONCRETE, texts.PARAMETER)
 _RESULT: dict[str, Any] = {
     "title": "`{function}` has a result whose size is not known",
     "why": "How long the result is depends on the values, and JAX must know every shape while it records.",
@@ -54,17 +30,14 @@ _RESULT: dict[str, Any] = {
 _ENOUGH = "Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what)."
 entry(
     "size_of_result",
-    texts.SHAPE,
-    texts.CONCRETE,
-    texts.PARAMETER,
+    *_PHRASES,
     x=probes.traced,
     when=probes.calls(*_SIZED),
     function=probes.function,
     searched=probes.argument(0),
-    whole=_whole_array,
-    last=_last,
+    last=lambda facts: facts.call().args[-1],
     fixes=[
-        Swap(_ENOUGH, last="{last}, size={whole.atom}.size{fill}"),
+        Swap(_ENOUGH, last="{last}, size={searched.atom}.size{fill}"),
         Code(
             "Do without indices: keep the shape and choose elementwise.",
             "{jnp}.where({searched}, value_if_true, value_if_false)",
@@ -75,36 +48,34 @@ entry(
 )
 entry(
     "size_of_result",
-    texts.SHAPE,
-    texts.CONCRETE,
-    texts.PARAMETER,
+    *_PHRASES,
     x=probes.argument(0),
-    function=_made_by_transformation,
-    fixes=[Swap(_ENOUGH, function="lambda a: {function}(a, size=a.size{fill})")],
+    made=probes.made_by("jit", "vmap"),
+    function=probes.argument(0, of="made"),
+    when=lambda facts: facts["function"].name in _SIZED,
+    fixes=Swap(_ENOUGH, function="lambda a: {function}(a, size=a.size{fill})"),
     **_RESULT,
 )
 entry(
     "size_of_result",
-    texts.SHAPE,
-    texts.CONCRETE,
-    texts.PARAMETER,
+    *_PHRASES,
     x=probes.traced,
-    when=probes.calls("bincount"),
+    when=[probes.calls("bincount", "segment_sum", "segment_max", "segment_min"), probes.unless(probes.knows("count"))],
     function=probes.function,
-    fixes=["Give the number of bins: `length=BINS`."],
+    count=probes.argument(2, "num_segments"),
+    fixes=Either(
+        Words("Give the number of bins: `length=BINS`.", when=probes.calls("bincount")),
+        "Give the number of segments, as a Python number: `num_segments=SEGMENTS`.",
+    ),
     **_RESULT,
 )
-
-
-# Sizes and axes that are traced.
 
 
 def _is_axis(facts: Facts) -> bool:
     """Ask whether the traced number is an axis: of that name, or the last argument of a function with one."""
     call, x = facts.call(), facts.node("x")
     named = any(one.arg == "axis" and one.value is x for one in call.keywords)
-    last = called(call) in _WITH_AXIS and any(one is x for one in call.args[-1:])
-    return last or (named and called(call) not in ("zeros", "ones"))
+    return named or (called(call) in _WITH_AXIS and call.args[-1:] == [x])
 
 
 def _all_static(facts: Facts) -> Fix | None:
@@ -115,25 +86,21 @@ def _all_static(facts: Facts) -> Fix | None:
 
 _TRACED: dict[str, Any] = {
     "x": probes.traced_size,
-    "otherwise": ["Give it as a Python number that does not depend on values, such as a static argument."],
+    "otherwise": "Give it as a Python number that does not depend on values, such as a static argument.",
     "link": texts.STATIC_LINK,
 }
 entry(
     "axis_of_tracer",
-    texts.SHAPE,
-    texts.CONCRETE,
-    texts.PARAMETER,
+    *_PHRASES,
     when=_is_axis,
     title="`{f}` needs a known axis, but `{x}` is traced",
     why="Which axis goes decides the result's shape, and JAX must know every shape while it records.",
-    fixes=[_all_static],
+    fixes=_all_static,
     **_TRACED,
 )
 entry(
     "shape_of_tracer",
-    texts.SHAPE,
-    texts.CONCRETE,
-    texts.PARAMETER,
+    *_PHRASES,
     origin=lambda facts: set_to(facts.scene.spot, str(facts["x"])),
     numpy=lambda facts: with_numpy(facts.scene, facts.node("origin")),
     title="`{f}` needs a known size, but `{x}` is traced",

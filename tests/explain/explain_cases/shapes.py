@@ -66,7 +66,7 @@ result = jnp.vstack(a, a)  # <--
 result = jnp.ones((1, 2)) @ jnp.ones((1, 2))  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0], [1.0, 1.0]], [[2.0]]],
+        after_fix=[[[1.0, 1.0], [1.0, 1.0]]],
     ),
     Case(
         name="matmul_no_way",
@@ -88,7 +88,7 @@ x = jnp.ones(4)
 result = (x * 2).reshape(4, 2)  # <--
 """,
         result="result",
-        after_fix=[[[2.0, 2.0]] * 4, [[2.0, 2.0], [2.0, 2.0]], [[2.0], [2.0], [2.0], [2.0]]],
+        after_fix=[[[2.0, 2.0]] * 4],
     ),
     Case(
         name="reshape_to_repeat_the_whole",
@@ -155,7 +155,7 @@ x = jnp.ones((2, 3))
 result = jnp.concatenate([x, jnp.sum(x, axis=0)])  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_in_columns",
@@ -166,7 +166,7 @@ x, y = jnp.ones((2, 3)), jnp.zeros(2)
 result = jnp.concatenate([x, y], axis=1)  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_along_the_wrong_axis",
@@ -177,7 +177,7 @@ x, y = jnp.ones((2, 3)), jnp.zeros(2)
 result = jnp.concatenate([x, y])  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="concatenate_a_number",
@@ -188,7 +188,7 @@ x = jnp.ones(2)
 result = jnp.concatenate([x, 0.0])  # <--
 """,
         result="result",
-        after_fix=[[1.0, 1.0, 0.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_under_a_name",
@@ -200,7 +200,7 @@ rows = [x, x[0]]
 result = jnp.concatenate(rows).shape  # <--
 """,
         result="result",
-        after_fix=[(3, 3)],
+        after_fix=[no_code],
     ),
     Case(
         name="hstack_ranks",
@@ -211,7 +211,7 @@ x = jnp.ones((2, 1))
 result = jnp.hstack([x, jnp.zeros(2)])  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 0.0], [1.0, 0.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="vmap_axis_out",
@@ -245,7 +245,7 @@ y = jnp.ones(4)
 result = x + y  # <--
 """,
         result="result",
-        after_fix=[[[2.0, 2.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0]], [2.0, 2.0, 2.0]],
+        after_fix=[[[2.0, 2.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0]]],
     ),
     Case(
         name="bcast2",
@@ -292,7 +292,7 @@ y = jnp.ones(3)
 result = jnp.concatenate([x, y])  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="concat_shape",
@@ -304,7 +304,7 @@ y = jnp.ones((2, 4))
 result = jnp.concatenate([x, y])  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="concat_args",
@@ -316,7 +316,7 @@ y = jnp.ones((2, 4))
 result = jnp.concatenate(x, y)  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="stack_shape",
@@ -328,7 +328,7 @@ y = jnp.ones((2, 4))
 result = jnp.stack([x, y])  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="reshape_bad",
@@ -339,7 +339,7 @@ x = jnp.ones(6)
 result = x.reshape(4, 2)  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="ragged",
@@ -349,7 +349,7 @@ result = x.reshape(4, 2)  # <--
 result = jnp.array([[1, 2], [3]])  # <--
 """,
         result="result",
-        after_fix=[[[1, 2], [3, 0]], [[1, 2], [3]]],
+        after_fix=[no_code, [[1, 2], [3]]],
     ),
     Case(
         name="ragged_jit",
@@ -362,7 +362,7 @@ def f(x):
 result = f(1.0)
 """,
         result="result",
-        after_fix=[[[1.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0]]],
+        after_fix=[no_code, [[1.0, 1.0], [1.0]]],
     ),
     Case(
         name="axis_oob",

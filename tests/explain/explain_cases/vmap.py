@@ -13,7 +13,7 @@ def f(a, b):
 result = jax.vmap(f)(jnp.ones(2), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code, [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+        after_fix=[no_code, [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
     ),
     Case(
         name="vmap_size_of_keys",
@@ -27,7 +27,7 @@ xs = jnp.ones((4, 5))
 result = jax.vmap(noisy)(keys, xs)  # <--
 """,
         result="result.shape",
-        after_fix=[no_code, [3, 2], [3, 4, 2]],
+        after_fix=[no_code, [3, 2]],
     ),
     Case(
         name="vmap_size_of_the_odd_one_in_front",
