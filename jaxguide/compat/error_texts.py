@@ -345,15 +345,19 @@ DOT = Phrase(
     TypeError, r"dot_general requires contracting dimensions to have the same shape, got (\([^)]*\)) and (\([^)]*\))"
 )
 CONCATENATE_SCALARS = Phrase(ValueError, r"Zero-dimensional arrays cannot be concatenated")
-CONCATENATE_RANKS = Phrase(TypeError, r"Cannot concatenate arrays with different numbers of dimensions")
-CONCATENATE_SHAPES = Phrase(TypeError, r"Cannot concatenate arrays with shapes that differ in dimensions other than")
-CONCATENATE_CALL = Phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
+JOINED = Phrase(
+    (TypeError, ValueError),
+    r"^Cannot (?:concatenate|stack) arrays with (?:different numbers of dimensions|shapes that differ)"
+    r"|^All input arrays must have the same shape\. Got",
+)
 # `range` of a float array of shape () raises the same text as `jnp.concatenate(x, y)`.
-INTEGER_SCALAR = Phrase(TypeError, CONCATENATE_CALL.pattern)
-CONCATENATE_DTYPE = Phrase(ValueError, r"Passing an array as a dtype argument is no longer supported")
-CONCATENATE_AXIS = Phrase(TypeError, r"concatenate\(\) got multiple values for argument 'axis'")
+INTEGER_SCALAR = Phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
+CONCATENATE_CALL = Phrase(
+    (TypeError, ValueError),
+    rf"{INTEGER_SCALAR.pattern}|Passing an array as a dtype argument is no longer supported"
+    r"|concatenate\(\) got multiple values for argument 'axis'",
+)
 SHAPES_SAID = re.compile(r"\(\d*(?:, ?\d+)*,?\)")
-STACK_SHAPES = Phrase(ValueError, r"All input arrays must have the same shape\. Got")
 RESHAPE = Phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (\d+)\) into shape (\([^)]*\))")
 AXIS = Phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)", shared=True)
 TOO_MANY_INDICES = Phrase(

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.code.edits import Edit
 from jaxguide.code.source import arguments_of
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
@@ -122,6 +123,10 @@ entry(
             "Give the length of the result, which must not depend on values: `total_repeat_length=LENGTH`.",
             when=probes.calls("repeat"),
         ),
+        Words(
+            "Give the number of segments, as a Python number: `num_segments=SEGMENTS`.",
+            when=probes.calls("segment_sum", "segment_max", "segment_min"),
+        ),
         "Give it as a Python number that does not depend on values, such as a static argument.",
     ),
     link=texts.STATIC_LINK,
@@ -150,12 +155,12 @@ def _static_shape(facts: Facts) -> Fix | None:
     name, scene = str(facts["x"]), facts.scene
     place = known(jitted_by(scene, jax.tree.leaves(facts["x"].value)[0]))
     spot, node = known(given_for(scene, place[1], name) if name in arguments_of(place[1]) else None)
-    static = static_edits(scene, *place, name)
+    edits: list[Edit | None] = [*known(static_edits(scene, *place, name) or None)]
+    made = node.args[0] if isinstance(node, ast.Call) and called(node) in ("array", "asarray") else node
     if not isinstance(spot.value(node), tuple):
-        made = node.args[0] if isinstance(node, ast.Call) and called(node) in ("array", "asarray") else None
         is_written = isinstance(made, ast.List | ast.Tuple) and len(made.elts) > 1
-        static += [known(spot.source).replace(node, f"({spot.quote(known(made))[1:-1]})")] if is_written else [None]
-    return scene.fix(f"Make `{name}` static, and give a tuple of Python numbers.", *static) if static else None
+        edits.append(known(spot.source).replace(node, f"({spot.quote(made)[1:-1]})") if is_written else None)
+    return scene.fix(f"Make `{name}` static, and give a tuple of Python numbers.", *edits)
 
 
 entry(

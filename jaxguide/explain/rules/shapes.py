@@ -207,7 +207,7 @@ entry(
     ),
     title="An axis that is not there",
     why="{axes}",
-    fixes=Swap("Take the last axis.", axis="-1"),
+    fixes=Swap("Take the last axis.", when=probes.unless(probes.is_valued("axis", tuple)), axis="-1"),
     otherwise="Give an axis that is there.",
     link=_BROADCASTING,
 )
@@ -215,28 +215,34 @@ entry(
 
 # Arrays that are joined.
 
+
+def _are_given_one_by_one(facts: Facts) -> bool:
+    given = [facts["first"], facts["x"]]
+    return not any(
+        isinstance(one.node, ast.List) or isinstance(one.value_or_missing, int | list | tuple) for one in given
+    )
+
+
 entry(
     "concatenate_without_list",
     texts.CONCATENATE_CALL,
-    texts.CONCATENATE_DTYPE,
-    texts.CONCATENATE_AXIS,
     texts.CONCATENATE_SCALARS,
     x=probes.argument(1),
     first=probes.argument(0),
-    when=[
-        probes.calls("concatenate", "stack", "hstack", "vstack"),
-        lambda facts: facts["x"].ndim > 0 and not isinstance(facts.value("first"), list | tuple),
-    ],
+    when=[probes.calls("concatenate", "stack", "hstack", "vstack"), _are_given_one_by_one],
     arrays=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args),
     keywords=lambda facts: facts["given"].removeprefix(facts["arrays"]),
     title="`{f.name}` was given its arrays one by one, not in a list",
     what="`{x}` is given as an argument of its own, beside `{first}`.",
     why="The first argument is the list of all arrays; what follows says how they are joined.",
-    fixes=Swap(
-        "Put them into a list.",
-        or_say=True,
-        when=lambda facts: facts["keywords"] or facts["x"].shape[1:] == facts["first"].shape[1:],
-        call="{f}([{arrays}]{keywords})",
+    differ=lambda facts: facts["keywords"] == "" and facts["x"].shape[1:] != facts["first"].shape[1:],
+    fixes=Either(
+        Swap(
+            "Put them into a list.",
+            when=lambda facts: facts["f"].name == "concatenate" and facts["differ"],
+            call="{f}([{arrays}], axis=1)",
+        ),
+        Swap("Put them into a list.", call="{f}([{arrays}]{keywords})"),
     ),
     link=f"{texts.API}/jax.numpy.{{f.name}}.html",
 )
@@ -256,7 +262,8 @@ def _joined(facts: Facts) -> list[tuple[str, _Shape]] | None:
     """Find the arrays that are joined, by their text or their number in a named list, and their shapes."""
     shapes, given = [_shape(text) for text in texts.SHAPES_SAID.findall(facts.scene.message)], facts["list"]
     if not isinstance(given.node, ast.List | ast.Tuple):
-        return [(f"{given}[{number}]", shape) for number, shape in enumerate(shapes)] if given.value else None
+        is_list = isinstance(given.value, list | tuple)
+        return [(f"{given}[{number}]", shape) for number, shape in enumerate(shapes)] if is_list else None
     own = [computed_shape(facts.scene, one.node) for one in given.items]  # JAX adds axes in `vstack`
     found = zip(map(str, given.items), own, shapes, strict=False)
     return [(text, own or said) for text, own, said in found] if len(own) == len(shapes) else None
@@ -271,9 +278,7 @@ def _odd_one(facts: Facts) -> str | None:
 
 entry(
     "joined_shapes",
-    texts.CONCATENATE_RANKS,
-    texts.CONCATENATE_SHAPES,
-    texts.STACK_SHAPES,
+    texts.JOINED,
     x=_odd_one,
     list=probes.argument(0),
     joined=_joined,
@@ -304,14 +309,13 @@ entry(
 entry(
     "ragged_list",
     texts.RAGGED,
-    texts.CONCATENATE_SHAPES,
-    texts.STACK_SHAPES,
+    texts.JOINED,
     x=probes.argument(0),
-    when=[probes.calls("array", "asarray"), lambda facts: len(set(facts["lengths"])) > 1],
-    lengths=lambda facts: [len(row) if isinstance(row, list | tuple) else 0 for row in facts["x"].value],
-    said=lambda facts: ", ".join(map(str, facts["lengths"])),
+    when=probes.calls("array", "asarray"),
+    are_lists=lambda facts: all(isinstance(row, list | tuple) for row in facts["x"].value) or None,
+    lengths=lambda facts: facts["are_lists"] and ", ".join(str(len(row)) for row in facts["x"].value),
     title="Rows of different lengths",
-    what="`{x}` has rows of {said} entries.",
+    what=("`{x}` has rows of {lengths} entries.", ""),
     why="An array is a full block: every row has the same length.",
     fixes=[
         "Fill up the short rows, and keep the lengths beside.",

@@ -4,7 +4,7 @@ from typing import Any
 
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Code, Swap, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
@@ -60,13 +60,9 @@ entry(
     "size_of_result",
     *_PHRASES,
     x=probes.traced,
-    when=[probes.calls("bincount", "segment_sum", "segment_max", "segment_min"), probes.unless(probes.knows("count"))],
+    when=probes.calls("bincount"),
     function=probes.function,
-    count=probes.argument(2, "num_segments"),
-    fixes=Either(
-        Words("Give the number of bins: `length=BINS`.", when=probes.calls("bincount")),
-        "Give the number of segments, as a Python number: `num_segments=SEGMENTS`.",
-    ),
+    fixes="Give the number of bins: `length=BINS`.",
     **_RESULT,
 )
 

@@ -1,6 +1,7 @@
 """Explain arguments, axes and results that do not fit `jax.vmap`."""
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -81,6 +82,13 @@ def _is_of_records(value: object) -> bool:
     return len({jax.tree.structure(one) for one in value}) == 1
 
 
+def _argument(holds: Callable[[Any], object]) -> Probe:
+    """Look at the first argument that has such a value, if JAX says that a number is mapped."""
+    return lambda facts: next(
+        (one for one in facts["arguments"] if facts["g2"] == "0" and holds(one.value_or_missing)), None
+    )
+
+
 def _without_axis(facts: Facts) -> Part | None:
     """Look at the first argument, or part of one, that has as many axes as JAX says along the axis that it says."""
     pairs, rank = zip(facts["arguments"], facts["axes"], strict=True), int(facts["g2"])
@@ -102,9 +110,8 @@ _RECORDS: dict[str, Any] = {
         "Stack them into one tree of arrays, whose first axis counts them.",
         x="{jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{x.atom})",
     ),
-    "link": _LINK,
 }
-entry("vmap_of_records", texts.VMAP_RANK, x=probes.given(_is_of_records), **_RECORDS)
+entry("vmap_of_records", texts.VMAP_RANK, x=_argument(_is_of_records), **_VMAP, **_RECORDS)
 entry(
     "vmap_of_records",
     texts.LIST_BY_KEY,
@@ -114,16 +121,17 @@ entry(
     when=lambda facts: "jax.vmap" in [facts.scene.under(one) for one in facts["inside"] if is_tracer(one)],
     inside=lambda facts: jax.tree.leaves(facts.value("holder")),
     line="caller",
+    link=_LINK,
     **_RECORDS,
 )
 entry(
     "vmap_of_a_list",
     texts.VMAP_RANK,
-    x=probes.given(lambda value: isinstance(value, list | tuple) and value and all(map(_is_number, value))),
+    x=_argument(lambda value: isinstance(value, list | tuple) and value and all(map(_is_number, value))),
     title="`jax.vmap` was given a list of numbers",
     why="A list is a pytree of numbers for JAX, and `jax.vmap` looks for an axis in each of them.",
     fixes=Swap("Make one array of it.", x="{jnp}.array({x})"),
-    link=_LINK,
+    **_VMAP,
 )
 entry(
     "vmap_axis",

@@ -316,7 +316,7 @@ y = jnp.ones((2, 4))
 result = jnp.concatenate(x, y)  # <--
 """,
         result="result",
-        after_fix=[no_code],
+        after_fix=[[[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]],
     ),
     Case(
         name="stack_shape",
