@@ -53,13 +53,13 @@ entry(
     x=lambda facts: next((one for one in _sizes(facts) if _is_float(facts, one)), None),
     when=lambda facts: facts.knows("entries") or probes.calls_of("jax")(facts),
     entries=lambda facts: None,  # only the first phrase says them
-    one=lambda facts: facts.node("x").left if _divides(facts.node("x")) else None,
-    other=lambda facts: facts.node("x").right if _divides(facts.node("x")) else None,
+    one=lambda facts: getattr(facts.node("x"), "left", None),
+    other=lambda facts: getattr(facts.node("x"), "right", None),
     title="`{f}` was given a size that is not an integer",
     what=("The shape is ({entries}) here.", "`{x}` is a float here."),
     why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
     fixes=Either(
-        Swap("Give an integer.", x="{one.atom} // {other.atom}"),
+        Swap("Give an integer.", when=lambda facts: _divides(facts.node("x")), x="{one.atom} // {other.atom}"),
         Swap("Give an integer.", when=probes.unless(probes.is_valued("x", tuple, list)), x="int({x})"),
         "Give integers.",
     ),

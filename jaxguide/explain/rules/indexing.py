@@ -36,14 +36,13 @@ _INDEX: dict[str, Any] = {
 def _masked(facts: Facts) -> Fix | None:
     """Make the fix that keeps the shape, also for `x.at[mask].set(f(x[mask]))` and `x[mask].sum()`."""
     scene, mask, own = facts.scene, facts["index"], facts["g1"].count(",") + 1
-    rank = rank_of(scene, facts.node("array"))
+    rank = None if isinstance(mask.node, ast.Tuple) else rank_of(scene, facts.node("array"))
     keep = spread(str(mask) if rank == own else mask.atom, own - 1, rank)
     said = (
         "Keep the shape, and let what is masked out count for nothing.",
         "Keep the shape, with 0 where the mask is False.",
     )
-    is_one = not isinstance(mask.node, ast.Tuple)
-    return masked(scene, facts.node("indexed"), keep if is_one else None, str(mask), said)
+    return masked(scene, facts.node("indexed"), keep, str(mask), said)
 
 
 entry(
@@ -79,14 +78,6 @@ def _window(facts: Facts) -> str | None:
     return length if isinstance(size, int) and 0 < size <= facts["array"].shape[axis] else None
 
 
-def _masked_slice(facts: Facts) -> Fix | None:
-    """Make the fix for `x.at[:n].set(y)`, or for `x[:n]` whose length is not fixed."""
-    node, indexed = facts.scene.node, facts.node("indexed")
-    return (
-        masked_update(facts.scene, node, indexed) if isinstance(node, ast.Call) else masked_slice(facts.scene, indexed)
-    )
-
-
 entry(
     "dynamic_slice",
     texts.DYNAMIC_SLICE,
@@ -105,7 +96,8 @@ entry(
                 when=probes.is_written("node", ast.Subscript),
                 node="{lax}.dynamic_slice_in_dim({array}, {start}, {window}{along})",
             ),
-            _masked_slice,
+            lambda facts: masked_slice(facts.scene, facts.node("indexed")),
+            lambda facts: masked_update(facts.scene, facts.call(), facts.node("indexed")),
         ),
         lambda facts: static_fix(facts.scene, *(one for _part, one in facts["bounds"] if is_tracer(one))),
     ],
@@ -125,8 +117,8 @@ entry(
     x=probes.fact("index"),
     when=[_is_under("lax.fori_loop"), lambda facts: str(facts["x"]) == facts.node("last").arg],
     body=lambda facts: facts.scene.spot.function,
-    first=lambda facts: parameters(facts.node("body"))[0],
-    last=lambda facts: parameters(facts.node("body"))[-1],
+    first=lambda facts: next(iter(parameters(facts.node("body"))), None),
+    last=lambda facts: next(reversed(parameters(facts.node("body"))), None),
     title="A loop body with its two parameters the other way round",
     why="`lax.fori_loop` gives its body the number of the turn first, and the carry second.",
     fixes=Swap("Take the number of the turn first.", first="{x}", last="{first}"),

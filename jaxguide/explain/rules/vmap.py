@@ -11,6 +11,7 @@ from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, always, entry
+from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, known
 from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.scene import argument_of
@@ -41,20 +42,18 @@ def _in_a_tuple(axes: list[str]) -> str:
     return axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
 
 
-def _axes_with(axis: str) -> Probe:
-    """Say `in_axes` with another axis for the argument `x`; nothing if no argument would be mapped."""
+def _with_axis(axis: str, sentence: str, when: Condition = always) -> Callable[[Facts], Fix | None]:
+    """Make the fix that gives the argument `x` another axis in `in_axes`; none if no argument would be mapped."""
 
-    def found(facts: Facts) -> str | None:
-        pairs = zip(facts["arguments"], facts["axes"], strict=True)
+    def made(facts: Facts) -> Fix | None:
+        pairs = zip(facts["arguments"], facts["axes"], strict=True) if when(facts) else []
         axes = [axis if one.node is facts.node("x") else own for one, own in pairs]
-        return _in_a_tuple(axes) if {*axes} != {"None"} else None
+        place, text = facts.part("mapped"), f"{facts['mapped']}, in_axes={_in_a_tuple(axes)}"
+        if facts.knows("in_axes"):
+            place, text = facts.part("in_axes"), _in_a_tuple(axes)
+        return facts.scene.fix(facts.say(sentence), place.replaced_by(text)) if {*axes} - {"None"} else None
 
-    return found
-
-
-def _with_axes(sentence: str, axes: str, when: Condition = always) -> Either:
-    """Make the fix that writes `in_axes`."""
-    return Either(Swap(sentence, in_axes=axes), Swap(sentence, mapped=f"{{mapped}}, in_axes={axes}"), when=when)
+    return made
 
 
 _VMAP: dict[str, Any] = {
@@ -63,7 +62,6 @@ _VMAP: dict[str, Any] = {
     "in_axes": probes.argument(1, "in_axes", of="made"),
     "arguments": _arguments,
     "axes": _axes,
-    "whole": _axes_with("None"),
     "link": _LINK,
 }
 
@@ -140,7 +138,6 @@ entry(
     when=lambda facts: not facts.call().keywords and not isinstance(facts.node("mapped"), ast.Call),
     array=lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
     count=probes.counted("g2", "axis", "axes"),
-    first=_axes_with("0"),
     title="`jax.vmap` maps over an axis that is not there",
     what=("{array}", "`{x}` has {count}."),
     why="Axis {g1} was asked for, and it has {g2}: `jax.vmap` takes an axis away from each argument.",
@@ -149,8 +146,8 @@ entry(
             "Hand `{x}` whole to every call: make its entry of `in_axes` such a tree, with None there.",
             when=lambda facts: bool(facts["x"].path),
         ),
-        _with_axes("Map over an axis that it has: 0 is the first.", "{first}", lambda facts: facts["g2"] != "0"),
-        _with_axes("Hand `{x}` whole to every call.", "{whole}"),
+        _with_axis("0", "Map over an axis that it has: 0 is the first.", lambda facts: facts["g2"] != "0"),
+        _with_axis("None", "Hand `{x}` whole to every call."),
         Swap("One number needs no `vmap`: call the function itself.", made="{mapped.atom}"),
     ),
     **_VMAP,
@@ -244,7 +241,7 @@ entry(
             "If one entry of each belongs to every call: make as many of one as of the other.",
         ),
         Either(
-            _with_axes("If every call is to get all of `{x}`: hand it over whole.", "{whole}", probes.knows("odd")),
+            _with_axis("None", "If every call is to get all of `{x}`: hand it over whole.", probes.knows("odd")),
             "If every call is to get all of one: give None for it in `in_axes`, also inside a dict or a tuple.",
         ),
     ],
