@@ -424,7 +424,7 @@ def g(x, y): return x + y
 result = lax.cond(True, lambda: g(1.0), lambda: 2.0)
 """,
 }
-LIBRARIES = ("flax", "optax", "equinox")
+LIBRARIES = ("flax", "equinox")
 
 
 @pytest.fixture(autouse=True)
