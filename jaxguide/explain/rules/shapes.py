@@ -262,7 +262,7 @@ def _joined(facts: Facts) -> list[tuple[str, _Shape]] | None:
     """Find the arrays that are joined, by their text or their number in a named list, and their shapes."""
     shapes, given = [_shape(text) for text in texts.SHAPES_SAID.findall(facts.scene.message)], facts["list"]
     if not isinstance(given.node, ast.List | ast.Tuple):
-        is_list = isinstance(given.value, list | tuple)
+        is_list = isinstance(given.value, list | tuple) and len(shapes) > 1
         return [(f"{given}[{number}]", shape) for number, shape in enumerate(shapes)] if is_list else None
     own = [computed_shape(facts.scene, one.node) for one in given.items]  # JAX adds axes in `vstack`
     found = zip(map(str, given.items), own, shapes, strict=False)
