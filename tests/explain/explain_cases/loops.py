@@ -14,7 +14,7 @@ def step(state, x):
 result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[((3.0, 3), [0.0, 1.0, 2.0])],
+        after_fix=[no_code],
     ),
     Case(
         name="scan_part_too_many",
@@ -27,7 +27,7 @@ def step(state, x):
 result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[((3.0, 3), ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]))],
+        after_fix=[no_code],
     ),
     Case(
         name="scan_carry_without_output",
@@ -50,7 +50,7 @@ result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
 result = lax.while_loop(lambda c: c[0] < 3, lambda c: [c[0] + 1, c[1]], (0, 1.0))  # <--
 """,
         result="result",
-        after_fix=[(3, 1.0)],
+        after_fix=[no_code],
     ),
     Case(
         name="scan_new_key",
@@ -101,7 +101,7 @@ def body(i, c):
 result = lax.fori_loop(0, 3, body, (0.0, 1.0))  # <--
 """,
         result="result",
-        after_fix=[(3.0, 1.0)],
+        after_fix=[no_code],
     ),
     Case(
         name="fori_dict_no_return",
@@ -124,7 +124,7 @@ def double(c): c * 2
 result = lax.while_loop(lambda c: c < 3, double, 1)  # <--
 """,
         result="result",
-        after_fix=[4],
+        after_fix=[no_code],
     ),
     Case(
         name="scan_no_return",
@@ -160,7 +160,7 @@ def step(c, x):
 result = lax.scan(step, jnp.zeros(0), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[([], [1.0, 1.0, 1.0])],
+        after_fix=[no_code],
     ),
     Case(
         name="scan_append_in_a_lambda",
@@ -170,7 +170,7 @@ result = lax.scan(step, jnp.zeros(0), jnp.ones(3))  # <--
 result = lax.scan(lambda c, x: (jnp.append(c, x), None), jnp.zeros(0), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[([], [1.0, 1.0, 1.0])],
+        after_fix=[no_code],
     ),
     Case(
         name="fori_grows",
@@ -194,7 +194,7 @@ def body(i, c):
 result = lax.fori_loop(0, 2, body, (jnp.int32(0), jnp.int32(1)))  # <--
 """,
         result="result",
-        after_fix=[(1.0, 2.0)],
+        after_fix=[no_code],
     ),
     Case(
         name="carry_of_a_method",
@@ -221,7 +221,7 @@ def step(c, x):
 result = lax.scan(step, jnp.zeros(1), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[([0.0], [1.0, 1.0, 1.0])],
+        after_fix=[no_code],
     ),
     Case(
         name="scan_struct",
