@@ -107,7 +107,7 @@ grads = {"w": jnp.ones(2), "b": None}
 result = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)  # <--
 """,
         result="result",
-        after_fix=[[["b", [0.0, 0.0]], ["w", [0.9, 0.9]]]],
+        after_fix=[no_code],
     ),
     Case(
         name="tree_none_arith",
@@ -133,7 +133,7 @@ lr = 0.1
 result = jax.tree.map(lambda p, l: p * l, params, lr)  # <--
 """,
         result="result",
-        after_fix=[[["b", [0.0, 0.0]], ["w", [0.1, 0.1]]]],
+        after_fix=[no_code],
     ),
     Case(
         name="tree_too_deep",
@@ -246,7 +246,7 @@ grads = [jnp.ones((2, 2)), jnp.zeros(3)]
 result = jnp.linalg.norm(grads)  # <--
 """,
         result="result",
-        after_fix=[2.0],
+        after_fix=[no_code],
     ),
     Case(
         name="sum_of_tree_tuple",
