@@ -179,8 +179,8 @@ print(old + 1)
     ),
     "an_infinity_that_is_written": (
         "jax.config.update('jax_debug_infs', True)\njnp.where(jnp.array([True, False]), 0.0, -jnp.inf)",
-        ["`jax_debug_infs` stops at every infinity"],
-        ["already"],
+        ["If it is meant, switch `jax_debug_infs` off"],
+        ["from what was read"],
     ),
     "a_set_of_a_traced_value": (
         "seen = set()\n@jax.jit\ndef f(x):\n    seen.add(x)\n    return x\nf(1.0)",

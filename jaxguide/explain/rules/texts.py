@@ -90,6 +90,7 @@ entry(
     "format_of_array",
     texts.FORMAT,
     x=_formatted,
+    when=probes.unless(_is_traced),
     title="A format for one number",
     why="A format such as `.2f` is for one number.",
     fixes=[
