@@ -1,17 +1,17 @@
 """Explain traced values that outlive their function, in a list, an attribute, a global or an outer variable."""
 
 import ast
-import inspect
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
+
+import jax
 
 from jaxguide import compat
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
 from jaxguide.code.slices import first_line_of
-from jaxguide.code.source import dotted, source_of
+from jaxguide.code.source import source_of
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -73,28 +73,17 @@ def _keeper(facts: Facts) -> tuple[Part, Part, Part] | None:
     return None
 
 
-def _cached_property(facts: Facts) -> Part | None:
+def _cached_property(facts: Facts) -> ast.expr | None:
     """Look at the decorator `functools.cached_property` of an attribute that is traced."""
-    node = facts.node("traced")
-    owner = facts.scene.spot.value(getattr(node, "value", None))
-    if not isinstance(inspect.getattr_static(type(owner), getattr(node, "attr", ""), None), cached_property):
-        return None
-    functions = facts.scene.source.functions(node.attr)
-    made = [one for function in functions for one in function.decorator_list if dotted(one).endswith("cached_property")]
-    return facts.at(made[0]) if len(made) == 1 else None
+    functions = facts.scene.source.functions(getattr(facts.node("traced"), "attr", ""))
+    made = [one for function in functions for one in function.decorator_list if "cached_property" in ast.unparse(one)]
+    return made[0] if made else None
 
 
 def _cached(facts: Facts) -> str | None:
-    """Say the name of the function with `functools.cache` in which the value was made."""
-    for function in _functions(facts):
-        for one in function.node.decorator_list:  # type: ignore[attr-defined]
-            if dotted(getattr(one, "func", one)).split(".")[-1] in ("cache", "lru_cache"):
-                return function.name
-    return None
-
-
-def _holds_traced(value: Any) -> bool:
-    return any(map(is_tracer, value.values() if isinstance(value, dict) else value))
+    """Say the name of the function with `functools.cache` or the like in which the value was made."""
+    made = [(function.name, getattr(function.node, "decorator_list", [])) for function in _functions(facts)]
+    return next((name for name, decorators in made if "cache" in "".join(map(ast.unparse, decorators))), None)
 
 
 def _said(facts: Facts) -> str | None:
@@ -161,7 +150,11 @@ entry(
 entry(
     "leaked_tracer",
     texts.ANY,
-    x=probes.one_of(probes.traced, probes.fact("kept"), probes.container(_holds_traced)),
+    x=probes.one_of(
+        probes.traced,
+        probes.fact("kept"),
+        probes.container(lambda value: any(map(is_tracer, jax.tree.leaves(value)))),
+    ),
     place=lambda facts: f" ({Line(facts['made'][1], int(facts['made'][2]))})" if facts.knows("made") else "",
     left=lambda facts: "is" if facts.knows("traced") else "holds",
     what=(

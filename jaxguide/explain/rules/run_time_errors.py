@@ -65,20 +65,18 @@ def _same_arrays(facts: Facts) -> tuple[Part, Part] | None:
     return None
 
 
-_DELETED: dict[str, Any] = {
-    "title": "An array whose memory is gone",
-    "link": "https://docs.jax.dev/en/latest/buffer_donation.html",
-}
+_DONATION = "https://docs.jax.dev/en/latest/buffer_donation.html"
 entry(
     "deleted_array",
     texts.DELETED,
-    x=lambda facts: facts["gift"][0],
+    x=probes.one_of(lambda facts: facts["gift"][0], probes.first(_is_deleted, of="statement")),
     line="x",
     gift=_gift,
     giver=lambda facts: facts["gift"][1],
     argument=lambda facts: facts["gift"][2],
     function=probes.function_of("giver"),
-    what="`{x}` was an array {x.array_type}, and was given away in `{giver}`.",
+    title="An array whose memory is gone",
+    what=("`{x}` was an array {x.array_type}, and was given away in `{giver}`.", "`{x}` was an array {x.array_type}."),
     why="A donated argument gives its memory to the result, so it cannot be read afterwards.",
     fixes=[
         Either(
@@ -90,19 +88,11 @@ entry(
             Swap("Give away a copy, and keep this one.", argument="{jax}.tree.map({jnp}.copy, {argument})"),
         ),
         "If the new values are meant, go on with the result of `{function}`, not with what was given.",
-        "Or do not donate: the result then has memory of its own.",
+        Words("Or do not donate: the result then has memory of its own.", when=probes.knows("giver")),
     ],
-    **_DELETED,
-)
-entry(
-    "deleted_array",
-    texts.DELETED,
-    x=probes.first(_is_deleted, of="statement"),
-    what="`{x}` was an array {x.array_type}.",
-    why="Its memory was freed, so it cannot be read.",
-    fixes="Find where it was deleted or given away, maybe under another name, to a function with `donate_argnums` or "
-    "`donate_argnames`, and go on with what that returned, or give it a copy.",
-    **_DELETED,
+    otherwise="Find where it was deleted or given away, maybe under another name, to a function with `donate_argnums` "
+    "or `donate_argnames`, and go on with what that returned, or give it a copy.",
+    link=_DONATION,
 )
 entry(
     "donated_twice",
@@ -117,7 +107,7 @@ entry(
         Swap("Give a copy the second time.", x="{jnp}.copy({x})"),
         "Make them different arrays: one of them a copy, with `jnp.copy`.",
     ),
-    link=_DELETED["link"],
+    link=_DONATION,
 )
 
 
@@ -254,12 +244,9 @@ entry(
     structure_texts.NO_BACKEND,
     x=probes.call,
     when=probes.unless(probes.in_library),
-    only=lambda facts: (
-        facts.call().args[0] if len(probes.all_given(facts.call())) == len(facts.call().args) == 1 else None
-    ),
-    found=lambda facts: (facts.found[2] or facts.found[3]).strip().replace("'", ""),
+    only=probes.argument(0),
     title="JAX finds no `{g1}` here",
-    what="This JAX finds: {found}.",
+    what=("This JAX finds: {g2}.", "This JAX finds: {g3}."),
     why="A plain JAX computes on the CPU; accelerators need a plugin that fits them, and a driver.",
     fixes=[
         Swap(
