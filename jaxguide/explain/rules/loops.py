@@ -10,7 +10,7 @@ from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Condition, Facts
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.scene import called
 
 _SCAN = f"{texts.API}/jax.lax.scan.html"
@@ -155,19 +155,10 @@ def _changed_name(facts: Facts) -> str | None:
     return change["name"].replace("loop_carry[1]", carry) if change["old"] != change["new"] else None
 
 
-def _changes(what: str, alone: bool = False) -> Condition:
-    """Ask whether this differs, `shape`, `dtype` or `key`; `alone` asks for a carry that is one array."""
-
-    def holds(facts: Facts) -> bool:
-        differs = "key" if "key<" in facts["change"][0] else facts["differing"]
-        return what == differs and (str(facts["x"]).isidentifier() or not alone)
-
-    return holds
-
-
-def _is_carried(facts: Facts) -> bool:
-    """Ask whether the start is traced by a loop around this one, whose carry it may be."""
-    return is_tracer(facts.value("start")) and facts.scene.under(facts.value("start")).startswith("lax.")
+def _is_alone(facts: Facts) -> bool:
+    """Ask whether the carry is one array that starts here, not a part, nor the carry of a loop around this one."""
+    start = facts.value("start")
+    return facts["x"].isidentifier() and not (is_tracer(start) and facts.scene.under(start).startswith("lax."))
 
 
 def _grows(facts: Facts) -> bool:
@@ -178,26 +169,52 @@ def _grows(facts: Facts) -> bool:
 
 def _starts_as_number(facts: Facts) -> bool:
     """Ask whether the start is one number, which may stand for a whole array."""
-    small = facts["change"]["shape"] in ("", "1") and facts["change"]["new_shape"] != ""
-    return small and _changes("shape", alone=True)(facts) and not _is_carried(facts)
+    is_number = facts["change"]["shape"] == "" and "key<" not in facts["change"]["dtype"]
+    return is_number and _is_alone(facts) and not _grows(facts)
 
 
+_CARRY: dict[str, Any] = {
+    **_LOOP,
+    "x": _changed_name,
+    "change": probes.said(texts.CARRY_TYPES),
+    "what": "`{x}` goes in as {change[old]} and comes out as {change[new]}.",
+    "why": "One turn is compiled once and used for all, so what comes out must fit what goes in.",
+    "link": _SCAN,
+}
 entry(
     "carry_type",
     texts.CARRY_TYPE,
-    x=_changed_name,
-    when=probes.knows("start"),
-    change=probes.said(texts.CARRY_TYPES),
-    differing=lambda facts: "dtype" if facts["change"]["shape"] == facts["change"]["new_shape"] else "shape",
-    title="A carry that changes its {differing}",
-    what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
-    why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
+    when=[probes.knows("start"), lambda facts: facts["change"]["shape"] == facts["change"]["new_shape"]],
+    title="A carry that changes its dtype",
     fixes=[
-        Words("Carry one key, as it went in: `key, subkey = {random}.split(key)`.", when=_changes("key")),
+        Swap(
+            "Start with the dtype that a turn gives.",
+            when=_is_alone,
+            start="{jnp}.asarray({start}, {jnp}.{change[new_dtype]})",
+        ),
+        Swap(
+            "Give the result the dtype that went in.",
+            when=lambda facts: facts["x"].isidentifier(),
+            out="{out.atom}.astype({jnp}.{change[dtype]})",
+        ),
+    ],
+    otherwise="Start with the dtype that a turn gives.",
+    **_CARRY,
+)
+entry(
+    "carry_type",
+    texts.CARRY_TYPE,
+    when=probes.knows("start"),
+    title="A carry that changes its shape",
+    fixes=[
         Either(
             Words(
+                "Carry one key, as it went in: `key, subkey = {random}.split(key)`.",
+                when=lambda facts: "key<" in facts["change"][0],
+            ),
+            Words(
                 "Do not grow it: give the new entry as the turn's output, and `lax.scan` stacks the outputs.",
-                when=lambda facts: _grows(facts) and str(facts["output"]) == "None" and facts["x"].isidentifier(),
+                when=lambda facts: _grows(facts) and _is_alone(facts) and str(facts["output"]) == "None",
             ),
             Words(
                 "Keep its length: start with the full length and set one entry in each turn with `.at[...].set`, or "
@@ -210,26 +227,13 @@ entry(
                 start="{jnp}.broadcast_to({jnp}.asarray({start}, {jnp}.{change[new_dtype]}), ({change[new_shape]},))",
             ),
             "Return it as {change[old]}, as it went in, or start with {change[new]}.",
-            when=_changes("shape"),
         ),
         Words(
             "Or reduce it to one number in every turn, as `.sum()` does, if one number is meant.",
-            when=lambda facts: _starts_as_number(facts) and facts["change"]["shape"] == "" and not _grows(facts),
-        ),
-        Swap(
-            "Start with the dtype that a turn gives.",
-            when=lambda facts: _changes("dtype", alone=True)(facts) and not _is_carried(facts),
-            start="{jnp}.asarray({start}, {jnp}.{change[new_dtype]})",
-        ),
-        Swap(
-            "Give the result the dtype that went in.",
-            when=_changes("dtype", alone=True),
-            out="{out.atom}.astype({jnp}.{change[dtype]})",
+            when=_starts_as_number,
         ),
     ],
-    otherwise="Start with the dtype that a turn gives.",
-    link=_SCAN,
-    **_LOOP,
+    **_CARRY,
 )
 entry(
     "carry_structure",
