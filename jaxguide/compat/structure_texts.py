@@ -31,8 +31,9 @@ CONTAINER_OPERAND = Phrase(
 COMPARED = Phrase(ValueError, error_texts.AMBIGUOUS.pattern)
 TREES_DIFFER = Phrase(ValueError, r"^pytree structure error: (different [\w ]+?) at key path\s+tree_map tree([^\n]*)\n")
 SUBTREE_TYPES = re.compile(
-    r"a subtree of type\s+<class '(?:\w+\.)*(\w+)'>.*?of different type\s+<class '(?:\w+\.)*(\w+)'>", re.DOTALL
+    r"type\s+<class '(?:\w+\.)*(list|tuple|\w*[dD]ict)'>.*?<class '(?:\w+\.)*(list|tuple|\w*[dD]ict)'>", re.DOTALL
 )
+SUBTREE_KEYS = re.compile(r"with metadata\s+\(([^\n]*?),?\)\n.*?with metadata\s+\(([^\n]*?),?\)\n", re.DOTALL)
 MIXED_KEYS = Phrase(ValueError, r"Comparator raised exception while sorting pytree dictionary keys")
 # Up to 0.10, without the class.
 ARRAY_IN_METADATA = Phrase(

@@ -134,35 +134,22 @@ entry(
 # What is given.
 
 
-def _no_function(position: int) -> Probe:
-    """Look at the first or second branch that is not a function."""
-
-    def found(facts: Facts) -> ast.expr | None:
-        values = [(one, facts.scene.spot.value(one)) for one in _branches(facts)]
-        others = [one for one, value in values if not isinstance(one, ast.Lambda) and not callable(value)]
-        return dict(enumerate(others)).get(position)
-
-    return found
+def _values(facts: Facts) -> list[ast.expr]:
+    """Return the branches that are no functions."""
+    given = _branches(facts)
+    return [one for one in given if not isinstance(one, ast.Lambda) and not callable(facts.scene.spot.value(one))]
 
 
 entry(
     "branch_no_function",
     texts.COND_NOT_CALLABLE,
-    x=_no_function(0),
-    other=_no_function(1),
+    x=lambda facts: next(iter(_values(facts)), None),
+    other=lambda facts: dict(enumerate(_values(facts))).get(1),
     test=probes.argument(0),
     title="A branch that is not a function",
     what="`{x}` is a value, computed before `lax.cond` is asked.",
     why="`lax.cond` runs one of two functions; a value is computed already, whichever is chosen.",
-    fixes=[
-        Swap(
-            "Make functions of them.",
-            when=lambda facts: len(facts.call().args) == 3,
-            x="lambda: {x}",
-            other="lambda: {other}",
-        ),
-        Swap("With both values at hand, choose.", call="{jnp}.where({test}, {x}, {other})"),
-    ],
+    fixes=Swap("With both values at hand, choose.", call="{jnp}.where({test}, {x}, {other})"),
     otherwise="Give a function in its place, which takes the operands.",
     link=_COND,
 )

@@ -1,7 +1,6 @@
 """Explain `lax.scan`, `lax.while_loop` and `lax.fori_loop`: bodies, conditions, lengths, and carries that change."""
 
 import ast
-import re
 from typing import Any
 
 import jax
@@ -35,23 +34,16 @@ def _parts(facts: Facts) -> int:
 # Bodies that return nothing, or no pair.
 
 
-def _sets_carry(facts: Facts) -> bool:
-    return re.search(rf"^\s*{facts['carry']}(\[.*?\])? [+*/-]?= ", str(facts["body"]), re.MULTILINE) is not None
-
-
 entry(
     "loop_body_returns_none",
     texts.SCAN_PAIR,
     texts.CARRY_STRUCTURE,
     x=probes.loop_given,
     when=probes.returns_nothing("body"),
-    last=probes.last_statement_of("body"),
-    none=lambda facts: ", None" if _is_scan(facts) else "",
     title="A loop body without `return`",
     what="`{x}` returns None.",
     why="`lax.{f.name}` hands what one turn returns to the next, and a function without `return` gives None.",
     fixes=Either(
-        Swap("Add `return {carry}{none}`.", when=_sets_carry, last="{last}\nreturn {carry}{none}"),
         Words("End it with `return`, the carry for the next turn, a comma, and an output or None.", when=_is_scan),
         "End it with `return` and the carry for the next turn.",
     ),

@@ -12,8 +12,7 @@ from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Condition, Facts, Part, known
-from jaxguide.explain.rewrites.masks import ENTRY_BY_ENTRY
+from jaxguide.explain.known_facts import Facts, Part, known
 from jaxguide.explain.rewrites.pytrees import (
     are_meant_as_trees,
     class_named,
@@ -26,7 +25,6 @@ from jaxguide.jaxpr.value_words import describe
 
 _TREE_MAP = f"{error_texts.API}/jax.tree.map.html"
 _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
-_LEAF_BY_LEAF = "Do it leaf by leaf: `jax.tree.map`."
 
 
 # A None or a container where `jax.tree.map` meets an array in the first tree.
@@ -114,7 +112,7 @@ entry(
     what="`{x}` is {container} here, and its leaves are arrays.",
     why="Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf.",
     fixes=Either(
-        Swap(_LEAF_BY_LEAF, whole="{mapped}"),
+        Swap("Do it leaf by leaf: `jax.tree.map`.", whole="{mapped}"),
         "Do it leaf by leaf, with `jax.tree.map`; or take the part of `{x}` that belongs to the other operand.",
     ),
     link=_TREE_MAP,
@@ -147,18 +145,6 @@ def _children(value: Any) -> Any:
     return jax.tree.structure(value, is_leaf=lambda part: part is not value)
 
 
-def _keys_of_one(facts: Facts) -> str | None:
-    """Say the keys that one of two dicts has only."""
-    parts = facts["one"].value, facts["other"].value
-    keys = set(parts[0]) ^ set(parts[1]) if all(isinstance(part, dict) for part in parts) else set()
-    return ", ".join(f"`[{key}]`" for key in sorted(map(repr, keys))) or None
-
-
-def _is_number(facts: Facts) -> bool:
-    other = facts["other"]
-    return other.path == "" and (is_array(other.value) or isinstance(other.value, int | float | complex))
-
-
 entry(
     "trees_differ",
     structure_texts.TREES_DIFFER,
@@ -166,11 +152,11 @@ entry(
     path=lambda facts: facts["g2"].strip() or None,
     one=_part(1),
     other=_differing_part,
-    only=_keys_of_one,
+    keys=probes.said(structure_texts.SUBTREE_KEYS),
     types=probes.said(structure_texts.SUBTREE_TYPES),
     title="`{f}` was given trees of different structure",
     what=(
-        "{only} is in one of the trees `{one}` and `{other}` only.",
+        "`{one}` has the keys {keys[1]}, and `{other}` has {keys[2]}.",
         "`{one}` is {one.what}, and `{other}` is {other.what}.",
         "At `{path}`, JAX found {g1}.",
         "JAX found {g1}.",
@@ -186,7 +172,10 @@ entry(
             "Let None count as a leaf with `is_leaf=lambda leaf: leaf is None`, and test for it.",
             when=lambda facts: facts["one"].value is None and "is_leaf" not in facts["given"],
         ),
-        Words("Use a number that is the same for all leaves from outside.", when=_is_number),
+        Words(
+            "Use a number that is the same for all leaves from outside.",
+            when=lambda facts: facts["other"].path == "" and jax.tree_util.all_leaves([facts["other"].value]),
+        ),
         "Use one kind of container in both trees: for JAX, a `{types[1]}` is not a `{types[2]}`.",
         "Give both trees the same keys and lengths, for instance by making one from the other.",
     ),
@@ -239,11 +228,6 @@ def _is_tree_for_array(facts: Facts) -> bool:
     return is_tree_of_arrays(value) and are_meant_as_trees([value])
 
 
-def _alone(*names: str) -> Condition:
-    """Ask whether one of these functions is called with the tree alone."""
-    return lambda facts: facts["rest"] == "" and facts["f"].name in names
-
-
 _IS_TREE = ("`{x}` is {x.what} here, and its leaves are arrays.", "`{x}` is a dict here.")
 entry(
     "tree_for_array",
@@ -254,10 +238,9 @@ entry(
     what=_IS_TREE,
     why="`{f}` works on one array, and the leaves have shapes of their own.",
     fixes=Either(
-        Swap(_LEAF_BY_LEAF, when=_alone(*ENTRY_BY_ENTRY), call="{jax}.tree.map({f}, {x})"),
         Swap(
             "Add up the sums of all leaves.",
-            when=_alone("sum"),
+            when=lambda facts: facts["f"].name == "sum" and facts["rest"] == "",
             call="sum({f}(leaf) for leaf in {jax}.tree.leaves({x}))",
         ),
         "Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",

@@ -1,6 +1,7 @@
 """Explain deleted arrays, NaN and infinity, and checks in a program that `checkify.checkify` does not wrap."""
 
 import ast
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -55,14 +56,10 @@ def _gift(facts: Facts) -> tuple[Part, Part, Part] | None:
 
 def _same_arrays(facts: Facts) -> tuple[Part, Part] | None:
     """Find two arguments, or parts of them, that are the same array."""
-    seen: dict[int, Part] = {}
-    for node in probes.all_given(facts.call()):
-        for path, leaf in jax.tree.leaves_with_path(facts.at(node).value_or_missing):
-            part = replace(facts.at(node), path=jax.tree_util.keystr(path), held=leaf)
-            if is_array(leaf) and id(leaf) in seen:
-                return seen[id(leaf)], part
-            seen[id(leaf)] = part
-    return None
+    given = [(facts.at(node), facts.at(node).value_or_missing) for node in probes.all_given(facts.call())]
+    leaves = [(part, path, leaf) for part, value in given for path, leaf in jax.tree.leaves_with_path(value)]
+    parts = [replace(part, path=jax.tree_util.keystr(path), held=leaf) for part, path, leaf in leaves if is_array(leaf)]
+    return next((pair for pair in itertools.combinations(parts, 2) if pair[0].held is pair[1].held), None)
 
 
 _DONATION = "https://docs.jax.dev/en/latest/buffer_donation.html"

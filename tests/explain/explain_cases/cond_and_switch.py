@@ -37,7 +37,7 @@ def f(x):
 result = f(-3.0)
 """,
         result="result",
-        after_fix=[3.0, 3.0],
+        after_fix=[3.0],
     ),
     Case(
         name="cond_pred",
