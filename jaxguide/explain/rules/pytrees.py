@@ -1,13 +1,12 @@
 """Explain pytrees used as arrays, trees of different structure, dicts of mixed keys, and arrays in auxiliary data."""
 
 import ast
-import re
 from dataclasses import replace
 from typing import Any
 
 import jax
 
-from jaxguide.code.source import arguments_of, names_in
+from jaxguide.code.source import arguments_of
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain import probes
@@ -66,12 +65,9 @@ def _operands(facts: Facts, node: ast.AST) -> dict[str, Any]:
     """Return what arithmetic computes with, with the values."""
     if isinstance(node, ast.BinOp):
         return _operands(facts, node.left) | _operands(facts, node.right)
-    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    if isinstance(node, ast.UnaryOp):
+        return _operands(facts, node.operand)
     return {facts.scene.quote(node): facts.scene.spot.value(node)}
-
-
-def _trees(facts: Facts, node: ast.AST) -> dict[str, Any]:
-    return {text: value for text, value in _operands(facts, node).items() if is_tree_of_arrays(value)}
 
 
 def _whole(facts: Facts) -> ast.AST:
@@ -82,37 +78,37 @@ def _whole(facts: Facts) -> ast.AST:
     return node
 
 
-def _mapped(facts: Facts) -> str | None:
-    """Say the whole expression mapped over the leaves of its trees, if they are alike and all others are numbers."""
-    whole, letters = facts["whole"], dict[str, str]()
-    trees, text = _trees(facts, whole.node), str(whole)
-    others = [value for operand, value in _operands(facts, whole.node).items() if operand not in trees]
-    if not all(isinstance(one, int | float | complex) or (is_array(one) and one.ndim == 0) for one in others):
-        return None
-    for tree in trees:
-        free = [*re.findall(r"[a-z]", tree.lower()), *"pqrstuvwxyz"]
-        letters[tree] = next(one for one in free if one not in {*letters.values(), *names_in(whole.node)})
-        text = re.sub(rf"(?<![\w.]){re.escape(tree)}(?!\w)", letters[tree], text)
-    is_one = len({jax.tree.structure(tree) for tree in trees.values()}) == 1
-    mapped = f"{facts['jax']}.tree.map(lambda {', '.join(letters.values())}: {text}, {', '.join(trees)})"
-    return mapped if is_one else None
+def _trees(facts: Facts) -> dict[str, Any]:
+    operands = _operands(facts, facts.node("whole"))
+    return {text: value for text, value in operands.items() if is_tree_of_arrays(value)}
+
+
+def _are_alike(facts: Facts) -> bool:
+    """Ask whether all trees have one structure, and what is between them are numbers."""
+    values = _operands(facts, facts.node("whole")).values()
+    others = [value for value in values if not is_tree_of_arrays(value)]
+    numbers = all(isinstance(one, int | float | complex) or (is_array(one) and one.ndim == 0) for one in others)
+    return numbers and len(set(map(jax.tree.structure, facts["trees"].values()))) == 1
 
 
 entry(
     "arithmetic_on_trees",
     structure_texts.CONTAINER_OPERAND,
-    x=lambda facts: next(iter(_trees(facts, facts.scene.node)), None),
-    container=lambda facts: describe(_trees(facts, facts.scene.node)[facts["x"]]),
+    x=lambda facts: next((one for one in _operands(facts, facts.scene.node) if one in facts["trees"]), None),
     whole=_whole,
-    mapped=_mapped,
-    when=lambda facts: (
-        tree_map_around(facts.scene) is None and are_meant_as_trees([*_trees(facts, facts.node("whole")).values()])
-    ),
+    trees=_trees,
+    names=lambda facts: ", ".join(facts["trees"]),
+    container=lambda facts: describe(facts["trees"][facts["x"]]),
+    when=lambda facts: tree_map_around(facts.scene) is None and are_meant_as_trees(list(facts["trees"].values())),
     title="Arithmetic on a container of arrays",
     what="`{x}` is {container} here, and its leaves are arrays.",
     why="Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf.",
     fixes=Either(
-        Swap("Do it leaf by leaf: `jax.tree.map`.", whole="{mapped}"),
+        Swap(
+            "Do it leaf by leaf: `jax.tree.map`.",
+            when=_are_alike,
+            whole="{jax}.tree.map(lambda {names}: {whole}, {names})",
+        ),
         "Do it leaf by leaf, with `jax.tree.map`; or take the part of `{x}` that belongs to the other operand.",
     ),
     link=_TREE_MAP,
@@ -122,23 +118,12 @@ entry(
 # Trees that differ.
 
 
-def _part(number: int) -> Any:
-    """Look at the part of an argument of `jax.tree.map` at the path where JAX found a difference."""
-
-    def found(facts: Facts) -> Part | None:
-        call, path = facts.call(), facts["g2"].strip()
-        tree = facts.at(call.args[number]) if is_tree_map(call) and number < len(call.args) else None
-        held = probes.value_at(tree.value_or_missing, path) if tree is not None else MISSING
-        return replace(tree, path=path, held=held) if tree is not None and held is not MISSING else None
-
-    return found
-
-
-def _differing_part(facts: Facts) -> Part | None:
-    """Look at the part of another tree that has other children than that of the first one."""
-    parts = [_part(number)(facts) for number in range(2, len(facts.call().args))]
-    first = _children(facts["one"].value)
-    return next((part for part in parts if part is not None and _children(part.value) != first), None)
+def _parts(facts: Facts) -> list[Part]:
+    """Look at the parts of the trees that `jax.tree.map` takes, at the path where JAX found a difference."""
+    trees = [facts.at(one) for one in facts.call().args[1:]] if is_tree_map(facts.call()) else []
+    path = facts["g2"].strip()
+    parts = [replace(tree, path=path, held=probes.value_at(tree.value_or_missing, path)) for tree in trees]
+    return [part for part in parts if part.value_or_missing is not MISSING]
 
 
 def _children(value: Any) -> Any:
@@ -148,10 +133,13 @@ def _children(value: Any) -> Any:
 entry(
     "trees_differ",
     structure_texts.TREES_DIFFER,
-    x=probes.one_of(_differing_part, probes.fact("path"), probes.function),
+    x=probes.one_of(probes.fact("other"), probes.fact("path"), probes.function),
     path=lambda facts: facts["g2"].strip() or None,
-    one=_part(1),
-    other=_differing_part,
+    parts=_parts,
+    one=lambda facts: next(iter(facts["parts"]), None),
+    other=lambda facts: next(
+        (part for part in facts["parts"] if _children(part.value) != _children(facts["one"].value)), None
+    ),
     keys=probes.said(structure_texts.SUBTREE_KEYS),
     types=probes.said(structure_texts.SUBTREE_TYPES),
     title="`{f}` was given trees of different structure",
