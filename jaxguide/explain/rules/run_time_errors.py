@@ -150,7 +150,8 @@ def _divides_by_zero(facts: Facts) -> bool:
 
 def _is_negated(facts: Facts) -> bool:
     """Ask whether the argument is minus something that is never negative, such as `-x**2` or `-jnp.exp(x)`."""
-    return re.match(r"-(\w+\.)*((abs|exp|sqrt|square)\(|\w+ ?\*\* ?[246]$)", str(facts["operand"])) is not None
+    never_positive = r"-(\w+\.)*(abs|exp|sqrt|square)\([^()]*\)|-\w+ ?\*\* ?[246]"
+    return _takes_positive(facts) and re.fullmatch(never_positive, str(facts["operand"])) is not None
 
 
 def _differentiated(facts: Facts) -> UserFrame | None:
