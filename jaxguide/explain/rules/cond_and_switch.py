@@ -64,8 +64,8 @@ def _leaf(facts: Facts) -> Part:
     """Look at the part of a result to change: the one of the narrower dtype, or else the scalar."""
     said = facts["said"]
     is_second = said["shape"] if said["dtype"] == said["other_dtype"] else said["other_dtype"] != facts["wanted"]
-    result = facts.part("other" if is_second else "one")
-    return result.inside(known(part_of(result.node, facts["path"])))
+    name = "other" if is_second else "one"
+    return facts.part(name).inside(known(part_of(facts.node(name), facts["path"])))
 
 
 def _is_one_dtype(facts: Facts) -> bool:

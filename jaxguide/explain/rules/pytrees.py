@@ -32,7 +32,8 @@ _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
 def _odd_leaf(facts: Facts) -> Part:
     """Look at a leaf that is no array, of the trees that `jax.tree.map` takes: where it is in its tree."""
     spot, call = known(tree_map_around(facts.scene))
-    names, values = arguments_of(known(facts.scene.spot.function)), facts.scene.spot.frame.f_locals
+    function, values = facts.scene.spot.function, facts.scene.spot.frame.f_locals
+    names = arguments_of(function) if function is not None else []
     leaves = [(tree, values.get(name, MISSING)) for tree, name in zip(call.args[1:], names, strict=False)]
     found = [(tree, leaf) for tree, leaf in leaves if leaf is None or isinstance(leaf, dict | list | tuple)]
     tree, odd = known(next(iter(found), None))
