@@ -43,11 +43,12 @@ def as_pytree(scene: Scene, name: str, value: Any = MISSING, given: ast.AST | No
     if value is MISSING and isinstance(given, ast.Call) and not given.keywords:
         values = [np.zeros(()) if called(one) in _MAKERS else scene.spot.value(one) for one in given.args]
         held = dict(zip(names, values, strict=False))
-    parts = {part: _is_data(value) for part, value in held.items()}
-    if parts.keys() != set(names) or None in parts.values() or True not in parts.values():
+    # An integer may be a size, which must not become an array.
+    numeric = all(is_array(leaf) or isinstance(leaf, float | complex) for leaf in jax.tree.leaves(held))
+    if not names or held.keys() != set(names) or not numeric:
         return None
-    data, rest = (", ".join(f'"{one}"' for one, is_data in parts.items() if is_data is kind) for kind in (True, False))
-    text = f"{text}({name}, data_fields=[{data}], meta_fields=[{rest}])"
+    fields = ", ".join(f'"{field}"' for field in names)
+    text = f"{text}({name}, data_fields=[{fields}], meta_fields=[])"
     return scene.fix(sentence, source.insert_after(found, f"\n\n{text}"), code=text)
 
 
@@ -77,17 +78,6 @@ def _stored_arguments(found: ast.ClassDef) -> list[str]:
     return names if stored in ({f"{own}.{name} = {name}" for name in names}, {together}) else []
 
 
-def _is_data(value: Any) -> bool | None:
-    """Return whether a value consists of arrays and floats; None if it can be neither data nor metadata.
-
-    An integer, which may be a size, counts as metadata: JAX then compiles once for each value.
-    """
-    if callable(value) or isinstance(value, bool | int | str | None):
-        return False
-    leaves = jax.tree.leaves(value)
-    return True if leaves and all(is_array(leaf) or isinstance(leaf, float | complex) for leaf in leaves) else None
-
-
 def is_constant(value: Any) -> bool:
     """Return whether an object is found by its contents, which cannot change, such as a frozen dataclass of numbers.
 
@@ -98,19 +88,16 @@ def is_constant(value: Any) -> bool:
     parameters = getattr(type(value), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and parameters.eq:
         return all(is_constant(getattr(value, one.name, MISSING)) for one in dataclasses.fields(value) if one.compare)
-    plain = isinstance(value, bool | int | float | complex | str | bytes | type | enum.Enum | FunctionType | None)
-    return plain and value is not MISSING
+    return isinstance(value, bool | int | float | complex | str | bytes | type | enum.Enum | FunctionType | None)
 
 
 def is_tree_of_arrays(value: Any) -> bool:
     """Return whether a value is a container with JAX arrays among its leaves."""
-    if value is MISSING or is_array(value) or callable(value) or isinstance(value, str | bytes | int | float | complex):
-        return False
     try:
-        leaves = jax.tree.leaves(value)
+        leaves = [] if is_array(value) or callable(value) else jax.tree.leaves(value)
     except ValueError:  # keys of a dict that cannot be sorted
         return False
-    return any(isinstance(leaf, jax.Array) and leaf is not value for leaf in leaves)
+    return any(isinstance(leaf, jax.Array) for leaf in leaves)
 
 
 def are_meant_as_trees(trees: list[Any]) -> bool:
@@ -122,11 +109,10 @@ def are_meant_as_trees(trees: list[Any]) -> bool:
 
 def tree_map_around(scene: Scene) -> tuple[UserFrame, ast.Call] | None:
     """Return the call of `jax.tree.map` whose function was running, and its frame."""
-    if len(scene.spots) < 2:
-        return None
-    spot = scene.spots[-2]
-    call = spot.node if isinstance(spot.node, ast.Call) else None
-    return (spot, call) if call is not None and is_tree_map(call) else None
+    for spot in scene.spots[-2:-1]:
+        if isinstance(spot.node, ast.Call) and is_tree_map(spot.node):
+            return spot, spot.node
+    return None
 
 
 def is_tree_map(call: ast.Call) -> bool:
