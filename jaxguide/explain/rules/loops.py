@@ -84,43 +84,40 @@ entry(
 
 # Lengths and conditions.
 
-_LENGTH: dict[str, Any] = {
-    "xs": probes.argument(2, "xs"),
-    "length": probes.argument(3, "length"),
-    "title": "A scan of no clear length",
-    "link": _SCAN,
-}
 entry(
     "scan_length",
     texts.SCAN_SIZES,
-    x=probes.fact("xs"),
-    when=[_is_scan, probes.unless(probes.knows("length"))],
+    x=probes.argument(2, "xs"),
+    when=_is_scan,
     fewest=lambda facts: min(int(facts["g1"]), int(facts["g2"])),
+    title="A scan of no clear length",
     what="The arrays in `{x}` have {g1} and {g2} entries.",
     why="`lax.scan` takes one entry of each array per turn, so all have the same length.",
     fixes=Swap(
         "If the last entries are too many: cut them to one length.",
         x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
     ),
-    **_LENGTH,
+    link=_SCAN,
 )
 entry(
     "scan_length",
     texts.SCAN_LENGTH,
-    texts.SCAN_SIZES,
     texts.SCAN_NO_LENGTH,
     x=probes.call,
-    # The last phrase has no groups.
+    # The second phrase has no groups.
     when=[_is_scan, lambda facts: facts.knows("length") == bool(facts.found.groups())],
+    xs=probes.argument(2, "xs"),
+    length=probes.argument(3, "length"),
     kept=lambda facts: probes.others("length")(facts).removeprefix(", "),
     variable="length",
+    title="A scan of no clear length",
     what=("`{xs}` has another length than `length={length}`.", "`xs` is None and there is no `length`."),
     why="`lax.scan` must know how many turns there are: from arrays, or from `length`.",
     fixes=Either(
         Swap("Leave `length` out: the arrays say it.", call="{f}({kept})"),
         Code("Say how many turns.", "{f}({given}, length=TURNS)"),
     ),
-    **_LENGTH,
+    link=_SCAN,
 )
 entry(
     "while_condition",
