@@ -522,16 +522,6 @@ def is_valued(name: str, *kinds: type[Any]) -> Condition:
     return lambda facts: isinstance(facts.value(name), kinds)
 
 
-def has(name: str, holds: Callable[[Any], object]) -> Condition:
-    """Ask whether a fact has a value that is such a one: `has("x", is_tracer)`."""
-
-    def asked(facts: Facts) -> bool:
-        value = facts.value(name)
-        return value is not MISSING and bool(holds(value))
-
-    return asked
-
-
 def knows(*names: str) -> Condition:
     """Ask whether all of these facts are known."""
     return lambda facts: facts.knows(*names)

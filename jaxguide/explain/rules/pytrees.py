@@ -238,12 +238,8 @@ entry(
 )
 
 
-def _is_of_trees(facts: Facts) -> bool:
-    """Ask whether two trees are compared, or an array is looked for in one."""
-    values, operators = (facts.value("left"), facts.value("x")), getattr(facts.node("comparison"), "ops", [None])
-    return is_tree_of_arrays(values[1]) and (
-        isinstance(operators[0], ast.In | ast.NotIn) or is_tree_of_arrays(values[0])
-    )
+def _looks_inside(facts: Facts) -> bool:
+    return isinstance(facts.node("comparison").ops[0], ast.In | ast.NotIn)
 
 
 entry(
@@ -251,8 +247,12 @@ entry(
     structure_texts.COMPARED,
     x=probes.operand(1),
     comparison=lambda facts: getattr(facts.scene.node, "test", facts.scene.node),
-    when=[probes.is_written("comparison", ast.Compare), _is_of_trees],
-    negation=lambda facts: "not " if isinstance(facts["comparison"].node.ops[0], ast.NotEq) else "",
+    when=[
+        probes.is_written("comparison", ast.Compare),
+        lambda facts: is_tree_of_arrays(facts.value("x")),
+        lambda facts: _looks_inside(facts) or is_tree_of_arrays(facts.value("left")),
+    ],
+    negation=lambda facts: "not " if isinstance(facts.node("comparison").ops[0], ast.NotEq) else "",
     title="Containers of arrays compared as a whole",
     what=_IS_TREE,
     why="Python compares the leaves with `==`, which gives an array, and then asks for one truth value.",
@@ -260,7 +260,7 @@ entry(
         Words(
             "Say what is meant: the same array, `any(item is {left} for item in {x})`, or equal numbers, with "
             "`jnp.array_equal`.",
-            when=lambda facts: isinstance(facts["comparison"].node.ops[0], ast.In | ast.NotIn),
+            when=_looks_inside,
         ),
         Swap(
             "Compare leaf by leaf.",

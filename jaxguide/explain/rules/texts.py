@@ -3,9 +3,10 @@
 import ast
 from typing import Any
 
+import jax
 import numpy as np
 
-from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
@@ -15,7 +16,7 @@ from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.scene import called
 
 _DEBUG_PRINT = f"{texts.API}/jax.debug.print.html"
-_is_traced = probes.has("x", is_tracer)
+_is_traced = probes.is_valued("x", jax.core.Tracer)
 entry(
     "text_and_array",
     texts.STRING_PLUS,
