@@ -4,6 +4,7 @@ import ast
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
@@ -64,7 +65,7 @@ entry(
     x=probes.loop_given,
     when=_is_scan,
     title="A scan body that does not return a pair",
-    what=("`{x}` returns {result.count} values, `{result}`.", "`{x}` returns `{result}` alone."),
+    what=("`{x}` returns {result.count} values, `{result}`.", "`{x}` returns `{result}`, which is not a pair."),
     why="`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None.",
     pair=probes.first_and_rest("result"),
     fixes=[
@@ -84,6 +85,13 @@ entry(
 
 # Lengths and conditions.
 
+
+def _has_other_axis(facts: Facts) -> bool:
+    """Ask whether another axis of an array is as long as the first one of another array."""
+    others = [size for leaf in jax.tree.leaves(facts.value("x")) for size in np.shape(leaf)[1:]]
+    return int(facts["g1"]) in others or int(facts["g2"]) in others
+
+
 entry(
     "scan_length",
     texts.SCAN_SIZES,
@@ -93,10 +101,13 @@ entry(
     title="A scan of no clear length",
     what="The arrays in `{x}` have {g1} and {g2} entries.",
     why="`lax.scan` takes one entry of each array per turn, so all have the same length.",
-    fixes=Swap(
-        "If the last entries are too many: cut them to one length.",
-        x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
-    ),
+    fixes=[
+        Words("If another axis counts the turns: move it to the front with `{jnp}.moveaxis`.", when=_has_other_axis),
+        Swap(
+            "If the last entries are too many: cut them to one length.",
+            x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
+        ),
+    ],
     link=_SCAN,
 )
 entry(
