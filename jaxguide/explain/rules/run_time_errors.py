@@ -129,7 +129,7 @@ def _shown(facts: Facts) -> str | None:
     """Say the numbers, if they are few."""
     value = facts.value("x")
     is_small = isinstance(value, float) or (isinstance(value, jax.Array) and not is_tracer(value) and value.size <= 6)
-    return str(value if isinstance(value, float) else np.asarray(value)) if is_small else None
+    return str(np.asarray(value)) if is_small else None
 
 
 _takes_positive = probes.calls("log", "sqrt", "log2", "log10")
