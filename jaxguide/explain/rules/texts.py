@@ -113,10 +113,9 @@ _NO_NUMBERS: dict[str, Any] = {
     "why": "JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
     "link": f"{texts.API}/jax.numpy.asarray.html",
 }
-_NOT_NUMERIC = (structure_texts.NOT_NUMERIC, structure_texts.NO_ABSTRACT_ARRAY)
 entry(
     "array_of_text",
-    *_NOT_NUMERIC,
+    structure_texts.NOT_NUMERIC,
     when=lambda facts: facts["x"].dtype.kind in "US",
     title="JAX was given an array of text",
     fixes=Swap("Number the texts outside, and hand over the numbers.", x="{np}.unique({x}, return_inverse=True)[1]"),
@@ -124,7 +123,7 @@ entry(
 )
 entry(
     "array_of_objects",
-    *_NOT_NUMERIC,
+    structure_texts.NOT_NUMERIC,
     title="JAX was given an array of Python objects",
     fixes="Give it a dtype of numbers: `{x}.astype(float)` works if every entry is one number.",
     **_NO_NUMBERS,
