@@ -5,10 +5,11 @@ import re
 from jaxguide.compat import error_texts
 from jaxguide.compat.error_texts import Phrase
 
-# 0.10 has "is not a valid JAX array type" for `jnp.unique(np.array(["a"]))` too.
-NOT_NUMERIC = Phrase(TypeError, r"with dtype (\S+) is not a valid JAX array type")
-NO_ABSTRACT_ARRAY = Phrase(
-    TypeError, r"Error interpreting argument to .*?problematic value is of type <class 'numpy\.ndarray'>"
+# 0.10 has the first text for `jnp.unique(np.array(["a"]))` too.
+NOT_NUMERIC = Phrase(
+    TypeError,
+    r"with dtype \S+ is not a valid JAX array type"
+    r"|Error interpreting argument to .*?problematic value is of type <class 'numpy\.ndarray'>",
 )
 
 # Python's own words, when JAX calls the student's function: `step() missing 1 required positional argument: 'x'`.
@@ -30,7 +31,10 @@ CONTAINER_OPERAND = Phrase(
 )
 COMPARED = Phrase(ValueError, error_texts.AMBIGUOUS.pattern)
 TREES_DIFFER = Phrase(ValueError, r"^pytree structure error: (different [\w ]+?) at key path\s+tree_map tree([^\n]*)\n")
-SUBTREE_TYPES = re.compile(r"has a subtree of (?:different )?type\s+<class '([^']+)'>")
+SUBTREE_TYPES = re.compile(
+    r"type\s+<class '(?:\w+\.)*(list|tuple|\w*[dD]ict)'>.*?<class '(?:\w+\.)*(list|tuple|\w*[dD]ict)'>", re.DOTALL
+)
+SUBTREE_KEYS = re.compile(r"with metadata\s+\(([^\n]*?),?\)\n.*?with metadata\s+\(([^\n]*?),?\)\n", re.DOTALL)
 MIXED_KEYS = Phrase(ValueError, r"Comparator raised exception while sorting pytree dictionary keys")
 # Up to 0.10, without the class.
 ARRAY_IN_METADATA = Phrase(

@@ -55,11 +55,6 @@ loss, accuracy = jnp.ones(3).sum()
 }
 # Program -> words that its explanation contains, and words that it must not contain.
 SAID: dict[str, tuple[str, list[str], list[str]]] = {
-    "a_batch_with_two_axes_given": (
-        "w = jnp.ones((5, 2, 3))\njnp.transpose(w, (1, 0))",
-        ["Give each of the 3 axes once"],
-        ["swapaxes("],
-    ),
     "numpy_of_an_expression_in_jit": (
         "@jax.jit\ndef f(x):\n    return (x + 1).detach().numpy()\nf(jnp.ones(3))",
         ["convert the result outside: `np.asarray(result)`"],
@@ -73,13 +68,11 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         ["asarray", "inside"],
     ),
     "a_dtype_of_objects": ("jnp.zeros(2, jnp.object)", ["hold numbers"], ["Python's type"]),
-    "a_dtype_of_text": ("jnp.zeros(2, jnp.str)", ["hold numbers"], ["Python's type", "std"]),
     "a_name_of_another_module": (
         "jax.stop_gradient(jnp.ones(2))",
         ["`jax.lax.stop_gradient` has that name"],
         ["Another library"],
     ),
-    "an_empty_array_of_objects": ("x = np.array([], dtype=object)\njnp.asarray(x)", ["Python objects"], ["of text"]),
     "arrays_of_several_shapes_by_number": (
         "ws = [jnp.ones((2, 3)), jnp.ones((3, 4))]\njax.jit(lambda i: ws[i].sum())(0)",
         ["lax.switch(i, [...])"],
@@ -128,25 +121,10 @@ f(jnp.ones(2))
         ["`axis` is traced"],
         ["`i` is traced"],
     ),
-    "a_list_times_a_float": (
-        "@jax.jit\ndef f(x):\n    return [1.0, 2.0] * x\nf(0.5)",
-        ["make an array of the list"],
-        ["static"],
-    ),
     "arrays_and_a_number_side_by_side": (
         "a, n = jnp.ones(3), jnp.float32(2)\nfor p, q in zip(a, n):\n    pass",
         ["`n` is an array float32[]"],
         ["`zip(a, n)`"],
-    ),
-    "a_number_enumerated": (
-        "x = jnp.ones(3)\nfor i, v in enumerate(x.sum()):\n    pass",
-        ["`x.sum()` has shape ()"],
-        ["`enumerate(x.sum())`"],
-    ),
-    "nothing_from_a_function_that_prints": (
-        "def f(x):\n    print(2 * x)\nr = f(jnp.ones(2))\njnp.sum(r)",
-        ["`f` returns nothing"],
-        ["return print"],
     ),
     "nothing_as_a_default": (
         """
@@ -179,8 +157,8 @@ print(old + 1)
     ),
     "an_infinity_that_is_written": (
         "jax.config.update('jax_debug_infs', True)\njnp.where(jnp.array([True, False]), 0.0, -jnp.inf)",
-        ["`jax_debug_infs` stops at every infinity"],
-        ["already"],
+        ["If it is meant, switch `jax_debug_infs` off"],
+        ["from what was read"],
     ),
     "a_set_of_a_traced_value": (
         "seen = set()\n@jax.jit\ndef f(x):\n    seen.add(x)\n    return x\nf(1.0)",
@@ -249,12 +227,6 @@ run({"key": None})
         ["`key` is one raw key, of two numbers."],
         ["jax.random.key(part)"],
     ),
-    "keys_counted_by_a_name": (
-        "n = 3\na, b = jax.random.split(jax.random.key(0), n)",
-        ["makes 3 keys, for 2 names"],
-        [],
-    ),
-    "no_tpu": ("jax.devices('tpu')", ["`jax[tpu]`"], ["NVIDIA"]),
     "a_leak_beside_a_list_of_its_own": (
         """
 cache = {}
@@ -270,39 +242,9 @@ cache["y"] + 1
         ['`cache["y"]` is what is left'],
         ["parts.append", "callback(parts"],
     ),
-    "a_leak_in_a_function_that_is_differentiated_too": (
-        """
-seen = []
-@jax.jit
-def loss(w):
-    seen.append(2 * w)
-    return w ** 2
-slope = jax.grad(loss)(1.0)
-value = loss(2.0)
-seen[0] + 1
-""",
-        ["seen"],
-        ["_, value", "value, value"],
-    ),
-    "keys_of_a_model": (
-        """
-def make(key):
-    return jax.random.normal(key, (3,))
-keys = jax.random.split(jax.random.key(0), 2)
-make(keys)
-""",
-        ["takes one key"],
-        [],
-    ),
     "the_values_of_a_maximum": ("jnp.ones((2, 2)).max(dim=1)[0]", ["`jnp.ones((2, 2)).max(axis=1)`"], ["dim=1)`"]),
-    "the_places_of_a_maximum": ("x = jnp.ones((2, 2))\njnp.max(x, dim=1)[1]", ["`jnp.argmax(x, axis=1)`"], []),
     "the_named_places_of_a_minimum": ("x = jnp.ones((2, 2))\nx.min(dim=1).indices", ["`x.argmin(axis=1)`"], []),
     "a_seed_for_numpys_numbers": ("jnp.random.seed(0)", ["key = jax.random.key(seed)"], ["normal"]),
-    "integers_of_numpy": (
-        "jnp.random.randint(0, 10)",
-        ["jax.random.randint(key, shape, minval, maxval)"],
-        ["normal"],
-    ),
 }
 # Program that makes `result` once it is mended -> what each of its fixes makes of it.
 MENDED: dict[str, tuple[str, list[object]]] = {
@@ -310,59 +252,19 @@ MENDED: dict[str, tuple[str, list[object]]] = {
         "x = jnp.arange(6)\nresult = [len(part) for part in x.split(2)]",
         [[3, 3], [2, 2, 2]],
     ),
-    "parts_along_an_axis": ("x = jnp.ones((4, 2))\nresult = [p.shape for p in x.split(3, dim=0)]", [[[3, 2], [1, 2]]]),
     "repeated_along_two_axes": ("x = jnp.ones((2, 1))\nresult = x.tile(2, 3).shape", [[4, 3]]),
-    "all_entries_equal": ("x = jnp.ones(3)\nresult = 1 if x.equal(x) else 0", [1]),
     "turned_along_two_axes": ("x = jnp.arange(4).reshape(2, 2)\nresult = x.flip(0, 1)", [[[3, 2], [1, 0]]]),
-    "shifted": ("x = jnp.arange(3)\nresult = x.roll(shifts=1, dims=0)", [[2, 0, 1]]),
-    "permuted_by_name": ("x = jnp.ones((2, 3))\nresult = x.permute(dims=(1, 0)).shape", [[3, 2]]),
     "a_tensor": ("result = jnp.Tensor([1.0, 2.0])", [[1.0, 2.0]]),
-    "a_logarithm_to_a_base": (
-        "import math\n@jax.jit\ndef f(x):\n    return 2 * math.log(x, 2)\nresult = f(8.0)",
-        [6.0],
-    ),
     "an_integer_index_of_a_list": (
         "items = [1.0, 2.0]\n@jax.jit\ndef f(i):\n    return items[int(i)]\nresult = f(1)",
         [2.0, 2.0],
     ),
-    "a_matrix_as_key": ("table, x = {}, jnp.ones((2, 2))\ntable[x] = 3\nresult = list(table.values())", [[3]]),
     "an_array_beside_a_number_as_keys": (
         "i, x = np.int64(1), jnp.ones(2)\nresult = list({i: 'a', x: 'b'})",
         [[1, [1.0, 1.0]]],
     ),
-    "joined_dtypes": (
-        "result = lax.concatenate([jnp.ones(2), jnp.arange(2)], 0)",
-        [[1.0, 1.0, 0.0, 1.0]],
-    ),
-    "a_full_array_without_a_tuple": ("result = jnp.full(2, 3, 1)", [[[1, 1, 1], [1, 1, 1]]]),
-    "a_tree_and_a_text_mapped": (
-        """
-def apply(params, x, kind):
-    return params["w"] * x
-params = {"w": jnp.ones(3)}
-result = jax.vmap(apply)(params, jnp.ones(3), "relu")
-""",
-        [[1.0, 1.0, 1.0]],
-    ),
-    "a_leak_beside_two_results": (
-        """
-seen = []
-@jax.jit
-def f(x):
-    seen.append(3 * x)
-    return x, 2 * x
-both = f(1.0)
-result = both[1] + seen[0]
-""",
-        [5.0],
-    ),
     "a_key_after_the_shape": ("key = jax.random.key(0)\nresult = jax.random.normal((3,), key).shape", [[3]]),
-    "a_key_after_the_array": (
-        "key, x = jax.random.key(0), jnp.arange(3.0)\nresult = jax.random.permutation(x, key).sum()",
-        [3.0],
-    ),
     "an_array_without_a_key": ("x = jnp.ones(3)\nresult = jax.random.choice(x, (2,))", [[1.0, 1.0]]),
-    "numpys_size_by_name": ("shape = (2, 3)\nresult = jnp.random.normal(size=shape).shape", [[2, 3]]),
 }
 
 
@@ -383,24 +285,6 @@ Net().apply({"params": variables, "batch_stats": stats}, jnp.ones((4, 5)))
         ['{"params": variables["params"], "batch_stats": stats}'],
         ['}["params"]'],
     ),
-    "a_network_in_an_attribute": (
-        "flax",
-        """
-from flax import linen as nn
-class Net(nn.Module):
-    @nn.compact
-    def __call__(self, x, *, train):
-        return nn.Dense(3)(x)
-class Agent:
-    def __init__(self):
-        self.net = Net()
-    def act(self, x):
-        return self.net(x, train=False)
-Agent().act(jnp.ones((4, 5)))
-""",
-        ["`self.net` describes a network", "self.net.init(jax.random.key(0), x, train=False)"],
-        [],
-    ),
     "a_key_that_is_not_handed_on": (
         "flax",
         """
@@ -414,27 +298,6 @@ Rows().apply({}, jnp.ones((4, 5)), rngs={"dropout": jax.random.key(1)})
 """,
         ["hands on only the keys that `split_rngs` names"],
         ["jax.random.key(0)"],
-    ),
-    "a_network_with_other_features": (
-        "flax",
-        """
-from flax import linen as nn
-variables = nn.Dense(3).init(jax.random.key(0), jnp.ones((4, 5)))
-nn.Dense(4).apply(variables, jnp.ones((4, 5)))
-""",
-        ["another network or for inputs of another size", "(5, 3)", "(5, 4)"],
-        [],
-    ),
-    "haikus_network_with_other_features": (
-        "haiku",
-        """
-import haiku as hk
-x = jnp.ones((4, 5))
-params = hk.transform(lambda x: hk.Linear(3)(x)).init(jax.random.PRNGKey(0), x)
-hk.transform(lambda x: hk.Linear(4)(x)).apply(params, None, x)
-""",
-        ["another network or for inputs of another size", "(5, 3)", "(5, 4)"],
-        [],
     ),
     "no_key_beside_no_mask": (
         "haiku",
@@ -460,19 +323,6 @@ step(model, jnp.ones(2), "relu")
         ["kind"],
         ["is a model of equinox"],
     ),
-    "a_model_that_changes_itself": (
-        "equinox",
-        """
-import equinox as eqx
-class Counter(eqx.Module):
-    count: jax.Array
-    def tick(self):
-        self.count = self.count + 1
-Counter(jnp.zeros(())).tick()
-""",
-        ["`eqx.tree_at`, and return it"],
-        ["self = "],
-    ),
     "keys_for_one_model": (
         "equinox",
         """
@@ -494,18 +344,6 @@ state = opt.init(freeze(params))
 opt.update(params, state)
 """,
         ["the optimizer was made for an object of type `FrozenDict`"],
-        ["Differentiate"],
-    ),
-    "a_gradient_that_is_missing": (
-        "optax",
-        """
-import optax
-opt = optax.adam(0.1)
-state = opt.init({"a": {"w": jnp.ones(2), "b": jnp.ones(2)}})
-grads = {"a": {"w": jnp.ones(2)}}
-opt.update(grads, state)
-""",
-        ["`grads['a']['b']` is missing"],
         ["Differentiate"],
     ),
 }

@@ -260,8 +260,8 @@ def step(c, x):
     return out
 result = lax.scan(step, 0.0, jnp.ones(4))
 """,
-        ["a tuple, but not of a carry and an output"],
-        ["returns `out` alone", "return out, None"],
+        ["returns `out`, which is not a pair"],
+        ["return out, None"],
     ),
     "one_branch_that_is_a_value": (
         """
@@ -278,14 +278,6 @@ result = lax.cond(x > 0, lambda: x, lambda: -x)
 """,
         ["choose elementwise, with `jnp.where`"],
         ["vmap"],
-    ),
-    "a_condition_of_one_entry": (
-        """
-x = jnp.array([1.0])
-result = lax.cond(x > 0, lambda y: y, lambda y: -y, x)
-""",
-        ["squeeze(x > 0)"],
-        ["row by row"],
     ),
     "a_key_of_the_old_style": (
         """

@@ -39,11 +39,17 @@ def as_pytree(scene: Scene, name: str, value: Any = MISSING, given: ast.AST | No
         line, column = source.start(first)
         edit = Edit(source.file, (line, column), (line, column), f"{text}\n{source.indent(first)}@")
         return scene.fix(sentence, edit) if _is_numeric_dataclass(found) else None
-    parts = _parts(scene, _stored_arguments(found), value, given)
-    data = ", ".join(f'"{part}"' for part, is_data in parts.items() if is_data)
-    rest = ", ".join(f'"{part}"' for part, is_data in parts.items() if not is_data)
-    text = f"{text}({name}, data_fields=[{data}], meta_fields=[{rest}])"
-    return scene.fix(sentence, source.insert_after(found, f"\n\n{text}"), code=text) if data else None
+    names, held = _stored_arguments(found), getattr(value, "__dict__", {})
+    if value is MISSING and isinstance(given, ast.Call) and not given.keywords:
+        values = [np.zeros(()) if called(one) in _MAKERS else scene.spot.value(one) for one in given.args]
+        held = dict(zip(names, values, strict=False))
+    # An integer may be a size, which must not become an array.
+    numeric = all(is_array(leaf) or isinstance(leaf, float | complex) for leaf in jax.tree.leaves(held))
+    if not names or held.keys() != set(names) or not numeric:
+        return None
+    fields = ", ".join(f'"{field}"' for field in names)
+    text = f"{text}({name}, data_fields=[{fields}], meta_fields=[])"
+    return scene.fix(sentence, source.insert_after(found, f"\n\n{text}"), code=text)
 
 
 def class_named(scene: Scene, name: str) -> tuple[Source | None, ast.ClassDef | None]:
@@ -55,11 +61,10 @@ def class_named(scene: Scene, name: str) -> tuple[Source | None, ast.ClassDef | 
 
 def _is_numeric_dataclass(found: ast.ClassDef) -> bool:
     """Return whether no field of a dataclass is a text or a function, by its annotation."""
-    (first, *others), notes = found.decorator_list, [one for one in found.body if isinstance(one, ast.AnnAssign)]
-    named = dotted(first.func if isinstance(first, ast.Call) else first).split(".")[-1]
-    words = {word for one in notes for word in ast.unparse(one.annotation).replace("[", ".").strip("]").split(".")}
-    plain = {"str", "bool", "Callable", "Any", "object"}
-    return named == "dataclass" and not others and bool(notes) and not words & plain
+    makers = [ast.unparse(one).partition("(")[0] for one in found.decorator_list]
+    notes = [ast.unparse(one.annotation) for one in found.body if isinstance(one, ast.AnnAssign)]
+    is_plain = any(re.search(r"\b(str|bool|Callable|Any|object)\b", note) for note in notes)
+    return makers in (["dataclass"], ["dataclasses.dataclass"]) and bool(notes) and not is_plain
 
 
 def _stored_arguments(found: ast.ClassDef) -> list[str]:
@@ -68,37 +73,9 @@ def _stored_arguments(found: ast.ClassDef) -> list[str]:
     if len(makers) != 1 or found.bases:
         return []
     own, *names = [argument.arg for argument in makers[0].args.args]
-    body = [one for one in makers[0].body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-    stored = {re.sub(r"[()]", "", ast.unparse(one)) for one in body}
-    each = {f"{own}.{name} = {name}" for name in names}
-    together = {f"{', '.join(f'{own}.{name}' for name in names)} = {', '.join(names)}"}
-    return names if stored in (each, together) else []
-
-
-def _parts(scene: Scene, names: list[str], value: Any, given: ast.AST | None) -> dict[str, bool]:
-    """Return for each attribute whether it holds arrays; nothing if that is not known of all."""
-    held = getattr(value, "__dict__", {})
-    if value is MISSING and isinstance(given, ast.Call) and not given.keywords:
-        zeros = np.zeros(())
-        values = [zeros if called(one) in _MAKERS else scene.spot.value(one) for one in given.args]
-        held = dict(zip(names, values, strict=False))
-    kinds = {name: _holds_arrays(one) for name, one in held.items()}
-    if set(held) != set(names) or None in kinds.values():
-        return {}
-    return {name: bool(kinds[name]) for name in names}
-
-
-def _holds_arrays(value: Any) -> bool | None:
-    """Return whether a value consists of arrays and floats; None if it can be neither data nor metadata.
-
-    An integer, which may be a size, counts as metadata: JAX then compiles once for each value.
-    """
-    if value is MISSING or (isinstance(value, dict) and len({type(key) for key in value}) > 1):
-        return None
-    if value is None or callable(value) or isinstance(value, bool | int | str):
-        return False
-    leaves = jax.tree.leaves(value)
-    return True if leaves and all(is_array(leaf) or isinstance(leaf, float | complex) for leaf in leaves) else None
+    stored = {re.sub(r"[()]", "", ast.unparse(one)) for one in makers[0].body}
+    together = f"{', '.join(f'{own}.{name}' for name in names)} = {', '.join(names)}"
+    return names if stored in ({f"{own}.{name} = {name}" for name in names}, {together}) else []
 
 
 def is_constant(value: Any) -> bool:
@@ -111,19 +88,16 @@ def is_constant(value: Any) -> bool:
     parameters = getattr(type(value), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and parameters.eq:
         return all(is_constant(getattr(value, one.name, MISSING)) for one in dataclasses.fields(value) if one.compare)
-    plain = isinstance(value, bool | int | float | complex | str | bytes | type | enum.Enum | FunctionType | None)
-    return plain and value is not MISSING
+    return isinstance(value, bool | int | float | complex | str | bytes | type | enum.Enum | FunctionType | None)
 
 
 def is_tree_of_arrays(value: Any) -> bool:
     """Return whether a value is a container with JAX arrays among its leaves."""
-    if value is MISSING or is_array(value) or callable(value) or isinstance(value, str | bytes | int | float | complex):
-        return False
     try:
-        leaves = jax.tree.leaves(value)
+        leaves = [] if is_array(value) or callable(value) else jax.tree.leaves(value)
     except ValueError:  # keys of a dict that cannot be sorted
         return False
-    return any(isinstance(leaf, jax.Array) and leaf is not value for leaf in leaves)
+    return any(isinstance(leaf, jax.Array) for leaf in leaves)
 
 
 def are_meant_as_trees(trees: list[Any]) -> bool:
@@ -135,11 +109,10 @@ def are_meant_as_trees(trees: list[Any]) -> bool:
 
 def tree_map_around(scene: Scene) -> tuple[UserFrame, ast.Call] | None:
     """Return the call of `jax.tree.map` whose function was running, and its frame."""
-    if len(scene.spots) < 2:
-        return None
-    spot = scene.spots[-2]
-    call = spot.node if isinstance(spot.node, ast.Call) else None
-    return (spot, call) if call is not None and is_tree_map(call) else None
+    for spot in scene.spots[-2:-1]:
+        if isinstance(spot.node, ast.Call) and is_tree_map(spot.node):
+            return spot, spot.node
+    return None
 
 
 def is_tree_map(call: ast.Call) -> bool:

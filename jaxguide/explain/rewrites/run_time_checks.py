@@ -20,8 +20,9 @@ def run_time_check(scene: Scene, tracer: Any, instead_of: str, test: ast.expr, m
         test: what must hold.
         message: the text of the error.
     """
-    while _is_not(test) and _is_not(test.operand):  # type: ignore[attr-defined]
-        test = test.operand.operand  # type: ignore[attr-defined]
+    match test:
+        case ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), inside)):
+            test = inside
     value = scene.spot.value(test)
     number = is_array(value) and value.dtype != bool  # `checkify.check` takes only booleans
     holds = f"{scene.atom(test)} != 0" if number else condition(scene, test)
@@ -37,14 +38,8 @@ def run_time_check(scene: Scene, tracer: Any, instead_of: str, test: ast.expr, m
 
 def _outermost(scene: Scene, tracer: Any) -> str | None:
     """Return the name of the jitted function that fails, if no other transformation is around it."""
-    by, spots = compat.traced_by(tracer), scene.spots
-    name = by.function
-    if name is None or scene.under(tracer) != "jax.jit":
-        return None
-    outer = [spot for spot in spots if spot.frame.f_code.co_name != name]
-    traced = any(is_tracer(value) for spot in outer for value in spot.frame.f_locals.values())
-    return name if not traced and callable(scene.spot.frame.f_globals.get(name)) else None
-
-
-def _is_not(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    name = compat.traced_by(tracer).function
+    outer = [spot.frame for spot in scene.spots if spot.frame.f_code.co_name != name]
+    traced = any(is_tracer(value) for frame in outer for value in frame.f_locals.values())
+    is_outermost = scene.under(tracer) == "jax.jit" and not traced
+    return name if is_outermost and name and callable(scene.spot.frame.f_globals.get(name)) else None

@@ -11,7 +11,7 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, known
+from jaxguide.explain.known_facts import Facts, Part, Probe, known
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import part_of
 
@@ -22,9 +22,7 @@ _SAME_PARTS = "The program goes on with one result, whichever branch ran, so bot
 def _branches(facts: Facts) -> list[ast.expr]:
     """Return the branches that the running call writes out."""
     given = facts.call().args
-    if called(facts.call()) == "cond":
-        return given[1:3]
-    return getattr(given[1], "elts", []) if called(facts.call()) == "switch" and len(given) > 1 else []
+    return given[1:3] if called(facts.call()) == "cond" else getattr(given[1], "elts", []) if len(given) > 1 else []
 
 
 def _branch(position: int) -> Probe:
@@ -62,37 +60,32 @@ def _wanted(facts: Facts) -> str | None:
     return None if "key<" in one + other else str(jnp.promote_types(one, other))
 
 
-def _wrong(facts: Facts) -> Part:
-    """Look at the result to change: the one of the narrower dtype, or else the scalar."""
+def _leaf(facts: Facts) -> Part:
+    """Look at the part of a result to change: the one of the narrower dtype, or else the scalar."""
     said = facts["said"]
     is_second = said["shape"] if said["dtype"] == said["other_dtype"] else said["other_dtype"] != facts["wanted"]
-    return facts.part("other" if is_second else "one")
-
-
-def _differ_in(name: str) -> Condition:
-    """Ask whether the message shows that the dtypes or the shapes differ."""
-    return lambda facts: facts["said"][name] != facts["said"][f"other_{name}"]
+    name = "other" if is_second else "one"
+    return facts.part(name).inside(known(part_of(facts.node(name), facts["path"])))
 
 
 def _is_one_dtype(facts: Facts) -> bool:
-    """Ask whether one result alone is to change, in its dtype: branches between those named agree with the first."""
-    is_alone = len(_branches(facts)) == 2 or facts["wrong"] is facts["other"]
-    is_single = len(texts.BRANCH_TYPES.findall(facts.scene.message)) == 1
-    return is_alone and is_single and not _differ_in("shape")(facts)
+    """Ask whether two branches differ in one dtype alone."""
+    is_single = len(texts.BRANCH_TYPES.findall(facts.scene.message)) == 1 and len(_branches(facts)) == 2
+    return is_single and facts["said"]["shape"] == facts["said"]["other_shape"]
 
 
 entry(
     "branch_types",
     texts.BRANCH_TYPE,
-    x=probes.one_of(probes.fact("leaf"), probes.words("{said[one]}{path}")),
-    when=[probes.calls("cond", "switch"), lambda facts: _differ_in("dtype")(facts) or _differ_in("shape")(facts)],
+    x=probes.one_of(_leaf, probes.words("{branch}{path}")),
+    # If dtypes and shapes are equal, the axes of a mesh differ: `meshes.py`.
+    when=lambda facts: facts["said"].group("dtype", "shape") != facts["said"].group("other_dtype", "other_shape"),
     said=probes.said(texts.BRANCH_TYPES),
     branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["one"]),
     other_branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["other"]),
     path=lambda facts: facts["said"]["path"] or "",
     wanted=_wanted,
-    wrong=_wrong,
-    leaf=lambda facts: facts["wrong"].inside(known(part_of(facts.node("wrong"), facts["path"]))),
+    leaf=_leaf,
     title="Branches with results of different types",
     what=(
         "`{branch}{path}` gives `{said[dtype]}[{said[shape]}]`, `{other_branch}{path}` gives "
@@ -141,40 +134,23 @@ entry(
 # What is given.
 
 
-def _no_function(position: int) -> Probe:
-    """Look at the first or second branch that is not a function."""
-
-    def found(facts: Facts) -> ast.expr | None:
-        values = [(one, facts.scene.spot.value(one)) for one in _branches(facts)]
-        others = [one for one, value in values if not isinstance(one, ast.Lambda) and not callable(value)]
-        return dict(enumerate(others)).get(position)
-
-    return found
-
-
-def _is_one(facts: Facts) -> bool:
-    """Ask whether the condition has one entry: its shape is (1,) or (1, 1)."""
-    return set(re.findall(r"\d+", facts["g1"])) == {"1"}
+def _values(facts: Facts) -> list[ast.expr]:
+    """Return the branches that are no functions."""
+    given = _branches(facts)
+    return [one for one in given if not isinstance(one, ast.Lambda) and not callable(facts.scene.spot.value(one))]
 
 
 entry(
     "branch_no_function",
     texts.COND_NOT_CALLABLE,
-    x=_no_function(0),
-    other=_no_function(1),
+    x=lambda facts: next(iter(_values(facts)), None),
+    other=lambda facts: dict(enumerate(_values(facts))).get(1),
     test=probes.argument(0),
     title="A branch that is not a function",
     what="`{x}` is a value, computed before `lax.cond` is asked.",
     why="`lax.cond` runs one of two functions; a value is computed already, whichever is chosen.",
-    fixes=[
-        Either(
-            Swap("Make functions of them.", x="lambda: {x}", other="lambda: {other}"),
-            Swap("Make a function of it.", x="lambda: {x}"),
-            when=lambda facts: len(facts.call().args) == 3,
-        ),
-        Swap("With both values at hand, choose.", call="{jnp}.where({test}, {x}, {other})"),
-        Words("Give a function in its place, which takes the operands.", when=probes.unless(probes.knows("other"))),
-    ],
+    fixes=Swap("With both values at hand, choose.", call="{jnp}.where({test}, {x}, {other})"),
+    otherwise="Give a function in its place, which takes the operands.",
     link=_COND,
 )
 entry(
@@ -185,10 +161,7 @@ entry(
     title="`lax.switch` was given an index that is not an integer",
     what="`{x}` has dtype {g1} here.",
     why="The branches are numbered from 0, and the index is the number of one.",
-    fixes=Either(
-        Swap("Make it an integer.", when=probes.is_valued("x", int, float), x="int({x})"),
-        Swap("Make it an integer.", x="{x.atom}.astype(int)"),
-    ),
+    fixes=Swap("Make it an integer.", x="{jnp}.asarray({x}, int)"),
     link=f"{texts.API}/jax.lax.switch.html",
 )
 entry(
@@ -199,10 +172,7 @@ entry(
     title="A condition with axes",
     what="`{x}` has shape {g1}.",
     why="`lax.cond` makes one choice, so its condition is one bool, of shape ().",
-    fixes=Either(
-        Swap("Take the one truth value out of its array.", when=_is_one, x="{jnp}.squeeze({x})"),
-        "Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.",
-    ),
+    fixes="Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.",
     link=_COND,
 )
 entry(

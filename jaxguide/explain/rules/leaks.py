@@ -1,17 +1,17 @@
 """Explain traced values that outlive their function, in a list, an attribute, a global or an outer variable."""
 
 import ast
-import inspect
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
+
+import jax
 
 from jaxguide import compat
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
 from jaxguide.code.slices import first_line_of
-from jaxguide.code.source import dotted, source_of
+from jaxguide.code.source import source_of
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -22,18 +22,10 @@ from jaxguide.explain.scene import called
 
 def _has_ended(facts: Facts) -> bool:
     """Ask whether the function that a value comes from has ended: JAX says so, or it is not running."""
-    if texts.LEAK.match(facts.scene.error):
-        return True
-    frame = facts.scene.spot.frame.f_back if facts.knows("traced") else None
+    frame = facts.scene.spot.frame.f_back
     while frame is not None and package_name(frame.f_code.co_filename) != "jax":
         frame = frame.f_back
-    return frame is None and facts.knows("traced")
-
-
-def _said_of_leaked(facts: Facts) -> str | None:
-    """Say what JAX says of a value that has leaked, if it is not that: it may be wrong, too."""
-    known = any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
-    return None if known else facts.scene.message.split("\n")[0]
+    return texts.LEAK.match(facts.scene.error) is not None or (frame is None and facts.knows("traced"))
 
 
 def _places(facts: Facts) -> list[tuple[str, str, int]]:
@@ -41,8 +33,7 @@ def _places(facts: Facts) -> list[tuple[str, str, int]]:
     by, message = compat.traced_by(facts["traced"].value) if facts.knows("traced") else None, facts.scene.message
     said = [*texts.LEAK_FUNCTION.findall(message), *([(by.function, by.file, by.line)] if by is not None else [])]
     said += [(name, file, line) for file, line, name in texts.LEAK_MADE.findall(message)]
-    names = [(name.removesuffix(".<locals>").split(".")[-1], file, line) for name, file, line in said if name and file]
-    return [(name, file, int(line)) for name, file, line in names if line is not None]
+    return [(name.split(".")[-1], file, int(line)) for name, file, line in said if name and file and line is not None]
 
 
 def _functions(facts: Facts) -> Iterator[Part]:
@@ -56,19 +47,14 @@ def _functions(facts: Facts) -> Iterator[Part]:
 
 def _stores(function: Any) -> Iterator[tuple[ast.stmt, ast.expr]]:
     """Yield the statements in a function that store a value outside of it, each with the place."""
-    names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     shared = {name for one in ast.walk(function) if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names}
-    local = {one.id for one in names} - shared
     for statement in function.body:
-        call = statement.value if isinstance(statement, ast.Expr) else None
         targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and called(call) in ("append", "add"):
-            targets = [call.func.value] if len(call.args) == 1 else []
+        if isinstance(statement, ast.Expr) and called(statement.value) in ("append", "add"):
+            targets = [getattr(statement.value.func, "value", None)]  # type: ignore[attr-defined]
         for place in (one for target in targets for one in getattr(target, "elts", [target]) if one is not None):
-            root = place
-            while isinstance(root, ast.Attribute | ast.Subscript):
-                root = root.value
-            if not {one.id for one in ast.walk(root) if isinstance(one, ast.Name)} & local:
+            if ast.unparse(place).split(".")[0].split("[")[0] not in names - shared:
                 yield statement, place
 
 
@@ -77,55 +63,47 @@ def _keeper(facts: Facts) -> tuple[Part, Part, Part] | None:
 
     Of several statements, one counts that names what holds the value where it is used.
     """
-    held = set(re.findall(r"\w+", str(facts["traced"]))) if facts.knows("traced") else set()
+    held = set(re.findall(r"\w+", str(facts["traced"]))) - {"self"} if facts.knows("traced") else set()
     for function in _functions(facts):
         stores = [(function.inside(one), function.inside(place)) for one, place in _stores(function.node)]
         if held and len(stores) > 1:
-            stores = [one for one in stores if set(re.findall(r"\w+", str(one[1]))) & (held - {"self"})]
+            stores = [one for one in stores if set(re.findall(r"\w+", str(one[1]))) & held]
         if stores:
             return function, *stores[-1]
     return None
 
 
-def _by_method(facts: Facts) -> Part | None:
-    """Look at the call that keeps the value: `seen.append(x)`."""
-    keeper = facts.part("keeper")
-    return keeper.inside(keeper.node.value) if isinstance(keeper.node, ast.Expr) else None
-
-
-def _cached_property(facts: Facts) -> ast.AST | None:
-    """Look at a traced attribute that `functools.cached_property` computed."""
-    node = facts.node("traced")
-    owner = facts.scene.spot.value(getattr(node, "value", None))
-    attribute = inspect.getattr_static(type(owner), getattr(node, "attr", ""), None)
-    return node if isinstance(attribute, cached_property) else None
-
-
-def _decorator(facts: Facts) -> ast.expr | None:
-    functions = facts.scene.source.functions(facts["x"].name)
-    made = [one for function in functions for one in function.decorator_list if dotted(one).endswith("cached_property")]
-    return made[0] if len(made) == 1 else None
+def _cached_property(facts: Facts) -> ast.expr | None:
+    """Look at the decorator `functools.cached_property` of an attribute that is traced."""
+    functions = facts.scene.source.functions(getattr(facts.node("traced"), "attr", ""))
+    made = [one for function in functions for one in function.decorator_list if "cached_property" in ast.unparse(one)]
+    return made[0] if made else None
 
 
 def _cached(facts: Facts) -> str | None:
-    """Say the name of the function with `functools.cache` in which the value was made."""
-    for function in _functions(facts):
-        for one in function.node.decorator_list:  # type: ignore[attr-defined]
-            if dotted(getattr(one, "func", one)).split(".")[-1] in ("cache", "lru_cache"):
-                return function.name
-    return None
+    """Say the name of the function with `functools.cache` or the like in which the value was made."""
+    made = [(function.name, getattr(function.node, "decorator_list", [])) for function in _functions(facts)]
+    return next((name for name, decorators in made if "cache" in "".join(map(ast.unparse, decorators))), None)
+
+
+def _said(facts: Facts) -> str | None:
+    """Say what JAX says of a value that has leaked, if it is not that: it may be wrong, too."""
+    is_of_leak = any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
+    return None if is_of_leak else facts.scene.message.split("\n")[0]
 
 
 _RECORDED = "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
 _KEEPER: dict[str, Any] = {
     "traced": probes.traced,
     "made": probes.said(texts.LEAK_MADE),
-    "name": lambda facts: next((name for name, _file, _line in _places(facts) if name), None),
-    "said": _said_of_leaked,
+    "name": lambda facts: next((name for name, _file, _line in _places(facts)), None),
+    "said": _said,
     "kept_by": _keeper,
     "keeper": lambda facts: facts["kept_by"][1],
     "kept": lambda facts: facts["kept_by"][2],
-    "append": _by_method,
+    "append": lambda facts: (
+        facts["keeper"].inside(facts.node("keeper").value) if probes.is_written("keeper", ast.Expr)(facts) else None
+    ),
     "method": probes.function_of("append"),
     "value": probes.argument(0, of="append"),
     "why": (
@@ -159,8 +137,8 @@ _FIX = Either(
 entry(
     "leaked_tracer",
     texts.ANY,
-    x=_cached_property,
-    decorator=_decorator,
+    x=lambda facts: facts["traced"] if facts.knows("decorator") else None,
+    decorator=_cached_property,
     what="`{x}` was computed for the first time in a traced function, and is kept as a traced value.",
     fixes=[
         Swap("Compute it each time; a compiled program does so once, when it is recorded.", decorator="property"),
@@ -172,12 +150,16 @@ entry(
 entry(
     "leaked_tracer",
     texts.ANY,
-    x=probes.one_of(probes.traced, probes.fact("kept")),
+    x=probes.one_of(
+        probes.traced,
+        probes.fact("kept"),
+        probes.container(lambda value: any(map(is_tracer, jax.tree.leaves(value)))),
+    ),
     place=lambda facts: f" ({Line(facts['made'][1], int(facts['made'][2]))})" if facts.knows("made") else "",
-    left=lambda facts: "is" if facts.knows("traced") or not facts.knows("append") else "holds",
+    left=lambda facts: "is" if facts.knows("traced") else "holds",
     what=(
         "`{x}` {left} what is left of a traced value of `{name}`{place}.",
-        "`{x}` is what is left of a traced value.",
+        "`{x}` {left} what is left of a traced value.",
     ),
     fixes=[_FIX, _REMAINS],
     **_LEAKED,
@@ -191,14 +173,6 @@ entry(
         "Compute with NumPy in `{x}`, or inside `with jax.ensure_compile_time_eval():`.",
         "Or do without the cache: a compiled program computes it once, when it is recorded.",
     ],
-    **_LEAKED | {"why": _RECORDED},
-)
-entry(
-    "leaked_tracer",
-    texts.LEAK,
-    x=probes.container(lambda value: any(map(is_tracer, value.values() if isinstance(value, dict) else value))),
-    what="`{x}` holds what is left of traced values.",
-    fixes="Return the values from the function, and keep them outside.",
     **_LEAKED | {"why": _RECORDED},
 )
 entry(

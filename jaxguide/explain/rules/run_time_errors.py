@@ -1,13 +1,15 @@
 """Explain deleted arrays, NaN and infinity, and checks in a program that `checkify.checkify` does not wrap."""
 
 import ast
+import itertools
+import re
 from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxguide.code.source import Source, dotted
+from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import UserFrame, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import sharding_texts, structure_texts
@@ -24,67 +26,54 @@ def _is_deleted(value: object) -> bool:
     return isinstance(value, jax.Array) and not is_tracer(value) and value.is_deleted()
 
 
-def _donates(source: Source, call: ast.Call) -> bool:
-    """Return whether a call is of a function that is jitted with `donate_argnums` or the like in the same file."""
+def _donates(spot: UserFrame, call: ast.Call) -> bool:
+    """Return whether a call up to a place is of a function that is jitted with `donate_argnums` or the like."""
+    source: Any = spot.source
     made = [one for function in source.functions(called(call)) for one in function.decorator_list]
     assignments = [one for one in ast.walk(source.tree) if isinstance(one, ast.Assign)]
     made += [one.value for one in assignments if dotted(one.targets[0]) == dotted(call.func) != ""]
-    return any((one.arg or "").startswith("donate") for call in made for one in getattr(call, "keywords", []))
-
-
-def _donation(part: Part, spot: UserFrame) -> tuple[Part, Part] | None:
-    """Return the last call up to a place that an array, or what holds it, was given away to, and the argument."""
-    source, names = part.source, {spot.quote(one) for one in ast.walk(part.node) if isinstance(one, ast.expr)}
-    before = [one for one in source.calls() if one.lineno <= spot.line.number and _donates(source, one)]
-    found = [
-        (call, argument)
-        for call in sorted(before, key=lambda one: one.lineno)
-        for argument in probes.all_given(call)
-        if spot.quote(argument) in names and source.function(call) is spot.function
-    ]
-    return (part.inside(found[-1][0]), part.inside(found[-1][1])) if found else None
+    donated = any((one.arg or "").startswith("donate") for call in made for one in getattr(call, "keywords", []))
+    return donated and call.lineno <= spot.line.number and source.function(call) is spot.function
 
 
 def _gift(facts: Facts) -> tuple[Part, Part, Part] | None:
     """Find a deleted array, the call that it was given away to and the argument, in the frames from the inside out."""
     for spot in reversed(facts.scene.spots):
         for node, value in spot.parts(spot.statement) if spot.source is not None and spot.statement is not None else ():
-            given = _donation(facts.at(node, spot), spot) if any(map(_is_deleted, jax.tree.leaves(value))) else None
-            while isinstance(node, ast.Subscript):
-                node = node.value
-            leaves = jax.tree.leaves_with_path(spot.value(node))
-            gone = [(path, leaf) for path, leaf in leaves if _is_deleted(leaf)]
-            if given is not None and gone:
-                return replace(facts.at(node, spot), path=jax.tree_util.keystr(gone[0][0]), held=gone[0][1]), *given
+            part, names = facts.at(node, spot), {spot.quote(one) for one in ast.walk(node) if isinstance(one, ast.expr)}
+            calls = [call for call in part.source.calls() if _donates(spot, call)]
+            given = [(call, one) for call in calls for one in probes.all_given(call) if spot.quote(one) in names]
+            if given and any(map(_is_deleted, jax.tree.leaves(value))):
+                while isinstance(node, ast.Subscript):
+                    node = node.value
+                leaves = jax.tree.leaves_with_path(spot.value(node))
+                path, leaf = next(found for found in leaves if _is_deleted(found[1]))
+                call, argument = max(given, key=lambda one: one[0].lineno)
+                array = replace(part, node=node, path=jax.tree_util.keystr(path), held=leaf)
+                return array, part.inside(call), part.inside(argument)
     return None
 
 
 def _same_arrays(facts: Facts) -> tuple[Part, Part] | None:
     """Find two arguments, or parts of them, that are the same array."""
-    seen: dict[int, Part] = {}
-    for node in probes.all_given(facts.call()):
-        for path, leaf in jax.tree.leaves_with_path(facts.at(node).value_or_missing):
-            part = replace(facts.at(node), path=jax.tree_util.keystr(path), held=leaf)
-            if is_array(leaf) and id(leaf) in seen:
-                return seen[id(leaf)], part
-            seen[id(leaf)] = part
-    return None
+    given = [(facts.at(node), facts.at(node).value_or_missing) for node in probes.all_given(facts.call())]
+    leaves = [(part, path, leaf) for part, value in given for path, leaf in jax.tree.leaves_with_path(value)]
+    parts = [replace(part, path=jax.tree_util.keystr(path), held=leaf) for part, path, leaf in leaves if is_array(leaf)]
+    return next((pair for pair in itertools.combinations(parts, 2) if pair[0].held is pair[1].held), None)
 
 
-_DELETED: dict[str, Any] = {
-    "title": "An array whose memory is gone",
-    "link": "https://docs.jax.dev/en/latest/buffer_donation.html",
-}
+_DONATION = "https://docs.jax.dev/en/latest/buffer_donation.html"
 entry(
     "deleted_array",
     texts.DELETED,
-    x=lambda facts: facts["gift"][0],
+    x=probes.one_of(lambda facts: facts["gift"][0], probes.first(_is_deleted, of="statement")),
     line="x",
     gift=_gift,
     giver=lambda facts: facts["gift"][1],
     argument=lambda facts: facts["gift"][2],
     function=probes.function_of("giver"),
-    what="`{x}` was an array {x.array_type}, and was given away in `{giver}`.",
+    title="An array whose memory is gone",
+    what=("`{x}` was an array {x.array_type}, and was given away in `{giver}`.", "`{x}` was an array {x.array_type}."),
     why="A donated argument gives its memory to the result, so it cannot be read afterwards.",
     fixes=[
         Either(
@@ -96,19 +85,11 @@ entry(
             Swap("Give away a copy, and keep this one.", argument="{jax}.tree.map({jnp}.copy, {argument})"),
         ),
         "If the new values are meant, go on with the result of `{function}`, not with what was given.",
-        "Or do not donate: the result then has memory of its own.",
+        Words("Or do not donate: the result then has memory of its own.", when=probes.knows("giver")),
     ],
-    **_DELETED,
-)
-entry(
-    "deleted_array",
-    texts.DELETED,
-    x=probes.first(_is_deleted, of="statement"),
-    what="`{x}` was an array {x.array_type}.",
-    why="Its memory was freed, so it cannot be read.",
-    fixes="Find where it was deleted or given away, maybe under another name, to a function with `donate_argnums` or "
-    "`donate_argnames`, and go on with what that returned, or give it a copy.",
-    **_DELETED,
+    otherwise="Find where it was deleted or given away, maybe under another name, to a function with `donate_argnums` "
+    "or `donate_argnames`, and go on with what that returned, or give it a copy.",
+    link=_DONATION,
 )
 entry(
     "donated_twice",
@@ -116,50 +97,42 @@ entry(
     sharding_texts.DONATED_AND_USED,
     x=lambda facts: facts["same"][1],
     same=_same_arrays,
-    first=lambda facts: facts["same"][0] if str(facts["same"][0]) != str(facts["x"]) else None,
     title="One array is given twice, and donated",
-    what=("`{first}` and `{x}` are the same array in `{call}`.", "`{x}` is given twice in `{call}`."),
+    what="`{same[0]}` and `{x}` are the same array in `{call}`.",
     why="A donated argument gives its memory to the result, which can be done only once.",
     fixes=Either(
         Swap("Give a copy the second time.", x="{jnp}.copy({x})"),
         "Make them different arrays: one of them a copy, with `jnp.copy`.",
     ),
-    link=_DELETED["link"],
+    link=_DONATION,
 )
 
 
 # NaN and infinity.
 
 
-def _numbers(value: Any) -> np.ndarray | None:
-    """Return a number or the numbers of an array, if they are known and real."""
-    if isinstance(value, int | float):
-        return np.asarray(value, np.float32)
-    if is_tracer(value) or not is_array(value) or _is_deleted(value):
-        return None
-    is_here = not isinstance(value, jax.Array) or value.is_fully_addressable
-    return np.asarray(value) if is_here and jax.dtypes.issubdtype(value.dtype, np.floating) else None
+def _numbers(value: Any) -> np.ndarray:
+    """Return the real numbers that a number or an array holds; none if they are not known."""
+    is_known = is_array(value) and not is_tracer(value) and not _is_deleted(value)
+    is_real = isinstance(value, int | float) or (is_known and jax.dtypes.issubdtype(value.dtype, np.floating))
+    return np.asarray(value if is_real else (), float)
 
 
 def _bad(facts: Facts) -> ast.AST | None:
     """Look at a part of an operation that is not finite already."""
     is_bad = np.isnan if facts["g1"] == "nan" else np.isinf
-    found: ast.AST | None = probes.first(lambda value: (known := _numbers(value)) is not None and is_bad(known).any())(
-        facts
-    )
-    return found if probes.is_written("node", ast.BinOp, ast.Call, ast.UnaryOp)(facts) else None
+    found = probes.first(lambda value: is_bad(_numbers(value)).any())
+    return found(facts) if probes.is_written("node", ast.BinOp, ast.Call, ast.UnaryOp)(facts) else None
 
 
 def _shown(facts: Facts) -> str | None:
     """Say the numbers, if they are few."""
     value = facts.value("x")
     is_small = isinstance(value, float) or (isinstance(value, jax.Array) and not is_tracer(value) and value.size <= 6)
-    return str(value if isinstance(value, float) else np.asarray(value)) if is_small else None
+    return str(np.asarray(value)) if is_small else None
 
 
-def _is_of_positive(facts: Facts) -> bool:
-    """Ask whether the operation is a logarithm or a root."""
-    return called(facts.scene.node) in ("log", "sqrt", "log2", "log10")
+_takes_positive = probes.calls("log", "sqrt", "log2", "log10")
 
 
 def _operand(facts: Facts) -> ast.AST:
@@ -167,26 +140,18 @@ def _operand(facts: Facts) -> ast.AST:
     node = facts.scene.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return node.right
-    return facts.call().args[0] if _is_of_positive(facts) else node
+    return node.args[0] if isinstance(node, ast.Call) and _takes_positive(facts) else node
 
 
 def _divides_by_zero(facts: Facts) -> bool:
-    divisor = _numbers(facts.value("right"))
-    is_division = facts.knows("right") and facts.node("operand") is facts.node("right")
-    return is_division and (divisor is None or bool((divisor == 0).any()))
-
-
-def _is_nowhere_positive(facts: Facts) -> bool:
-    numbers = _numbers(facts.value("operand")) if _is_of_positive(facts) else None
-    return numbers is not None and numbers.size > 1 and not (numbers > 0).any()
+    divisor = _numbers(facts.value("operand"))
+    return facts.node("operand") is facts.node("right") and (divisor.size == 0 or bool((divisor == 0).any()))
 
 
 def _is_negated(facts: Facts) -> bool:
     """Ask whether the argument is minus something that is never negative, such as `-x**2` or `-jnp.exp(x)`."""
-    operand = facts.node("operand")
-    inner = operand.operand if isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.USub) else None
-    is_even = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow) and facts.scene.quote(inner.right) in "246"
-    return _is_of_positive(facts) and (is_even or called(inner) in ("abs", "exp", "sqrt", "square"))
+    never_positive = r"-(\w+\.)*(abs|exp|sqrt|square)\([^()]*\)|-\w+ ?\*\* ?[246]"
+    return _takes_positive(facts) and re.fullmatch(never_positive, str(facts["operand"])) is not None
 
 
 def _differentiated(facts: Facts) -> UserFrame | None:
@@ -207,8 +172,6 @@ def _root(facts: Facts) -> str | None:
 
 _NAN: dict[str, Any] = {
     "word": lambda facts: {"nan": "NaN", "inf": "infinity"}[facts["g1"]],
-    "made": lambda facts: {"nan": "a NaN", "inf": "an infinity"}[facts["g1"]],
-    "result": lambda facts: {"nan": "not a number", "inf": "too large"}[facts["g1"]],
     "link": "https://docs.jax.dev/en/latest/debugging/flags.html",
 }
 _FIND = "Find the first one, with its operands: `jaxguide.debug.find_nan`."
@@ -216,20 +179,15 @@ entry(
     "not_a_number",
     texts.NAN,
     x=_bad,
-    when=lambda facts: str(facts["x"]).endswith((".inf", ".nan")),
-    title="This line writes `{x}` itself",
-    what="",
-    why="`jax_debug_{g1}s` stops at every {word}, also at one that is meant.",
-    fixes="If it is meant, switch `jax_debug_{g1}s` off for this line, or take a large finite number.",
-    **_NAN,
-)
-entry(
-    "not_a_number",
-    texts.NAN,
-    x=_bad,
     title="`{x}` already holds {word}",
     why="What is computed from {word} is mostly {word} again, and this is only the first result that JAX checks.",
-    fixes="Find where `{x}` gets it: from what was read, or on a line before this one.",
+    fixes=Either(
+        Words(
+            "If it is meant, switch `jax_debug_{g1}s` off for this line, or take a large finite number.",
+            when=lambda facts: str(facts["x"]).endswith((".inf", ".nan")),
+        ),
+        "Find where `{x}` gets it: from what was read, or on a line before this one.",
+    ),
     **_NAN,
 )
 entry(
@@ -239,8 +197,9 @@ entry(
     operand=_operand,
     shown=_shown,
     differentiated=_differentiated,
-    code=lambda facts: facts["differentiated"].line.text(),
     root=_root,
+    made=lambda facts: {"nan": "a NaN", "inf": "an infinity"}[facts["g1"]],
+    result=lambda facts: {"nan": "not a number", "inf": "too large"}[facts["g1"]],
     title="`{g2}` made {made}",
     what=(
         "It happened in the derivative of line {differentiated.line.number}: `{code}`.",
@@ -248,6 +207,7 @@ entry(
         "{x.is_here}",
         "",
     ),
+    code=lambda facts: facts["differentiated"].line.text(),
     why="For this input the result is {result}; `jax_debug_{g1}s` stops at the first place where that happens.",
     fixes=[
         Either(
@@ -257,13 +217,10 @@ entry(
                 when=_divides_by_zero,
                 node="{jnp}.where({right} == 0, 0.0, {left.atom} / {jnp}.where({right} == 0, 1.0, {right}))",
             ),
-            Words(
-                "Look at the argument, and its sign: no value of `{operand}` is > 0 here.", when=_is_nowhere_positive
-            ),
             Words("Look at the sign: `{operand}` is never > 0.", when=_is_negated),
             Swap(
                 "If the input may lie outside the domain, and the result is 0 then, make the input safe first.",
-                when=_is_of_positive,
+                when=_takes_positive,
                 node="{jnp}.where({operand} > 0, {f}({jnp}.where({operand} > 0, {operand}, 1.0)), 0.0)",
             ),
             "`{root}` has no finite slope at 0: where its input is 0, give it another one with `{jnp}.where` before "
@@ -285,12 +242,9 @@ entry(
     structure_texts.NO_BACKEND,
     x=probes.call,
     when=probes.unless(probes.in_library),
-    only=lambda facts: (
-        facts.call().args[0] if len(probes.all_given(facts.call())) == len(facts.call().args) == 1 else None
-    ),
-    found=lambda facts: (facts.found[2] or facts.found[3]).strip().replace("'", ""),
+    only=probes.argument(0),
     title="JAX finds no `{g1}` here",
-    what="This JAX finds: {found}.",
+    what=("This JAX finds: {g2}.", "This JAX finds: {g3}."),
     why="A plain JAX computes on the CPU; accelerators need a plugin that fits them, and a driver.",
     fixes=[
         Swap(

@@ -1,5 +1,6 @@
 """Define a failing program: its source, where and on which value it fails, and its result with each fix applied."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +23,15 @@ class Case:
         kind, variable: the kind and variable that the explanation must name.
         source: the program; the line that the explanation must name ends in `MARK`.
         result: an expression to evaluate after the fixed program has run.
-        after_fix: the expression's value with each fix applied, in the order of the fixes.
+        after_fix: the expression's value with each fix applied, in the order of the fixes; by default one in words.
     """
 
     name: str
     kind: str
     variable: str
     source: str
-    result: str
-    after_fix: list[Any]
+    result: str = "result"
+    after_fix: Sequence[Any] = (no_code,)
 
     @property
     def program(self) -> str:

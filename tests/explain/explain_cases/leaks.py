@@ -34,7 +34,6 @@ m = M()
 m.update(1.0)
 z = m.total + 1  # <--
 """,
-        result="z",
         after_fix=[no_edits],
     ),
     Case(
@@ -53,7 +52,6 @@ def outer():
     return last * 2  # <--
 result = outer()
 """,
-        result="result",
         after_fix=[no_edits],
     ),
     Case(
@@ -70,7 +68,6 @@ def f(x):
 f(1.0)
 result = f(jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[no_edits],
     ),
     Case(
@@ -86,8 +83,6 @@ def f(x):
 f(1.0)
 result = cache['h'] * 2  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="leak_that_is_checked",
@@ -119,7 +114,6 @@ model = Model()
 with jax.checking_leaks():
     model.double(3.0)
 """,
-        result="float(model.last)",
         after_fix=[no_edits],
     ),
     Case(
@@ -138,7 +132,6 @@ prior = Prior()
 jax.jit(prior.density)(0.5)
 result = prior.density(0.1)
 """,
-        result="result",
         after_fix=[-0.9, no_code],
     ),
     Case(
@@ -153,8 +146,6 @@ def f(x):
 jax.vmap(f)(jnp.ones((3, 2)))
 result = sum(stats)  # <--
 """,
-        result="1",
-        after_fix=[no_code],
     ),
     Case(
         name="leak_in_a_cache",
@@ -170,7 +161,6 @@ last = jax.jit(lambda x: x * table(3))
 result = first(jnp.ones(3))
 result = last(jnp.ones(3))  # <--
 """,
-        result="1",
         after_fix=[no_code, no_code],
     ),
 ]

@@ -57,7 +57,6 @@ def f(x):
     return y * 2
 result = f(-1.0)
 """,
-        result="result",
         after_fix=[0.0, no_edits],
     ),
     Case(
@@ -72,7 +71,6 @@ def f(x):
     return jnp.log(x)
 result = f(1.0)  # <--
 """,
-        result="result",
         after_fix=[no_edits],
     ),
     Case(
@@ -85,7 +83,6 @@ state = {"w": jnp.ones(2)}
 new = step(state)
 result = jax.tree.map(lambda a: a[0], state)["w"]  # <--
 """,
-        result="result",
         after_fix=[1.0, no_code, no_code],
     ),
     Case(
@@ -115,7 +112,6 @@ class Trainer:
         return new - self.state  # <--
 result = Trainer().run()
 """,
-        result="result",
         after_fix=[[1.0, 1.0], no_code, no_code],
     ),
     Case(
@@ -128,7 +124,6 @@ online = jnp.ones(2)
 target = online
 result = update(online, target)  # <--
 """,
-        result="result",
         after_fix=[[[0.0, 0.0], [0.5, 0.5]]],
     ),
     Case(
@@ -141,7 +136,5 @@ zeros = jnp.zeros(2)
 state = {"m": zeros, "v": zeros}
 result = update(state)  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
 ]

@@ -1,6 +1,6 @@
 """Cases of branches and carries that differ in a part, and of bodies that return other parts."""
 
-from explain_cases.case import Case, no_code
+from explain_cases.case import Case
 
 CASES = [
     Case(
@@ -10,8 +10,6 @@ CASES = [
         source="""
 result = jax.lax.cond(True, lambda x: x, lambda x: x.sum(), jnp.ones(3))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_shapes_tuple",
@@ -25,8 +23,6 @@ def b(x):
     return y, jnp.zeros(3)
 result = jax.lax.cond(True, a, b, jnp.ones(3))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_dtypes_dict",
@@ -39,7 +35,6 @@ def b(s):
     return {"x": s["x"], "n": 0.0}
 result = jax.lax.cond(True, a, b, {"x": jnp.ones(2), "n": 1})  # <--
 """,
-        result="result",
         after_fix=[[["n", 2.0], ["x", [1.0, 1.0]]]],
     ),
     Case(
@@ -53,8 +48,6 @@ def b(s):
     return {"x": s["x"]}
 result = jax.lax.cond(True, a, b, {"x": jnp.ones(2), "n": 1})  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_none",
@@ -67,8 +60,6 @@ def b(x):
     print("skip")
 result = jax.lax.cond(True, a, b, 1.0)  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_list_tuple",
@@ -77,8 +68,6 @@ result = jax.lax.cond(True, a, b, 1.0)  # <--
         source="""
 result = jax.lax.cond(True, lambda x: (x, x), lambda x: [x, x], 1.0)  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_counts",
@@ -87,8 +76,6 @@ result = jax.lax.cond(True, lambda x: (x, x), lambda x: [x, x], 1.0)  # <--
         source="""
 result = jax.lax.cond(True, lambda x: (x, x, x), lambda x: (x, x), 1.0)  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="switch_named_list",
@@ -101,8 +88,6 @@ def h(x): return jnp.zeros(2)
 branches = [f, g, h]
 result = jax.lax.switch(1, branches, 2.0)  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="switch_float_index",
@@ -111,7 +96,6 @@ result = jax.lax.switch(1, branches, 2.0)  # <--
         source="""
 result = jax.lax.switch(jnp.array(1.0), [lambda x: x, lambda x: -x], 2.0)  # <--
 """,
-        result="result",
         after_fix=[-2.0],
     ),
     Case(
@@ -123,7 +107,6 @@ def step(c, x):
     return c + x, c, x
 result = jax.lax.scan(step, 0.0, jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[[3.0, [[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]]],
     ),
     Case(
@@ -136,8 +119,6 @@ def step(key, x):
     return keys, x
 result = jax.lax.scan(step, jax.random.key(0), jnp.ones(3))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_raw_to_typed",
@@ -150,8 +131,6 @@ def step(carry, x):
     return (key, y + x), None
 result = jax.lax.scan(step, (jax.random.PRNGKey(0), 0.0), jnp.ones(3))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_bfloat",
@@ -162,7 +141,6 @@ def step(c, x):
     return c * 1.0 + x.astype(jnp.float32), None
 result = jax.lax.scan(step, jnp.zeros(3, jnp.bfloat16), jnp.ones((2, 3)))  # <--
 """,
-        result="result",
         after_fix=[[[2.0, 2.0, 2.0], None], [[2.0, 2.0, 2.0], None]],
     ),
     Case(
@@ -174,8 +152,6 @@ def body(i, xs):
     return jnp.concatenate([xs, jnp.array([i * 1.0])])
 result = jax.lax.fori_loop(0, 3, body, jnp.zeros(1))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="grow_while",
@@ -187,8 +163,6 @@ def body(s):
     return i + 1, jnp.append(out, i)
 result = jax.lax.while_loop(lambda s: s[0] < 3, body, (0, jnp.zeros(0)))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="nested_scan_inner",
@@ -202,8 +176,6 @@ def outer(c, x):
     return c, None
 result = jax.lax.scan(outer, jnp.zeros(()), jnp.ones(2))
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="fori_none_init",
@@ -212,8 +184,6 @@ result = jax.lax.scan(outer, jnp.zeros(()), jnp.ones(2))
         source="""
 result = jax.lax.fori_loop(0, 3, lambda i, v: jnp.ones(2) * i, None)  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="fori_shape",
@@ -223,8 +193,6 @@ result = jax.lax.fori_loop(0, 3, lambda i, v: jnp.ones(2) * i, None)  # <--
 A = jnp.ones((3, 2))
 result = jax.lax.fori_loop(0, 3, lambda i, v: A @ v, jnp.ones(2))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_nested_carry_shape",
@@ -236,8 +204,6 @@ def step(state, x):
     return ((a + x, b[None] * 1.0), n + 1), None
 result = jax.lax.scan(step, ((jnp.zeros(2), jnp.zeros(2)), 0), jnp.ones((3, 2)))  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="fori_swapped",
@@ -249,7 +215,6 @@ def body(acc, i):
     return acc + x[i]  # <--
 result = lax.fori_loop(0, 3, body, 0.0)
 """,
-        result="result",
         after_fix=[3.0],
     ),
     Case(
@@ -263,7 +228,6 @@ def first(x, n):
 n = jnp.minimum(2, 3)
 result = first(jnp.arange(4.0), n=n)  # <--
 """,
-        result="result",
         after_fix=[[0.0, 1.0]],
     ),
     Case(
@@ -276,8 +240,6 @@ def first(x, options):
     return x[: options["n"]] * options["gain"]
 result = first(jnp.arange(4.0), {"n": 2, "gain": jnp.ones(2)})  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="lax_ranks_of_new_arrays",
@@ -286,7 +248,6 @@ result = first(jnp.arange(4.0), {"n": 2, "gain": jnp.ones(2)})  # <--
         source="""
 result = lax.add(jnp.ones((2, 3)), jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[[[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]],
     ),
     Case(
@@ -298,7 +259,5 @@ def turn(i, state):
     return {"T": state["t"] + i}
 result = lax.fori_loop(0, 3, turn, {"t": 0.0})  # <--
 """,
-        result="result",
-        after_fix=[no_code],
     ),
 ]

@@ -11,7 +11,6 @@ CASES = [
 x = jnp.ones(2)
 result = 'x is ' + x  # <--
 """,
-        result="result",
         after_fix=["x is [1. 1.]"],
     ),
     Case(
@@ -25,7 +24,6 @@ def f(x):
     return x
 result = f(1.0)
 """,
-        result="result",
         after_fix=[1.0, no_edits],
     ),
     Case(
@@ -39,7 +37,6 @@ def f(x):
     return x
 result = f(1.0)
 """,
-        result="result",
         after_fix=[1.0, no_edits],
     ),
 ]
