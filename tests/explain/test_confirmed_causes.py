@@ -412,8 +412,8 @@ class Row(nn.Module):
 Rows = nn.vmap(Row, variable_axes={}, split_rngs={"params": False})
 Rows().apply({}, jnp.ones((4, 5)), rngs={"dropout": jax.random.key(1)})
 """,
-        ["hands on only the keys that `split_rngs` names"],
-        ["jax.random.key(0)"],
+        ["`nn.vmap` and `nn.scan` need the name in `split_rngs`"],
+        ["gives no key", "jax.random.key(0)"],
     ),
     "a_network_with_other_features": (
         "flax",
@@ -470,7 +470,7 @@ class Counter(eqx.Module):
         self.count = self.count + 1
 Counter(jnp.zeros(())).tick()
 """,
-        ["`eqx.tree_at`, and return it"],
+        ["`eqx.tree_at`"],
         ["self = "],
     ),
     "keys_for_one_model": (
@@ -483,19 +483,6 @@ eqx.nn.Linear(2, 3, key=keys)
         ["Take one of them.", "key=keys[0]"],
         ["lambda key"],
     ),
-    "gradients_in_another_kind_of_dict": (
-        "optax flax",
-        """
-import optax
-from flax.core import freeze
-params = {"a": {"w": jnp.ones(2)}}
-opt = optax.adam(0.1)
-state = opt.init(freeze(params))
-opt.update(params, state)
-""",
-        ["the optimizer was made for an object of type `FrozenDict`"],
-        ["Differentiate"],
-    ),
     "a_gradient_that_is_missing": (
         "optax",
         """
@@ -505,7 +492,7 @@ state = opt.init({"a": {"w": jnp.ones(2), "b": jnp.ones(2)}})
 grads = {"a": {"w": jnp.ones(2)}}
 opt.update(grads, state)
 """,
-        ["`grads['a']['b']` is missing"],
+        ["`grads`, a dict with the key `a`, has other parts"],
         ["Differentiate"],
     ),
 }
