@@ -408,7 +408,7 @@ lax.conv_general_dilated(image, kernel, window_strides=(1,), padding="SAME")
     ),
     "a_scan_over_unknown_numbers": (
         "lax.scan(lambda c, i: (c + i, c), 0, sorted([3, 1, 2]))",
-        ["If all are numbers, make one array of them: `jnp.array(sorted([3, 1, 2]))`"],
+        ["if all are numbers, make one array of them"],
         [],
     ),
     "cotangents_of_a_pair": (
