@@ -51,7 +51,6 @@ LINEN_FROZEN = _of("flax", r"Can't set \w+=.* for Module of type (?P<module>\w+)
 LINEN_NO_ATTRIBUTE = Phrase(AttributeError, r"Tracer(?:' object)? has no attribute '?(?:apply|init)\b")
 
 NNX_OTHER_TRACE = _of("flax", r"Cannot mutate (?P<variable>\w+) from a different trace level")
-NNX_NO_RNGS = Phrase(TypeError, r"^(?P<module>\w+)\.__init__\(\) missing 1 required keyword-only argument: 'rngs'")
 NNX_NO_WRT = _of("flax", r"^Missing required argument `wrt`\.")
 NNX_PLAIN = _of("flax", r"^Found data on value of type '<class '(?P<type>\w+)'>' .* static attribute '(?P<name>\w+)'")
 

@@ -180,17 +180,6 @@ _part(
 _NNX = "https://flax.readthedocs.io/en/latest"
 _nnx = partial(entry, nnx=lambda facts: facts.scene.name_of("flax.nnx"), last=probes.last_of("call"))
 _nnx(
-    "nnx_without_rngs",
-    texts.NNX_NO_RNGS,
-    x=probes.function,
-    when=lambda facts: "flax.nnx" in str(getattr(facts.value("x"), "__mro__", "")),
-    title="A module of nnx that is given no keys",
-    what="`{call}` has no `rngs`.",
-    why="A module of nnx draws its parameters when it is made, from the keys in `rngs`.",
-    fixes="Give it keys: `rngs=rngs` in the `__init__` of another module, or `rngs={nnx}.Rngs(0)`.",
-    link=f"{_NNX}/guides/randomness.html",
-)
-_nnx(
     "nnx_optimizer_without_wrt",
     texts.NNX_NO_WRT,
     x=probes.call,
@@ -302,6 +291,7 @@ _haiku(
 )
 
 # Equinox: models with more than arrays in them; and fields of dataclasses, also of flax.
+_EQUINOX = "https://docs.kidger.site/equinox/all-of-equinox/"
 
 
 def _has_more_than_arrays(value: Any) -> bool:
@@ -310,34 +300,28 @@ def _has_more_than_arrays(value: Any) -> bool:
     return is_model and not all(map(is_array, jax.tree.leaves(value)))
 
 
-_equinox = partial(
-    entry,
-    x=probes.given(_has_more_than_arrays),
-    eqx=lambda facts: "eqx" if "eqx" in facts.scene.spot.frame.f_globals else facts.scene.name_of("equinox"),
-    what="`{x}` is a model of equinox, with functions or settings among its parts.",
-    link="https://docs.kidger.site/equinox/all-of-equinox/",
-)
-_equinox(
+entry(
     "equinox_model",
     error_texts.NOT_AN_ARGUMENT,
     error_texts.NOT_JAX_TYPE,
-    title="A transformation was given a model with more than arrays in it",
-    why="A model is a pytree, and JAX takes every part of it for an array.",
-    fixes="Use equinox's transformation, which leaves alone what is not an array, such as `{eqx}.filter_jit` or "
-    "`{eqx}.filter_grad`; or take the arrays out, `{eqx}.partition({x}, {eqx}.is_array)`, and `{eqx}.combine` inside.",
-)
-_equinox(
-    "equinox_optimizer",
     texts.OPTAX_INIT,
     texts.OPTAX_APPLY,
-    x=probes.argument(0),
-    when=lambda facts: _has_more_than_arrays(facts.value("x")),
-    title="An optimizer was given a model with more than arrays in it",
-    why="An optimizer keeps an array for every part of what it is given, and updates every part.",
-    fixes="Give `init` the arrays alone, `{eqx}.filter({x}, {eqx}.is_array)`, and apply updates with "
-    "`{eqx}.apply_updates`, which leaves alone what is not an array.",
+    x=probes.given(_has_more_than_arrays),
+    eqx=lambda facts: "eqx" if "eqx" in facts.scene.spot.frame.f_globals else facts.scene.name_of("equinox"),
+    title="`{f.name}` was given a model with more than arrays in it",
+    what="`{x}` is a model of equinox, with functions or settings among its parts.",
+    why="A model is a pytree, and JAX takes every part of it for an array.",
+    fixes=Either(
+        Swap("Give it the arrays alone.", when=probes.calls("init"), x="{eqx}.filter({x}, {eqx}.is_array)"),
+        Swap(
+            "Use equinox's function, which skips other parts.", probes.calls("apply_updates"), f="{eqx}.apply_updates"
+        ),
+        "Use equinox's transformation, such as `{eqx}.filter_jit` or `{eqx}.filter_grad`; or take the arrays out, "
+        "`{eqx}.partition({x}, {eqx}.is_array)`, and `{eqx}.combine` inside.",
+    ),
+    link=_EQUINOX,
 )
-_equinox(
+entry(
     "frozen_model",
     texts.FROZEN_FIELD,
     x=probes.target,
@@ -354,6 +338,7 @@ _equinox(
     ),
     otherwise="Make a new one that differs in this field, with `eqx.tree_at` or, of a dataclass of flax, with "
     "`{model}.replace({x.name}={assigned})`; a method returns it.",
+    link=_EQUINOX,
 )
 
 
