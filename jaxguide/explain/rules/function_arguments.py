@@ -70,7 +70,8 @@ entry(
     entries=probes.argument(2, "xs"),
     parts=lambda facts: getattr(facts.node("entries"), "elts", None) or facts["entries"].value,
     name=lambda facts: "lambda" if isinstance(facts.node("x"), ast.Lambda) else str(facts["x"]),
-    takes=lambda facts: plural("{count} argument", "{count} arguments", _takes(facts, facts.node("x"), facts["count"])),
+    own=lambda facts: _takes(facts, facts.node("x"), facts["count"]),
+    takes=lambda facts: plural("{count} argument", "{count} arguments", facts["own"]),
     needed=lambda facts: plural("one argument", "{count} arguments", facts["count"]),
     variable="{name}",
     title="`{f}` was given a function that takes another number of arguments",
@@ -106,7 +107,7 @@ entry(
 
 def _counted(facts: Facts) -> str | None:
     """Say what is counted up to, or what `range` is given."""
-    found = re.fullmatch(r"(?:\w+\()?range\(([^()]*)\)+", str(facts["x"]))
+    found = re.fullmatch(r"(?:(?:list|tuple)\()?range\(([^()]*)\)+", str(facts["x"]))
     return str(facts["x"]) if isinstance(facts.value("x"), int) else found and found[1]
 
 
@@ -114,7 +115,7 @@ def _numbers(facts: Facts) -> Part | None:
     """Look at what is gone through, if it is a number, a range, or a list of numbers."""
     value = [facts.value("x")] if isinstance(facts.value("x"), int | range) else facts.value("x")
     is_list = isinstance(value, list | tuple) and all(isinstance(one, int | float | range) for one in value)
-    return facts.part("x") if is_list or str(facts["x"]).startswith(("range(", "list(range(")) else None
+    return facts.part("x") if is_list or re.match(r"((list|tuple)\()?range\(", str(facts["x"])) else None
 
 
 entry(

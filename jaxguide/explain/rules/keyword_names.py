@@ -23,9 +23,8 @@ _TAKEN = re.compile(r"\)(\[[01]\]|\.(values|indices)\b)|^\w+, *\w+ = ")
 def _of_jax(facts: Facts) -> Any:
     """Find the function of JAX that is called, also a method of an array, which may be computed in the same line."""
     value, name = facts.value("f"), facts["f"].name
-    if value is MISSING and (
-        facts.scene.message.startswith(f"_{name}()") or isinstance(facts.value("base"), jax.Array)
-    ):
+    is_array = facts.scene.message.startswith(f"_{name}()") or isinstance(facts.value("base"), jax.Array)
+    if value is MISSING and is_array:
         value = getattr(jax.Array, name, None)
     return value if str(getattr(value, "__module__", "")).startswith("jax.") else None
 
@@ -50,11 +49,12 @@ def _renamed(facts: Facts) -> str | None:
     return ", ".join(said) if None not in new.values() else None
 
 
+_JAX = probes.knows("function")
 _entry = partial(
     entry,
     base=lambda facts: getattr(facts.node("f"), "value", None),
     function=_of_jax,
-    when=probes.knows("function"),
+    when=_JAX,
     home=lambda facts: getattr(facts.value("base"), "__name__", "jax.numpy"),
     renamed=_renamed,
     variable="{argument}",
@@ -69,7 +69,7 @@ _entry(
     texts.NO_ARGUMENT,
     x=probes.fact("base"),
     other=lambda facts: {"max": "argmax", "min": "argmin", "sort": "argsort"}.get(facts["f"].name),
-    when=lambda facts: facts.knows("function") and facts["g2"] == "dim" and _TAKEN.search(str(facts["statement"])),
+    when=[_JAX, lambda facts: facts["g2"] == "dim" and bool(_TAKEN.search(str(facts["statement"])))],
     title="`{f}` has no argument `dim`, and returns no indices",
     why="As in NumPy, it returns the values alone, and `{other}` finds where they are.",
     fixes="Write `{f}({renamed})` for the values, and `{x.atom}.{other}({renamed})` for the places.",
