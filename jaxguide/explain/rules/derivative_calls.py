@@ -78,7 +78,7 @@ _pullback(
     title="A cotangent that does not fit the output",
     what="`{x}` is {g1}, and the output is {g2}[{g3}].",
     why="The pullback takes one number for each number of the output: how much each counts.",
-    fixes="Give the output's shape and dtype, as in `{jnp}.ones(({g3},), {jnp}.{g2})`.",
+    fixes="Give the output's shape and dtype, such as `{jnp}.ones_like` of the output.",
 )
 
 _jvp = partial(
@@ -104,7 +104,6 @@ _jvp(
     error_texts.JVP_DTYPE,
     tangent=lambda facts: next((one for one in facts["tangents"].items if isinstance(one.value_or_missing, int)), None),
     title="A tangent of another dtype than its primal",
-    what=("{x.is_here}", ""),
     fixes=Swap("Give floats.", tangent="float({x})"),
     otherwise="Give tangents of the primals' dtypes.",
 )
