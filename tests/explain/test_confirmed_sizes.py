@@ -664,16 +664,6 @@ result = jax.tree.map(jnp.add, [jnp.ones(2), jnp.ones(2)], (jnp.ones(2), jnp.one
         ["a `list` is not a `tuple`"],
         ["same keys and lengths"],
     ),
-    "a_body_whose_carry_is_called_i": (
-        """
-class M:
-    def body(self, i): return i + 1
-    def run(self): return lax.fori_loop(0, 3, self.body, 1.0)
-result = M().run()
-""",
-        ["def body(self, _, i)"],
-        [],
-    ),
     "an_index_for_a_mapped_axis": (
         """
 x = jnp.ones((4, 3))
