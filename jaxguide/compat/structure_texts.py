@@ -72,7 +72,7 @@ AUX_PAIR = Phrase(TypeError, r"expected function with aux output to return a two
 PULLBACK_TREE = Phrase(
     ValueError,
     r"argument to a VJP function returned by `jax\.vjp` must match the pytree.*?"
-    r"\* out(\S*) was a (.*?) in the original output, but a (.*?) here",
+    r"\* out(\S*) was a (?:<class '(?:\w+\.)*)?(.*?) in the original output, but a ",
 )
 PULLBACK_COUNT = Phrase(TypeError, r"function returned by `jax\.vjp` applied to (\S+) was called with (\d+) arguments")
 JVP_SHAPES = Phrase(

@@ -296,8 +296,8 @@ class Row(nn.Module):
 Rows = nn.vmap(Row, variable_axes={}, split_rngs={"params": False})
 Rows().apply({}, jnp.ones((4, 5)), rngs={"dropout": jax.random.key(1)})
 """,
-        ["hands on only the keys that `split_rngs` names"],
-        ["jax.random.key(0)"],
+        ["`nn.vmap` and `nn.scan` need the name in `split_rngs`"],
+        ["gives no key", "jax.random.key(0)"],
     ),
     "no_key_beside_no_mask": (
         "haiku",

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.long
 
 @pytest.mark.parametrize(("libraries", "case"), CASES, ids=lambda value: getattr(value, "name", ""))
 def test_the_line_and_the_variable_are_right_and_every_fix_runs_when_applied(
-    libraries: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    libraries: list[str], case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for library in libraries.split():
+    for library in libraries:
         pytest.importorskip(library)
     # Dataclasses look for the module of a class by its name.
     monkeypatch.setitem(sys.modules, "student", type(sys)("student"))

@@ -114,7 +114,7 @@ y, pull = jax.vjp(jnp.sin, 1.0)
 result = pull((1.0,))  # <--
 """,
         result="result",
-        after_fix=[[0.5403]],
+        after_fix=[no_code],
     ),
     Case(
         name="vjp_list_tuple",
@@ -127,7 +127,7 @@ y, pull = jax.vjp(f, 1.0)
 result = pull([1.0, 1.0])  # <--
 """,
         result="result",
-        after_fix=[[-0.30117]],
+        after_fix=[no_code],
     ),
     Case(
         name="vjp_dict",
@@ -150,7 +150,7 @@ result = pull({"a": 1.0})  # <--
 result = jax.jvp(jnp.sin, (jnp.ones(3),), (1.0,))  # <--
 """,
         result="result",
-        after_fix=[[[0.84147, 0.84147, 0.84147], [0.5403, 0.5403, 0.5403]]],
+        after_fix=[no_code],
     ),
     Case(
         name="jvp_mismatch",

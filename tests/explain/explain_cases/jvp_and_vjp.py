@@ -21,7 +21,7 @@ result = jax.jvp(jnp.sin, (1.0,), (1,))  # <--
 result = jax.jvp(jnp.sin, 1.0, 1.0)  # <--
 """,
         result="result",
-        after_fix=[(0.8414709568023682, 0.5403022766113281)],
+        after_fix=[no_code],
     ),
     Case(
         name="vjp_shape",
@@ -32,7 +32,7 @@ y, pull = jax.vjp(jnp.sin, jnp.ones(3))
 result = pull(1.0)  # <--
 """,
         result="result",
-        after_fix=[([0.5403022766113281, 0.5403022766113281, 0.5403022766113281],)],
+        after_fix=[no_code],
     ),
     Case(
         name="customjvp_missing",

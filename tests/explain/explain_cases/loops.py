@@ -252,7 +252,6 @@ def body(c):
     return c + 1
 result = lax.fori_loop(0, 3, body, 0)  # <--
 """,
-        after_fix=[3],
     ),
     Case(
         name="carry_dtype",
@@ -319,6 +318,5 @@ class Model:
 model = Model()
 result = lax.fori_loop(0, 3, model.turn, 1.0)  # <--
 """,
-        after_fix=[8.0],
     ),
 ]

@@ -1,0 +1,480 @@
+"""Explain errors of flax, haiku, optax, equinox and numpyro: what models, optimizers and sites are given."""
+
+import ast
+import re
+import traceback
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.base.text import plural
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts, structure_texts
+from jaxguide.compat import library_texts as texts
+from jaxguide.explain import probes
+from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.known_facts import Facts, Part, known
+from jaxguide.explain.scene import called
+from jaxguide.explain.transformed import part_of
+from jaxguide.jaxpr.value_words import describe
+
+# Flax's linen: what `init` and `apply` are given.
+_GUIDE = "https://flax-linen.readthedocs.io/en/latest/guides/flax_fundamentals"
+_linen = partial(
+    entry,
+    run=probes.running("apply", "apply_fn", "init", "init_with_output"),
+    line="run",
+    given=probes.argument(0, "variables", of="run"),
+    x=probes.fact("given"),
+    params=lambda facts: facts.part("given").inside(known(part_of(facts.node("given"), "['params']"))),
+    alone=lambda facts: facts["params"] if len(getattr(facts.node("given"), "keys", ())) == 1 else None,
+    runner=probes.function_of("run"),
+    last=probes.last_of("run"),
+    link=f"{_GUIDE}/flax_basics.html",
+)
+_linen(
+    "flax_params_nested",
+    texts.LINEN_NESTED,
+    x=probes.one_of(probes.fact("params"), probes.fact("given")),
+    title="The parameters are one level too deep",
+    what=("`{params}` already has the key `params`.", '`{x}` is `{{"params": {{"params": ...}}}}`.'),
+    why="`init` returns all collections by name, `params` among them, and `apply` takes the same dict.",
+    fixes=Swap("Give the dict that `init` returned as it is.", given="{alone}"),
+    otherwise=Swap("Take off one level.", x='{x.atom}["params"]'),
+)
+_linen(
+    "flax_params_bare",
+    texts.LINEN_NO_COLLECTIONS,
+    texts.LINEN_NO_COLLECTION,
+    when=lambda facts: isinstance(facts.value("x"), Mapping) and facts.value("x") and "params" not in facts.value("x"),
+    title="`apply` was given the parameters without their collection",
+    what="`{x}` has no key `params`.",
+    why="`apply` takes collections by name, and the parameters are one of them.",
+    fixes=Swap("Say that they are the parameters.", x='{{"params": {x}}}'),
+)
+_linen(
+    "flax_collection_missing",
+    texts.LINEN_NO_COLLECTION,
+    whole=lambda facts: facts.part("alone").inside(known(getattr(facts.node("alone"), "value", None))),
+    when=lambda facts: facts["collection"] != "params",
+    title="A collection was left out of `apply`",
+    what="`{where}` reads the collection `{collection}`, which `{x}` does not have.",
+    why="A module keeps nothing itself: `apply` is given every collection that it reads.",
+    fixes=Swap(
+        "Give it all that `init` returned.",
+        when=lambda facts: isinstance(facts.value("whole"), Mapping) and facts["collection"] in facts.value("whole"),
+        x="{whole}",
+    ),
+    otherwise="Give it the collection `{collection}`, which `init` returned, too.",
+    link=f"{_GUIDE}/state_params.html",
+)
+_linen(
+    "flax_collection_immutable",
+    texts.LINEN_IMMUTABLE,
+    x=probes.words("{collection}"),
+    around=lambda facts: facts.part("run").source.parents.get(facts.node("run")),
+    target=lambda facts: facts.part("run").inside(known(getattr(facts.node("around"), "targets", [None])[0])),
+    title="A module changes a collection that may not change",
+    what="`{where}` updates the collection `{collection}`.",
+    why="`apply` is a pure function: what changes is named in `mutable`, and comes out as a second result.",
+    fixes=Swap(
+        "Let it change, and take the new values: `apply` then returns two things.",
+        when=lambda facts: "mutable=" not in str(facts["run"]) and isinstance(facts.node("target"), ast.Name),
+        last='{last}, mutable=["{collection}"]',
+        target="{target}, updates",
+    ),
+    otherwise='Call it with `mutable=["{collection}"]`: it then returns the result and the new values.',
+    link=f"{_GUIDE}/state_params.html",
+)
+_linen(
+    "flax_key_missing",
+    texts.LINEN_NO_STREAM,
+    x=probes.words("{stream}"),
+    without=lambda facts: (
+        facts["runner"] if "rngs=" not in str(facts["run"]) and facts["runner"].name != "init" else None
+    ),
+    title="A module needs a key that it was not given",
+    what=("`{without}` gives no key for `{stream}`.", "`{runner}` runs a module that has no key for `{stream}`."),
+    why="A module draws no numbers without a key, and keys are given by the name of what they are for.",
+    fixes=Swap(
+        "Give a key for `{stream}`, another one for every step.",
+        when=probes.knows("without"),
+        last='{last}, rngs={{"{stream}": {random}.key(0)}}',
+    ),
+    otherwise="Give `rngs` a key by the name `{stream}`, too; `nn.vmap` and `nn.scan` need the name in `split_rngs`.",
+    link=f"{_GUIDE}/rng_guide.html",
+)
+
+# Parts of linen's modules.
+_part = partial(entry, x=probes.node, link=f"{_GUIDE}/flax_basics.html")
+
+
+def _compact(facts: Facts) -> Fix | None:
+    """Return the fix that makes `__call__` compact, if it runs and no method of the class makes parts."""
+    source, running = facts.scene.source, [spot.function for spot in facts.scene.spots]
+    outer = [one for one in source.parents if one in running and getattr(one, "name", "") == "__call__"]
+    if len(outer) != 1 or re.search(r"def setup|compact", str(facts["owner_class"])):
+        return None
+    linen = "nn" if "nn" in facts.scene.spot.frame.f_globals else facts.scene.name_of("flax.linen")
+    edit = source.insert_before(outer[0], f"@{linen}.compact\n{source.indent(outer[0])}")
+    return facts.scene.fix("Let `__call__` make its submodules as it runs: `nn.compact`.", edit)
+
+
+_part(
+    "flax_outside_compact",
+    texts.LINEN_SUBMODULE,
+    texts.LINEN_PARAMETER,
+    method=lambda facts: facts.scene.spot.function,
+    owner_class=lambda facts: facts.scene.source.parents.get(facts.node("method")),
+    title="A part of a module is made where flax does not look for it",
+    what="`{x}` is made in `{owner_class.name}.{method.name}`.",
+    why="Flax must know every part before it runs: they are made in `setup`, or in one method that is compact.",
+    fixes=_compact,
+    otherwise="Make it in `setup`, and keep it in an attribute of `self`.",
+    link=f"{_GUIDE}/setup_or_nncompact.html",
+)
+_part(
+    "flax_unbound_module",
+    texts.LINEN_UNBOUND,
+    x=probes.one_of(probes.model("flax"), probes.function),
+    title="A module is called without its parameters",
+    what="`{x}` describes a network, and holds no parameters.",
+    why="Flax keeps the parameters outside: `init` makes them, and `apply` computes with them.",
+    fixes=Code(
+        "Make the parameters once, and compute with them.",
+        "variables = {x}.init({random}.key(0), {given})\n{x}.apply(variables, {given})",
+    ),
+)
+_part(
+    "flax_frozen_module",
+    texts.LINEN_FROZEN,
+    x=probes.target,
+    title="A module cannot be changed after it was made",
+    what="`{x}` is set on a module of type `{module}`.",
+    why="A module only describes a network: the same one may run with other parameters, or under `jax.jit`.",
+    fixes=Either(
+        Words(
+            "In `setup`, a part is named after its attribute, `self.NAME = ...`; elsewhere, give it `name=`.",
+            when=lambda facts: facts["x"].name == "name",
+        ),
+        "In a method, return the value, or let flax keep it, as `self.sow` does; elsewhere, make a `copy(...)`.",
+    ),
+)
+_part(
+    "flax_module_as_argument",
+    texts.LINEN_NO_ATTRIBUTE,
+    x=probes.one_of(probes.holder, probes.owner),
+    caller=probes.caller,
+    module=probes.first(lambda value: probes.is_of(value, "flax") and hasattr(value, "apply"), of="caller"),
+    title="`jax.jit` was given a module",
+    what="`{x}` is the module `{module}`, which `jax.jit` takes for an array.",
+    why="A module holds no arrays; it only says how to compute with parameters.",
+    fixes="Make `{x}` static, or leave it out of the arguments, and use it from outside the function.",
+)
+
+# Flax's nnx.
+_NNX = "https://flax.readthedocs.io/en/latest"
+_nnx = partial(entry, nnx=lambda facts: facts.scene.name_of("flax.nnx"), last=probes.last_of("call"))
+_nnx(
+    "nnx_optimizer_without_wrt",
+    texts.NNX_NO_WRT,
+    x=probes.call,
+    title="An optimizer that is not told what it updates",
+    what="`{x}` has no `wrt`.",
+    why="Since flax 0.11, `wrt` says which variables of the model are updated.",
+    fixes=Swap("Update the parameters.", last="{last}, wrt={nnx}.Param"),
+    link=f"{_NNX}/api_reference/flax.nnx/training/optimizer.html",
+)
+_nnx(
+    "nnx_plain_container",
+    texts.NNX_PLAIN,
+    x=probes.target,
+    when=lambda facts: facts["x"].name == facts["name"],
+    container=lambda facts: facts["type"].capitalize(),
+    title="Modules in a plain {type}",
+    what="`{x}` is a {type} that holds arrays or modules.",
+    why="nnx takes a plain container for a setting, and looks for no parameters in it.",
+    fixes=Swap("Use the container of nnx.", assigned="{nnx}.{container}({assigned})"),
+    link=f"{_NNX}/api_reference/flax.nnx/module.html",
+)
+
+
+def _closed_over(facts: Facts) -> Part | None:
+    """Look at the module that a function changes and only closes over."""
+    for spot in reversed(facts.scene.spots):
+        code = spot.frame.f_code
+        names = [one for one in ast.walk(known(spot.statement)) if isinstance(one, ast.Name)]
+        outer = [one for one in names if one.id not in code.co_varnames + code.co_cellvars]
+        held = [one for one in outer if probes.is_of(spot.value(one), "flax") and not isinstance(spot.value(one), type)]
+        if held and code.co_name != "<module>":
+            return facts.at(held[0], spot)
+    return None
+
+
+_nnx(
+    "nnx_changed_from_outside",
+    texts.NNX_OTHER_TRACE,
+    x=_closed_over,
+    function=lambda facts: facts["x"].spot.frame.f_code.co_name,
+    title="A transformed function changes a module from outside",
+    what="`{function}` changes a {variable} of `{x}`, which it only closes over.",
+    why="While JAX records `{function}`, its values stand for values to come; kept outside, they would leak.",
+    fixes="Give `{x}` to `{function}` as an argument, and use nnx's transformation: `nnx.jit` and others.",
+    link=f"{_NNX}/guides/transforms.html",
+)
+
+# Haiku.
+_HAIKU = "https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html"
+_haiku = partial(
+    entry,
+    run=probes.running("init", "apply", "apply_fn"),
+    line="run",
+    given=probes.argument(0, "params", of="run"),
+    runner=probes.function_of("run"),
+    x=probes.owner_of("run"),
+    key=lambda facts: probes.argument(0 if called(facts.node("run")) == "init" else 1, "rng", of="run")(facts),
+    link=_HAIKU,
+)
+_haiku(
+    "haiku_outside_transform",
+    texts.HAIKU_OUTSIDE,
+    x=probes.call,
+    line="x",
+    title="A part of haiku outside of `hk.transform`",
+    what="`{x}` runs outside of a function that `hk.transform` has transformed.",
+    why="Haiku keeps parameters, state and keys for the function that it transforms; outside there is no place.",
+    fixes=Swap(
+        "Give a key of JAX.",
+        when=lambda facts: called(facts.node("x")) == "next_rng_key" and facts.scene.spot.function is None,
+        x="{random}.PRNGKey(0)",
+    ),
+    otherwise="Use it in a function, and transform that: `net = hk.transform(f)`, then `net.init` and `net.apply`.",
+)
+_haiku(
+    "haiku_state",
+    texts.HAIKU_STATE,
+    title="State needs `hk.transform_with_state`",
+    what="The function of `{x}` keeps state, such as the running averages of a batch norm.",
+    why="`hk.transform` handles parameters only; state goes in and comes out with every call.",
+    fixes=Code(
+        "Transform it with state: `init` and `apply` then return two things.",
+        "{x} = hk.transform_with_state(...)\n"
+        "params, state = {x}.init(key, ...)\n"
+        "out, state = {x}.apply(params, state, key, ...)",
+    ),
+)
+_haiku(
+    "haiku_key_missing",
+    texts.HAIKU_NO_KEY,
+    none=lambda facts: facts["key"] if facts.value("key") is None else None,
+    title="A function of haiku needs a key that it was not given",
+    what="`{runner}` gives no key, and the function draws numbers.",
+    why="Parameters are drawn in `init`, and dropout draws in `apply`, from the key that these are given.",
+    fixes=Swap("Give a key, another one for every step.", none="{random}.PRNGKey(0)"),
+    otherwise="Give `{runner}` a key; without `hk.without_apply_rng`, `apply` takes one.",
+)
+_haiku(
+    "other_parameters",
+    texts.LINEN_OTHER_PARAMETERS,
+    texts.HAIKU_OTHER_PARAMETERS,
+    x=probes.words("{name}"),
+    page=lambda facts: _HAIKU if facts.scene.library == "haiku" else f"{_GUIDE}/flax_basics.html",
+    title="The parameters were made for another network or for inputs of another size",
+    what=("`{x}` has shape {own}, and ({needed}) is needed here.", "`{given}` has no `{x}` for `{where}`."),
+    why="`init` makes the parameters by the names of the network's parts and the shape of the input that it is given.",
+    fixes="Give `{runner}` what `init` of the same network made, for an input of the same sizes except for the batch.",
+    link="{page}",
+)
+
+# Equinox: models with more than arrays in them; and fields of dataclasses, also of flax.
+_EQUINOX = "https://docs.kidger.site/equinox/all-of-equinox/"
+
+
+def _has_more_than_arrays(value: Any) -> bool:
+    """Return whether a value is a model of equinox with functions or settings among its parts."""
+    is_model = probes.is_of(value, "equinox") and not isinstance(value, type)
+    return is_model and not all(map(is_array, jax.tree.leaves(value)))
+
+
+entry(
+    "equinox_model",
+    error_texts.NOT_AN_ARGUMENT,
+    error_texts.NOT_JAX_TYPE,
+    texts.OPTAX_INIT,
+    texts.OPTAX_APPLY,
+    x=probes.given(_has_more_than_arrays),
+    eqx=lambda facts: "eqx" if "eqx" in facts.scene.spot.frame.f_globals else facts.scene.name_of("equinox"),
+    title="`{f.name}` was given a model with more than arrays in it",
+    what="`{x}` is a model of equinox, with functions or settings among its parts.",
+    why="A model is a pytree, and JAX takes every part of it for an array.",
+    fixes=Either(
+        Swap("Give it the arrays alone.", when=probes.calls("init"), x="{eqx}.filter({x}, {eqx}.is_array)"),
+        Swap(
+            "Use equinox's function, which skips other parts.", probes.calls("apply_updates"), f="{eqx}.apply_updates"
+        ),
+        "Use equinox's transformation, such as `{eqx}.filter_jit` or `{eqx}.filter_grad`; or take the arrays out, "
+        "`{eqx}.partition({x}, {eqx}.is_array)`, and `{eqx}.combine` inside.",
+    ),
+    link=_EQUINOX,
+)
+entry(
+    "frozen_model",
+    texts.FROZEN_FIELD,
+    x=probes.target,
+    model=lambda facts: getattr(facts.node("x"), "value", None),
+    when=lambda facts: (
+        probes.is_of(facts.value("model"), "equinox") or hasattr(type(facts.value("model")), "_flax_dataclass")
+    ),
+    title="A model cannot be changed in place",
+    what="`{model}` is an object of type `{model.type}`, whose fields are set once.",
+    why="It is a pytree, and the same one may already be part of a recorded program.",
+    fixes=Words(
+        "Declare the field in the class, `{x.name}: jax.Array`, and set it in `__init__`.",
+        when=lambda facts: facts["x"].name not in facts.value("model").__dataclass_fields__,
+    ),
+    otherwise="Make a new one that differs in this field, with `eqx.tree_at` or, of a dataclass of flax, with "
+    "`{model}.replace({x.name}={assigned})`; a method returns it.",
+    link=_EQUINOX,
+)
+
+
+def _static_array(facts: Facts) -> ast.AnnAssign | None:
+    """Look at the only declaration of a static field for an array, which says nothing else about it."""
+    pattern = re.compile(r"(Array|ndarray)\b(?!.*default).*(static\W+True|pytree_node=False)\W*$", re.DOTALL)
+    fields = [one for one in ast.walk(facts.scene.source.tree) if isinstance(one, ast.AnnAssign)]
+    found = [one for one in fields if pattern.search(facts.scene.quote(one))]
+    return found[0] if len(found) == 1 else None
+
+
+entry(
+    "array_in_static_field",
+    structure_texts.ARRAY_IN_METADATA,
+    field=_static_array,
+    x=lambda facts: facts.node("field").target,
+    annotation=lambda facts: facts.node("field").annotation,
+    owner_class=lambda facts: facts.scene.source.parents.get(facts.node("field")),
+    when=lambda facts: not facts.knows("g1") or facts["g1"].endswith(facts["owner_class"].name),
+    title="An array in a static field",
+    what="The field `{x}` of `{owner_class.name}` is static, and holds an array.",
+    why="JAX compares static fields with `==` to find the compiled program, and arrays give no single answer.",
+    fixes=Swap(
+        "Make it an ordinary field: an array is traced, and may then differ from call to call.",
+        field="{x}: {annotation}",
+    ),
+    link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
+)
+
+# Optax: what optimizers and their updates are given.
+
+
+def _averages(state: Any) -> Any:
+    """Return the part of an optimizer's state that is like the parameters; None if there is none."""
+    names = [name for name in ("mu", "nu", "trace") if name in getattr(state, "_fields", ())]
+    if names or not isinstance(state, tuple) or "Masked" in type(state).__name__:  # that leaves parameters out
+        return getattr(state, names[0]) if names else None
+    return next((found for part in state if (found := _averages(part)) is not None), None)
+
+
+def _shown(value: Any) -> str:
+    """Say what a value is, a dict by its keys."""
+    keys = ", ".join(f"`{key}`" for key in value) if isinstance(value, dict) else ""
+    words = "a dict with the key {keys}", "a dict with the keys {keys}"
+    return plural(*words, len(value), keys=keys) if keys else describe(value)
+
+
+def _unused_key(facts: Facts) -> ast.expr | None:
+    """Look at the only key of the transformations that is not a label, if one label has none."""
+    tables = [one.args[0] for one in facts.scene.source.calls() if called(one) in ("multi_transform", "partition")]
+    keys = [key for table in tables for key in getattr(table, "keys", []) if isinstance(key, ast.Constant)]
+    unused = [key for key in keys if key.value not in probes.names_in_group(facts, "labels")]
+    return unused[0] if len(unused) == len(facts["lacking"]) == 1 else None
+
+
+_OPTAX = "https://optax.readthedocs.io/en/latest"
+_optax = partial(
+    entry,
+    run=probes.running("update", "apply_gradients"),
+    line="run",
+    grads=probes.one_of(probes.keyword("grads", of="run"), probes.argument(0, of="run")),
+    state=probes.argument(1, of="run"),
+    x=probes.fact("grads"),
+    wanted=lambda facts: _averages(
+        getattr(facts.value("owner"), "__dict__", {}).get("opt_state", facts.value("state"))
+    ),
+    own=lambda facts: _shown(facts["x"].value),
+    link=f"{_OPTAX}/getting_started.html",
+)
+entry(
+    "optax_label",
+    texts.OPTAX_LABELS,
+    lacking=lambda facts: sorted({*probes.names_in_group(facts, "labels")} - {*probes.names_in_group(facts, "keys")}),
+    x=lambda facts: next(iter(facts["lacking"]), None),
+    missing=lambda facts: ", ".join(f"`{label}`" for label in facts["lacking"]),
+    present=probes.listed("keys"),
+    written=_unused_key,
+    title="A label without a transformation",
+    what="Parameters are labeled {missing}; there are transformations for {present}.",
+    why="The labels of the parameters and the keys of the transformations are the same words.",
+    fixes=[
+        Swap("Give the transformation the label's name.", written='"{x}"'),
+        "Add a transformation for {missing}; `optax.set_to_zero()` leaves parameters as they are.",
+    ],
+    link=f"{_OPTAX}/api/combining_optimizers.html",
+)
+_optax(
+    "optax_needs_params",
+    texts.OPTAX_NEEDS_PARAMS,
+    x=probes.function_of("run"),
+    title="The optimizer also needs the parameters",
+    what="`{x}` is given the gradients and the state.",
+    why="Weight decay, for one, pulls the parameters to zero, so it must know them.",
+    fixes="Give the parameters as the third argument: `{x}({grads}, {state}, params)`.",
+)
+_optax(
+    "optax_update_order",
+    texts.OPTAX_CHAIN,
+    when=lambda facts: isinstance(facts.value("x"), tuple) and probes.is_of(facts.value("x")[0], "optax"),
+    title="The state was passed in place of the gradients",
+    what="`{x}` is a state of the optimizer.",
+    why="`update` takes the gradients first, then the state.",
+    fixes=Swap("Change their order.", x="{state}", state="{x}"),
+)
+_optax(
+    "optax_gradients_differ",
+    texts.OPTAX_MISMATCH,
+    when=lambda facts: jax.tree.map(np.shape, facts.value("x")) != jax.tree.map(np.shape, facts["wanted"]),
+    all=lambda facts: shown if (shown := _shown(facts["wanted"])) != facts["own"] else None,
+    title="The gradients are not those of the parameters",
+    what=(
+        "`{x}` has another shape than the parameter that the optimizer was made for: {one} and {other}.",
+        "`{x}` is {own}, and the optimizer was made for {all}.",
+        "`{x}`, {own}, has other parts than the parameters that the optimizer was made for.",
+    ),
+    why="Each parameter is changed by its own gradient, so both have the same keys and parts.",
+    fixes=Either(
+        Words(
+            "If `jax.value_and_grad` returned it, take the pair apart: the value comes first.",
+            when=lambda facts: isinstance(facts.value("x"), tuple) and np.shape(facts.value("x")[0]) == (),
+        ),
+        "Give `update` the gradients of the parameters that `init` was given: they are the argument that `jax.grad` "
+        "takes, by default the first.",
+    ),
+)
+
+# Numpyro.
+entry(
+    "numpyro_without_key",
+    texts.NUMPYRO_NO_KEY,
+    x=probes.argument(0),
+    when=lambda facts: "is_prng_key" in str(traceback.extract_tb(facts.scene.error.__traceback__)[-1].line),
+    model=lambda facts: facts.scene.spot.function,
+    title="A model that draws without a key",
+    what="`{call}` runs in `{model.name}`, to which no handler gives keys.",
+    why="A model gets its keys from the inference or the handler that runs it.",
+    fixes="To draw from it, give it a key with a handler: `numpyro.handlers.seed({model.name}, {random}.key(0))(...)`.",
+    link="https://num.pyro.ai/en/stable/handlers.html",
+)
