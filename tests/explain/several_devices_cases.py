@@ -2,7 +2,7 @@
 
 from explain_cases.case import Case, no_code
 
-_HEAD = """
+HEAD = """
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
 mesh = Mesh(np.array(jax.devices()), ("x",))
 """
@@ -12,7 +12,7 @@ jax.set_mesh(jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,)))
 
 
 def _case(name: str, kind: str, variable: str | None, source: str, result: str, after_fix: list[object]) -> Case:
-    return Case(name, kind, variable, _HEAD + source, result, after_fix)  # type: ignore[arg-type]
+    return Case(name, kind, variable, HEAD + source, result, after_fix)  # type: ignore[arg-type]
 
 
 CASES = [
@@ -58,23 +58,9 @@ result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.aran
         [no_code],
     ),
     _case(
-        "while_carry_varies_along_two_axes",
-        "carry_varies",
-        "c",
-        """
-grid = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
-def f(a):
-    c = lax.while_loop(lambda c: c < 3.0, lambda c: c + a.sum(), jnp.zeros(()))  # <--
-    return c[None, None]
-result = jax.shard_map(f, mesh=grid, in_specs=P("x", "y"), out_specs=P("x", "y"))(jnp.ones((4, 4)))
-""",
-        "result",
-        [[[4.0, 4.0], [4.0, 4.0]]],
-    ),
-    _case(
         "carry_is_summed_over_devices",
-        "carry_varies",
-        "c",
+        "varies_on_one_side",
+        "lax.scan",
         """
 def f(xs):
     def body(c, x):
@@ -88,32 +74,20 @@ result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.aran
     ),
     _case(
         "one_branch_varies",
-        "branch_varies",
-        "jnp.zeros(2)",
+        "varies_on_one_side",
+        "lax.cond",
         """
 def f(x):
     return lax.cond(x.sum() > 3.0, lambda: x, lambda: jnp.zeros(2))  # <--
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
         "result",
-        [no_code],
-    ),
-    _case(
-        "one_branch_of_a_switch_varies",
-        "branch_varies",
-        "jnp.zeros(2)",
-        """
-def f(x):
-    return lax.switch(0, [lambda: jnp.zeros(2), lambda: x])  # <--
-result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
-""",
-        "result",
-        [no_code],
+        [no_code, no_code],
     ),
     _case(
         "bwd_rule_leaves_out_the_sum",
-        "backward_rule_varies",
-        None,
+        "varies_on_one_side",
+        "jax.grad(lambda w: scaled(w, x))",
         """
 @jax.custom_vjp
 def scaled(w, x):
@@ -124,7 +98,7 @@ def f(w, x):
 result = jax.shard_map(f, mesh=mesh, in_specs=(P(), P("x")), out_specs=P())(1.0, jnp.arange(8.0))
 """,
         "result",
-        [no_code],
+        [no_code, no_code],
     ),
     _case(
         "psum_over_a_name_that_the_mesh_lacks",
@@ -160,7 +134,7 @@ f = jax.pmap(lambda a: lax.pmean(a, "batch"), axis_name="devices")  # <--
 result = f(jnp.arange(4.0))
 """,
         "result",
-        [[1.5] * 4, [1.5] * 4],
+        [[1.5] * 4],
     ),
     _case(
         "one_argument_too_few",
@@ -174,16 +148,6 @@ result = add(jnp.arange(8.0))  # <--
         [no_code],
     ),
     _case(
-        "specs_in_a_list",
-        "shard_map_specs",
-        "in_specs",
-        """
-result = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=[P("x")], out_specs=P("x"))(jnp.ones(4))  # <--
-""",
-        "result",
-        [[2.0] * 4],
-    ),
-    _case(
         "a_name_for_a_spec",
         "shard_map_specs",
         "in_specs",
@@ -191,7 +155,7 @@ result = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=[P("x")], out_specs=
 result = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=("x",), out_specs=P("x"))(jnp.ones(4))  # <--
 """,
         "result",
-        [[2.0] * 4],
+        [no_code],
     ),
     _case(
         "specs_with_other_keys",
@@ -214,7 +178,7 @@ double = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=P("batch"), out_spec
 result = double(jnp.ones(4))  # <--
 """,
         "result",
-        [[2.0] * 4],
+        [no_code],
     ),
     _case(
         "a_sharding_names_another_axis",
@@ -224,7 +188,7 @@ result = double(jnp.ones(4))  # <--
 result = jax.device_put(jnp.ones(4), NamedSharding(mesh, P("data")))  # <--
 """,
         "result",
-        [[1.0] * 4],
+        [no_code],
     ),
     _case(
         "a_spec_with_a_name_for_a_scalar",
@@ -241,18 +205,6 @@ result = step(jnp.ones(4), 0.1)  # <--
         [[0.9] * 4],
     ),
     _case(
-        "one_spec_for_all_with_a_scalar",
-        "spec_too_long",
-        "dt",
-        """
-dt = jnp.float32(0.1)
-step = jax.shard_map(lambda u, dt: u - dt * u, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
-result = step(jnp.ones(4), dt)  # <--
-""",
-        "result",
-        [[0.9] * 4],
-    ),
-    _case(
         "a_scalar_result_that_is_split",
         "spec_too_long",
         "a.sum()",
@@ -261,7 +213,7 @@ f = jax.shard_map(lambda a: a.sum(), mesh=mesh, in_specs=P("x"), out_specs=P("x"
 result = f(jnp.arange(8.0))  # <--
 """,
         "result",
-        [[1.0, 5.0, 9.0, 13.0], 28.0],
+        [no_code],
     ),
     _case(
         "an_argument_that_cannot_be_split",
@@ -308,7 +260,7 @@ f = jax.shard_map(lambda a: lax.all_gather(a, "x", tiled=True), mesh=mesh, in_sp
 result = f(jnp.arange(4.0))  # <--
 """,
         "result",
-        [[0.0, 1.0, 2.0, 3.0], no_code],
+        [no_code, no_code],
     ),
     _case(
         "device_put_of_what_cannot_be_split",
@@ -334,7 +286,7 @@ result = jax.device_put(1.0, NamedSharding(mesh, P("x")))  # <--
     _case(
         "an_argument_that_lies_otherwise",
         "sharding_differs",
-        "a",
+        'jax.jit(lambda a: a, in_shardings=NamedSharding(mesh, P("x")))(a)',
         """
 a = jax.device_put(jnp.ones(4), NamedSharding(mesh, P()))
 result = jax.jit(lambda a: a, in_shardings=NamedSharding(mesh, P("x")))(a)  # <--
@@ -344,7 +296,7 @@ result = jax.jit(lambda a: a, in_shardings=NamedSharding(mesh, P("x")))(a)  # <-
     ),
     _case(
         "too_few_in_shardings",
-        "in_shardings",
+        "shard_map_specs",
         "in_shardings",
         """
 result = jax.jit(lambda a, b: a, in_shardings=(NamedSharding(mesh, P("x")),))(jnp.ones(4), 1.0)  # <--
@@ -394,8 +346,8 @@ result = loss(params, batch)  # <--
     ),
     _case(
         "two_explicit_meshes",
-        "meshes_differ",
-        None,
+        "sharding_differs",
+        "a + b",
         """
 one = jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,))
 other = jax.make_mesh((2, 2), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
@@ -405,16 +357,6 @@ result = a + b  # <--
 """,
         "result",
         [no_code, no_code],
-    ),
-    _case(
-        "a_mesh_of_one_device",
-        "mesh_names",
-        None,
-        """
-result = Mesh(jax.devices()[0], ("x",)).shape["x"]  # <--
-""",
-        "result",
-        [1],
     ),
     _case(
         "a_mesh_with_too_many_names",
@@ -494,22 +436,9 @@ result = a.reshape(2, 8)  # <--
         [no_code, no_code],
     ),
     _case(
-        "explicit_product",
-        "explicit_result",
-        "a @ b",
-        _EXPLICIT
-        + """
-a = jax.device_put(jnp.ones((4, 8)), P(None, "x"))
-b = jax.device_put(jnp.ones((8, 4)), P("x", None))
-result = a @ b  # <--
-""",
-        "result",
-        [no_code, no_code],
-    ),
-    _case(
         "explicit_operands",
-        "explicit_operands",
-        "b",
+        "sharding_differs",
+        "a + b",
         """
 jax.set_mesh(jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2))
 a = jax.device_put(jnp.ones((4, 4)), P("x", None))
@@ -517,7 +446,7 @@ b = jax.device_put(jnp.ones((4, 4)), P("y", None))
 result = (a + b).sum()  # <--
 """,
         "float(result)",
-        [32.0, no_code],
+        [no_code, no_code],
     ),
     _case(
         "explicit_index",
@@ -544,21 +473,9 @@ result = a.at[jnp.array([1, 2])].set(3.0)  # <--
         [no_code, no_code],
     ),
     _case(
-        "explicit_parts",
-        "explicit_operands",
-        "[a, jnp.ones(8)]",
-        _EXPLICIT
-        + """
-a = jax.device_put(jnp.arange(8.0), P("x"))
-result = jnp.concatenate([a, jnp.ones(8)])  # <--
-""",
-        "result",
-        [no_code, no_code],
-    ),
-    _case(
         "explicit_carry",
-        "explicit_carry",
-        "c",
+        "sharding_differs",
+        "lax.scan(lambda c, _: (c + w, None), jnp.zeros(8), None, length=3)",
         _EXPLICIT
         + """
 w = jax.device_put(jnp.ones(8), P("x"))
@@ -569,8 +486,8 @@ result = lax.scan(lambda c, _: (c + w, None), jnp.zeros(8), None, length=3)  # <
     ),
     _case(
         "constraint_with_explicit_axes",
-        "constraint_with_explicit_axes",
-        "a",
+        "sharding_differs",
+        'lax.with_sharding_constraint(a, P("x"))',
         _EXPLICIT
         + """
 @jax.jit
@@ -579,17 +496,17 @@ def f(a):
 result = f(jnp.ones(4))
 """,
         "result",
-        [[1.0] * 4, no_code],
+        [no_code, no_code],
     ),
     _case(
         "constraint_without_a_mesh",
-        "spec_without_mesh",
-        'P("x")',
+        "spec_names_no_axis",
+        "lax.with_sharding_constraint",
         """
 result = jax.jit(lambda a: lax.with_sharding_constraint(a, P("x")))(jnp.ones(4))  # <--
 """,
         "result",
-        [no_code, no_code],
+        [no_code],
     ),
     _case(
         "out_sharding_of_automatic_axes",
@@ -610,8 +527,4 @@ SILENT = {
         "def f(a):\n    assert a is None\njax.shard_map(f, mesh=mesh, in_specs=P('x'), out_specs=P())(jnp.ones(4))"
     ),
     "an_assertion_about_an_axis": "assert lax.psum(0, ())",
-    "two_arrays_of_which_one_cannot_be_split": (
-        "jax.device_put({'a': jnp.ones(6), 'b': make(6)}, NamedSharding(mesh, P('x')))"
-    ),
 }
-HEAD = _HEAD + "make = jnp.ones\n"

@@ -265,7 +265,7 @@ entry(
     structure_texts.BWD_TYPE,
     x=_RESULT_OR_RULE,
     rule=_only_rule("bwd", primal="g1"),
-    # `meshes` explains it.
+    # `shardings` explains it.
     when=lambda facts: sharding_texts.BACKWARD_VARIES.match(facts.scene.error) is None,
     of=_argument_said,
     title="A backward rule that returns a cotangent of another type",
