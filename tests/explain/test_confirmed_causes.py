@@ -249,11 +249,6 @@ run({"key": None})
         ["`key` is one raw key, of two numbers."],
         ["jax.random.key(part)"],
     ),
-    "keys_counted_by_a_name": (
-        "n = 3\na, b = jax.random.split(jax.random.key(0), n)",
-        ["makes 3 keys, for 2 names"],
-        [],
-    ),
     "no_tpu": ("jax.devices('tpu')", ["`jax[tpu]`"], ["NVIDIA"]),
     "a_leak_beside_a_list_of_its_own": (
         """
@@ -300,7 +295,7 @@ make(keys)
     "a_seed_for_numpys_numbers": ("jnp.random.seed(0)", ["key = jax.random.key(seed)"], ["normal"]),
     "integers_of_numpy": (
         "jnp.random.randint(0, 10)",
-        ["jax.random.randint(key, shape, minval, maxval)"],
+        ["jax.random.randint(key, ...)"],
         ["normal"],
     ),
 }
@@ -362,7 +357,6 @@ result = both[1] + seen[0]
         [3.0],
     ),
     "an_array_without_a_key": ("x = jnp.ones(3)\nresult = jax.random.choice(x, (2,))", [[1.0, 1.0]]),
-    "numpys_size_by_name": ("shape = (2, 3)\nresult = jnp.random.normal(size=shape).shape", [[2, 3]]),
 }
 
 
