@@ -20,10 +20,6 @@ _LIKE = {"rand": "uniform", "random": "uniform", "randn": "normal", "integers": 
 _is_of_jax_random = probes.calls_of(*texts.RANDOM_MODULES)
 
 
-def _is_key(value: object) -> bool:
-    return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
-
-
 def _is_raw(value: object) -> bool:
     """Return whether a value has the form of a raw key of JAX's default implementation."""
     return isinstance(value, jax.Array) and value.dtype == jnp.uint32 and value.shape == (2,)
@@ -36,14 +32,14 @@ def _no_key(facts: Facts) -> ast.expr | None:
     """Look at what a function got in place of a key; a library's function may take the key anywhere."""
     place = probes.argument(0, "key") if _is_of_jax_random(facts) else probes.as_said
     found: ast.expr | None = place(facts)
-    return None if _is_key(facts.scene.spot.value(found)) or probes.calls("wrap_key_data")(facts) else found
+    return None if probes.is_key(facts.scene.spot.value(found)) or probes.calls("wrap_key_data")(facts) else found
 
 
 def _later_key(facts: Facts) -> ast.expr | None:
     """Look at a key that is given, but after something else."""
     given = facts.call().args if _is_of_jax_random(facts) and facts.node("x") in facts.call().args else []
     values = [(one, facts.scene.spot.value(one)) for one in given if one is not facts.node("x")]
-    return next((one for one, value in values if _is_key(value) or _is_raw(value)), None)
+    return next((one for one, value in values if probes.is_key(value) or _is_raw(value)), None)
 
 
 def _is_forgotten(facts: Facts) -> bool:
@@ -133,7 +129,7 @@ def _key_and_other(facts: Facts) -> tuple[Part, Part] | None:
 entry(
     "several_keys",
     texts.KEY_BATCH,
-    x=probes.one_of(probes.given(lambda value: _is_key(value) and value.ndim > 0), probes.argument(0, "key")),
+    x=probes.one_of(probes.given(lambda value: probes.is_key(value) and value.ndim > 0), probes.argument(0, "key")),
     title="`{f}` takes one key",
     why="Several keys at once leave open which draw is meant for which.",
     fixes=[
@@ -145,7 +141,7 @@ entry(
 entry(
     "typed_and_raw_keys",
     texts.KEY_PROMOTION,
-    x=probes.one_of(probes.first(_is_key), probes.call),
+    x=probes.one_of(probes.first(probes.is_key), probes.call),
     title="A typed key together with a raw one or with numbers",
     what="",
     why="A typed key is not an array of numbers, and JAX converts neither into the other.",
@@ -217,7 +213,7 @@ entry(
     "key_to_numpy",
     texts.KEY_TO_NUMPY,
     x=probes.one_of(
-        probes.leaf(_is_key),
+        probes.leaf(probes.is_key),
         lambda facts: facts.call().args[0] if probes.calls("asarray", "array")(facts) else None,
     ),
     title="A key is not a NumPy array",
