@@ -11,7 +11,9 @@ jax.set_mesh(jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,)))
 """
 
 
-def _case(name: str, kind: str, variable: str | None, source: str, result: str, after_fix: list[object]) -> Case:
+def _case(
+    name: str, kind: str, variable: str | None, source: str, after_fix: list[object], result: str = "result"
+) -> Case:
     return Case(name, kind, variable, HEAD + source, result, after_fix)  # type: ignore[arg-type]
 
 
@@ -26,7 +28,6 @@ def f(xs):
     return c[None]
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
-        "result",
         [[1.0, 5.0, 9.0, 13.0]],
     ),
     _case(
@@ -41,7 +42,6 @@ def f(xs):
     return c["total"][None]
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
-        "result",
         [[1.0, 5.0, 9.0, 13.0]],
     ),
     _case(
@@ -54,7 +54,6 @@ def f(x):
     return lax.fori_loop(0, 3, lambda i, a: (a[0] + x, a[1] + 1), start)[0]  # <--
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -69,7 +68,6 @@ def f(xs):
     return c[None]
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -81,7 +79,6 @@ def f(x):
     return lax.cond(x.sum() > 3.0, lambda: x, lambda: jnp.zeros(2))  # <--
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -97,7 +94,6 @@ def f(w, x):
     return jax.grad(lambda w: scaled(w, x))(w)  # <--
 result = jax.shard_map(f, mesh=mesh, in_specs=(P(), P("x")), out_specs=P())(1.0, jnp.arange(8.0))
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -109,7 +105,6 @@ def f(a):
     return lax.psum(a.sum(), "batch")  # <--
 result = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P()))(jnp.arange(8.0))
 """,
-        "result",
         [28.0],
     ),
     _case(
@@ -122,7 +117,6 @@ def f(a):
     return a + lax.axis_index("i")  # <--
 result = f(jnp.zeros(4))
 """,
-        "result",
         [[0.0, 1.0, 2.0, 3.0]],
     ),
     _case(
@@ -133,7 +127,6 @@ result = f(jnp.zeros(4))
 f = jax.pmap(lambda a: lax.pmean(a, "batch"), axis_name="devices")  # <--
 result = f(jnp.arange(4.0))
 """,
-        "result",
         [[1.5] * 4],
     ),
     _case(
@@ -144,7 +137,6 @@ result = f(jnp.arange(4.0))
 add = jax.shard_map(lambda field, forcing: field + forcing, mesh=mesh, in_specs=(P("x"), P("x")), out_specs=P("x"))
 result = add(jnp.arange(8.0))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -154,7 +146,6 @@ result = add(jnp.arange(8.0))  # <--
         """
 result = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=("x",), out_specs=P("x"))(jnp.ones(4))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -166,7 +157,6 @@ f = jax.shard_map(lambda p: p["w"], mesh=mesh, in_specs=({"w": P("x"), "c": P()}
 params = {"w": jnp.ones(4), "b": jnp.ones(())}
 result = f(params)  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -177,7 +167,6 @@ result = f(params)  # <--
 double = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=P("batch"), out_specs=P("x"))
 result = double(jnp.ones(4))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -187,7 +176,6 @@ result = double(jnp.ones(4))  # <--
         """
 result = jax.device_put(jnp.ones(4), NamedSharding(mesh, P("data")))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -201,7 +189,6 @@ def advance(*args):
 step = jax.shard_map(advance, mesh=mesh, in_specs=(P("x"), P("x")), out_specs=P("x"))
 result = step(jnp.ones(4), 0.1)  # <--
 """,
-        "result",
         [[0.9] * 4],
     ),
     _case(
@@ -212,7 +199,6 @@ result = step(jnp.ones(4), 0.1)  # <--
 f = jax.shard_map(lambda a: a.sum(), mesh=mesh, in_specs=P("x"), out_specs=P("x"))
 result = f(jnp.arange(8.0))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -224,7 +210,6 @@ data = jnp.arange(10.0)
 f = jax.shard_map(lambda a: a, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
 result = f(data)  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -236,7 +221,6 @@ def f(a):
     return a.sum()
 result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8.0))  # <--
 """,
-        "result",
         [28.0, no_code],
     ),
     _case(
@@ -248,7 +232,6 @@ grid = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
 f = jax.shard_map(lambda a: jnp.mean(a), mesh=grid, in_specs=P("x", "y"), out_specs=P())
 result = f(jnp.arange(16.0).reshape(4, 4))  # <--
 """,
-        "result",
         [7.5, no_code],
     ),
     _case(
@@ -259,7 +242,6 @@ result = f(jnp.arange(16.0).reshape(4, 4))  # <--
 f = jax.shard_map(lambda a: lax.all_gather(a, "x", tiled=True), mesh=mesh, in_specs=P("x"), out_specs=P())
 result = f(jnp.arange(4.0))  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -270,7 +252,6 @@ result = f(jnp.arange(4.0))  # <--
 data = jnp.arange(10.0)
 result = jax.device_put(data, NamedSharding(mesh, P("x")))  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -280,7 +261,6 @@ result = jax.device_put(data, NamedSharding(mesh, P("x")))  # <--
         """
 result = jax.device_put(1.0, NamedSharding(mesh, P("x")))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -291,7 +271,6 @@ result = jax.device_put(1.0, NamedSharding(mesh, P("x")))  # <--
 a = jax.device_put(jnp.ones(4), NamedSharding(mesh, P()))
 result = jax.jit(lambda a: a, in_shardings=NamedSharding(mesh, P("x")))(a)  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -301,7 +280,6 @@ result = jax.jit(lambda a: a, in_shardings=NamedSharding(mesh, P("x")))(a)  # <-
         """
 result = jax.jit(lambda a, b: a, in_shardings=(NamedSharding(mesh, P("x")),))(jnp.ones(4), 1.0)  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -313,7 +291,6 @@ a = jax.device_put(jnp.ones(4), jax.devices()[0])
 b = jax.device_put(jnp.ones(4), jax.devices()[1])
 result = a + b  # <--
 """,
-        "result",
         [[2.0] * 4],
     ),
     _case(
@@ -326,8 +303,8 @@ last = NamedSharding(Mesh(np.array(jax.devices()[2:]), ("x",)), P("x"))
 w, batch = jax.device_put(jnp.ones((4, 2)), first), jax.device_put(jnp.ones((6, 4)), last)
 result = jax.jit(jnp.dot)(batch, w)  # <--
 """,
-        "result.shape",
         [(6, 2)],
+        "result.shape",
     ),
     _case(
         "a_part_on_another_device",
@@ -341,7 +318,6 @@ def loss(p, data):
     return (p["w"] * data).sum()
 result = loss(params, batch)  # <--
 """,
-        "result",
         [4.0],
     ),
     _case(
@@ -355,7 +331,6 @@ a = jax.device_put(jnp.ones(8), NamedSharding(one, P("x")))
 b = jax.device_put(jnp.ones(8), NamedSharding(other, P("a")))
 result = a + b  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -365,7 +340,6 @@ result = a + b  # <--
         """
 result = Mesh(jax.devices(), ("x", "y"))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -375,7 +349,6 @@ result = Mesh(jax.devices(), ("x", "y"))  # <--
         """
 result = jax.make_mesh((8,), ("x",))  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -387,7 +360,6 @@ params = {"w": jnp.ones((3, 2)), "b": jnp.zeros(2)}
 batch = jnp.ones((4, 5, 3))
 result = jax.pmap(lambda p, x: (x @ p["w"] + p["b"]).sum())(params, batch)  # <--
 """,
-        "result",
         [[30.0] * 4, no_code],
     ),
     _case(
@@ -398,7 +370,6 @@ result = jax.pmap(lambda p, x: (x @ p["w"] + p["b"]).sum())(params, batch)  # <-
 x = jnp.arange(6.0)
 result = jax.pmap(lambda x: x * 2)(x)  # <--
 """,
-        "result",
         [no_code, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], no_code],
     ),
     _case(
@@ -409,8 +380,8 @@ result = jax.pmap(lambda x: x * 2)(x)  # <--
 x = jnp.arange(16.0).reshape(8, 2)
 result = jax.pmap(lambda row: row[::-1].sum())(x)  # <--
 """,
-        "result.shape",
         [no_code, [8], no_code],
+        "result.shape",
     ),
     _case(
         "a_multiple_of_the_devices_with_an_axis_name",
@@ -420,8 +391,8 @@ result = jax.pmap(lambda row: row[::-1].sum())(x)  # <--
 x = jnp.arange(8.0)
 result = jax.pmap(lambda v: jax.lax.psum(v, "i"), axis_name="i")(x)  # <--
 """,
-        "result.shape",
         [no_code, no_code],
+        "result.shape",
     ),
     _case(
         "explicit_reshape",
@@ -432,7 +403,6 @@ result = jax.pmap(lambda v: jax.lax.psum(v, "i"), axis_name="i")(x)  # <--
 a = jax.device_put(jnp.arange(16.0), P("x"))
 result = a.reshape(2, 8)  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -445,8 +415,8 @@ a = jax.device_put(jnp.ones((4, 4)), P("x", None))
 b = jax.device_put(jnp.ones((4, 4)), P("y", None))
 result = (a + b).sum()  # <--
 """,
-        "float(result)",
         [no_code, no_code],
+        "float(result)",
     ),
     _case(
         "explicit_index",
@@ -457,7 +427,6 @@ result = (a + b).sum()  # <--
 a = jax.device_put(jnp.arange(8.0), P("x"))
 result = a[jnp.array([1, 5])]  # <--
 """,
-        "result",
         [[1.0, 5.0], no_code],
     ),
     _case(
@@ -469,7 +438,6 @@ result = a[jnp.array([1, 5])]  # <--
 a = jax.device_put(jnp.arange(8.0), P("x"))
 result = a.at[jnp.array([1, 2])].set(3.0)  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -481,7 +449,6 @@ result = a.at[jnp.array([1, 2])].set(3.0)  # <--
 w = jax.device_put(jnp.ones(8), P("x"))
 result = lax.scan(lambda c, _: (c + w, None), jnp.zeros(8), None, length=3)  # <--
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -495,7 +462,6 @@ def f(a):
     return lax.with_sharding_constraint(a, P("x"))  # <--
 result = f(jnp.ones(4))
 """,
-        "result",
         [no_code, no_code],
     ),
     _case(
@@ -505,7 +471,6 @@ result = f(jnp.ones(4))
         """
 result = jax.jit(lambda a: lax.with_sharding_constraint(a, P("x")))(jnp.ones(4))  # <--
 """,
-        "result",
         [no_code],
     ),
     _case(
@@ -516,8 +481,8 @@ result = jax.jit(lambda a: lax.with_sharding_constraint(a, P("x")))(jnp.ones(4))
 jax.set_mesh(jax.make_mesh((4,), ("x",), axis_types=(AxisType.Auto,)))
 result = jax.random.normal(jax.random.key(0), (8,), out_sharding=P("x"))  # <--
 """,
-        "result.shape",
         [(8,), no_code],
+        "result.shape",
     ),
 ]
 

@@ -17,7 +17,7 @@ from jaxguide.compat import error_texts, structure_texts
 from jaxguide.compat import sharding_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe, known
+from jaxguide.explain.known_facts import Facts, Probe, known
 from jaxguide.explain.mapped import mapped_function, mapping, mapping_outside, spec_name
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import parameters, part_of
@@ -57,9 +57,7 @@ entry(
     axis_name=probes.keyword("axis_name", of="made"),
     names=_bound_names,
     bound=lambda facts: " and ".join(f"`{one}`" for one in facts["names"]),
-    unnamed=lambda facts: (
-        None if called(facts.node("made")) == "shard_map" or facts.knows("axis_name") else facts["made"]
-    ),
+    unnamed=lambda facts: facts["made"] if facts["made"].name in ("vmap", "pmap") else None,
     last=probes.last_of("made"),
     when=lambda facts: facts.knows("names") or isinstance(facts.scene.error, NameError),
     variable="{name}",
@@ -76,7 +74,11 @@ entry(
             when=lambda facts: isinstance(facts.node("place"), ast.Constant) and len(facts["names"]) == 1,
             place='"{names[0]}"',
         ),
-        Swap("Name the axis where it is mapped.", when=probes.knows("unnamed"), last='{last}, axis_name="{name}"'),
+        Swap(
+            "Name the axis where it is mapped.",
+            when=lambda facts: facts.knows("unnamed") and not facts.knows("axis_name"),
+            last='{last}, axis_name="{name}"',
+        ),
     ],
     otherwise=Either(
         Words("Write one of the names that the axes have.", when=probes.knows("bound")),
@@ -93,7 +95,7 @@ entry(
     x=lambda facts: facts["path"].replace("loop_carry[1]", facts["named"]),
     named=probes.one_of(probes.loop_carry, probes.words("loop_carry[1]")),
     start=lambda facts: part_of(known(probes.loop_start(facts)), re.sub(r"^(loop_carry\[1\]|\w+)", "", facts["path"])),
-    along=lambda facts: " and ".join(f"`{name}`" for name in probes.names_in_group(facts, "axes")),
+    along=probes.listed("axes"),
     axis=_axes,
     title="A carry that differs between devices on one side of the loop only",
     what="`{x}` goes in the same on all devices, and comes out different along {along}.",
@@ -132,22 +134,6 @@ def _left_out(facts: Facts) -> str | None:
     return " and ".join(f"`{name}`" for name in names[values:]) if is_for_each else None
 
 
-def _returned(facts: Facts) -> Part | None:
-    """Look at what the mapped function returns, if it has one spec."""
-    has_one = facts["name"] == "out_specs" and not facts["path"]
-    result: Part | None = probes.result_of("function")(facts) if has_one else None
-    return result
-
-
-def _put(facts: Facts) -> ast.expr | None:
-    """Look at what `jax.device_put` is given, if it is not a container."""
-    given = facts.call().args[0] if probes.calls("device_put")(facts) else None
-    is_tree = isinstance(given, ast.Dict | ast.List | ast.Tuple) or isinstance(
-        facts.scene.spot.value(given), dict | list | tuple
-    )
-    return None if is_tree else given
-
-
 _SPECS: dict[str, Any] = {
     # What only some of the messages say.
     **dict.fromkeys(("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None),
@@ -156,27 +142,30 @@ _SPECS: dict[str, Any] = {
     "specs": lambda facts: probes.keyword(facts["name"], of="made")(facts),
     "spec": lambda facts: part_of(facts.node("specs"), facts["path"]),
     "passed": lambda facts: argument_of(facts.call(), int(facts["number"])),
-    "returned": _returned,
-    "put": _put,
+    "returned": lambda facts: (
+        probes.result_of("function")(facts) if (facts["name"], facts["path"]) == ("out_specs", "") else None
+    ),
+    "put": lambda facts: (
+        probes.given(lambda value: is_array(value) or isinstance(value, float))(facts)
+        if probes.calls("device_put")(facts)
+        else None
+    ),
     "P": spec_name,
     "axis_names": probes.listed("axes"),
+    "x": probes.call,
+    "subject": probes.words(
+        (
+            "`{passed}{inner}`",
+            "`{returned}`",
+            "`{put}`",
+            "The result `{f}(...){result}`",
+            "The argument `{argument}`",
+            "An argument or a result of `{f}`",
+        )
+    ),
     "link": texts.GUIDE,
 }
-_NAMED: dict[str, Any] = {**_SPECS, "x": probes.call, "variable": "{name}", "title": "`{name}` does not fit"}
-_SUBJECT = (
-    "`{passed}{inner}`",
-    "`{returned}`",
-    "`{put}`",
-    "The result `{f}(...){result}`",
-    "The argument `{argument}`",
-    "An argument or a result of `{f}`",
-)
-_ARRAY: dict[str, Any] = {
-    **_SPECS,
-    "x": probes.call,
-    "variable": ("{passed}{inner}", "{returned}", "{put}", "{f}(...)"),
-    "subject": probes.words(_SUBJECT),
-}
+_BLAMED = ("{passed}{inner}", "{returned}", "{put}", "{f}(...)")
 entry(
     "shard_map_specs",
     texts.SPECS_LENGTH,
@@ -185,30 +174,35 @@ entry(
     entries=probes.counted("count", "entry", "entries"),
     said_values=lambda facts: probes.counted("values", facts["noun"], f"{facts['noun']}s")(facts),
     left_out=_left_out,
+    variable="{name}",
+    title="`{name}` does not fit",
     what="`{name}` has {entries}, for {said_values}.",
     why="There is one entry of `{name}` for each {noun}: how it is split over the devices.",
     fixes="Give the call {left_out} too.",
     otherwise="Give one entry for each {noun}: `{P}()` for what every device has whole.",
-    **_NAMED,
+    **_SPECS,
 )
 entry(
     "shard_map_specs",
     texts.SPECS_STRUCTURE,
+    variable="{name}",
+    title="`{name}` does not fit",
     what="",
     why="`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
     fixes="Give tuples and dicts like those of the values, with a `PartitionSpec` for each array, or one for all.",
-    **_NAMED,
+    **_SPECS,
 )
 entry(
     "spec_names_no_axis",
     texts.SPEC_NAME,
     texts.MESH_NAME,
     texts.NO_MESH,
+    variable=("{name}", "{f}"),
     title="A spec names an axis that the mesh does not have",
     what=("The spec has the axis `{name}`.", "No mesh is set here."),
     why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
     fixes="Write one of the names of the mesh. If none is set, set it: `with jax.set_mesh(mesh):`.",
-    **_SPECS | {"x": probes.call, "variable": ("{name}", "{f}")},
+    **_SPECS,
 )
 entry(
     "spec_too_long",
@@ -218,6 +212,7 @@ entry(
     axes=probes.counted("rank", "axis", "axes"),
     entries=probes.counted("length", "entry", "entries"),
     at_most=probes.counted("rank", "entry", "entries"),
+    variable=_BLAMED,
     title="A spec splits an axis that an array does not have",
     what=(
         "{subject} is {array}, with {axes}, and its spec `P({split})` has {entries}.",
@@ -237,7 +232,7 @@ entry(
         ),
         "Give it a spec of its own, `{P}()`: every device then gets it whole.",
     ),
-    **_ARRAY,
+    **_SPECS,
 )
 entry(
     "not_divisible",
@@ -245,6 +240,7 @@ entry(
     texts.INDIVISIBLE,
     padded=lambda facts: -(-int(facts["size"]) // int(facts["parts"])) * int(facts["parts"]),
     kept=lambda facts: int(facts["size"]) // int(facts["parts"]) * int(facts["parts"]) or None,
+    variable=_BLAMED,
     title="An axis that cannot be split evenly over the devices",
     what=(
         "{subject} is {array}: axis {axis} has {size} entries, for {parts} parts.",
@@ -255,13 +251,14 @@ entry(
         Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
         "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
     ],
-    **_ARRAY | {"link": texts.PARALLEL},
+    **_SPECS,
 )
 entry(
     "not_replicated",
     texts.NOT_REPLICATED,
     axis=_axes,
     over=lambda facts: facts["returned"].name if facts["returned"].name in ("mean", "sum", "max", "min") else None,
+    variable=("{returned}", "out_specs"),
     title="`out_specs` promises one value for all devices",
     what=(
         "`P({split})` leaves out {axis_names}, and JAX cannot prove that `{returned}` is the same along it.",
@@ -280,7 +277,7 @@ entry(
         ),
         "If every device's own part is meant, name {axis_names} in `out_specs`: the parts are then put together.",
     ],
-    **_SPECS | {"x": probes.words(("{returned}", "out_specs"))},
+    **_SPECS,
 )
 
 
