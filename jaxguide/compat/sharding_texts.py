@@ -20,7 +20,6 @@ CARRY_VARIES = Phrase(
     r"component has type (?P=type)\{V:(?P<axes>[^}]*)\}, so the manual axis types do not match",
 )
 VARIES = Phrase((TypeError, ValueError), r"so the manual axis types do not match")
-BACKWARD_VARIES = Phrase(ValueError, r"Custom VJP bwd rule .*?so the manual axis types do not match")
 
 _NAME = r"shard_map (?P<name>in_specs|out_specs)"
 SPECS_LENGTH = Phrase(
@@ -71,29 +70,22 @@ INDIVISIBLE = Phrase(
     rf"{_WHICH}.*?implies that (?:the )?array axis (?P<axis>\d+) is partitioned (?P<parts>\d+) times, but \D*"
     r"(?P<size>\d+)(?: \(full shape|\. Got shape): (?P<shape>\([\d, ]*\))",
 )
+# The second with explicit axes, where 0.10 has an assertion without a text.
 SHARDING_RANK = Phrase(
     ValueError,
-    rf"{_WHICH}.*?spec=P\((?P<split>.*?),?\), .*? is only valid for values of rank at least (?P<length>\d+), but was "
-    rf"applied to a value of rank (?P<rank>\d+)",
-)
-# With explicit axes, where a spec is too long for an array (0.10 has an assertion without a text).
-EXPLICIT_RANK = Phrase(
-    ValueError,
-    rf"{_WHICH}Length of sharding\.spec \((?P<length>\d+)\) must be equal to aval's ndim \((?P<rank>\d+)\)\. Got "
-    rf"sharding\.spec P\((?P<split>.*?),?\), aval",
+    rf"^(?!.*{PMAP_AXIS}).*?(?:of rank at least \d+, but was applied to a value of rank |Length of sharding\.spec .*?"
+    r" aval's ndim \()(?P<rank>\d+)",
 )
 DEVICES_DIFFER = Phrase(
     ValueError,
     r"^Received incompatible devices for jitted computation\. Got argument .*? with device ids (?P<one>\[[\d, ]*\]).*? "
     r"and argument .*? with device ids (?P<other>\[[\d, ]*\])",
 )
-MESH_RANK = Phrase(
-    ValueError, r"^Mesh requires .*?devices\.ndim == (?P<rank>\d+) and len\(axis_names\) == (?P<names>\d+)"
+MESH = Phrase(
+    ValueError,
+    r"^Mesh requires .*?devices\.ndim == (?P<rank>\d+) and len\(axis_names\) == (?P<names>\d+)"
+    r"|^Number of devices (?P<devices>\d+) must be >= the product of mesh_shape (?P<shape>\(.*?\))",
 )
-MESH_DEVICES = Phrase(
-    ValueError, r"^Number of devices (?P<devices>\d+) must be >= the product of mesh_shape (?P<shape>\(.*?\))"
-)
-
 SHARDING_DIFFERS = Phrase(
     Exception,
     r"^Sharding passed to jit does not match .*?spec=P\((?P<wanted>.*?),?\), .*?.*?spec=P\((?P<own>.*?),?\)"

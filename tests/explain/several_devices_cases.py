@@ -344,12 +344,12 @@ result = Mesh(jax.devices(), ("x", "y"))  # <--
     ),
     _case(
         "a_mesh_that_is_too_large",
-        "mesh_too_large",
+        "mesh_names",
         None,
         """
 result = jax.make_mesh((8,), ("x",))  # <--
 """,
-        [no_code, no_code],
+        [no_code],
     ),
     _case(
         "parameters_without_an_axis_of_devices",

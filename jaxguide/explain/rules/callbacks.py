@@ -26,12 +26,9 @@ _CALLBACK: dict[str, Any] = {
     "host": probes.argument(0, of="callback"),
     "link": CALLBACKS_PAGE,
 }
-_OWN_RULE = "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand."
-_AS_CONSTANT = "Treat what it returns as a constant, with `{lax}.stop_gradient`: its derivative is then zero."
-_IN_JAX = "Write it in JAX, if it can be: then nothing leaves the program."
-for _kind, _phrase, _fixes in (
-    ("callback_without_derivative", texts.CALLBACK_JVP, [_IN_JAX, _OWN_RULE, _AS_CONSTANT]),
-    ("io_callback_without_derivative", texts.IO_JVP, [_AS_CONSTANT, _OWN_RULE]),
+for _kind, _phrase in (
+    ("callback_without_derivative", texts.CALLBACK_JVP),
+    ("io_callback_without_derivative", texts.IO_JVP),
 ):
     entry(
         _kind,
@@ -40,7 +37,11 @@ for _kind, _phrase, _fixes in (
         when=lambda facts: facts["callback"].spot is facts.scene.spot,
         title="A derivative through a callback",
         why="`{host}` runs in Python outside the program, so JAX cannot look inside `{f}` to differentiate it.",
-        fixes=_fixes,
+        fixes=[
+            "Write it in JAX, if it can be: then nothing leaves the program.",
+            "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand.",
+            "Treat what it returns as a constant, with `{lax}.stop_gradient`: its derivative is then zero.",
+        ],
         **_CALLBACK,
     )
 entry(

@@ -208,19 +208,17 @@ entry(
     "spec_too_long",
     texts.SPEC_RANK,
     texts.SHARDING_RANK,
-    texts.EXPLICIT_RANK,
     axes=probes.counted("rank", "axis", "axes"),
     entries=probes.counted("length", "entry", "entries"),
-    at_most=probes.counted("rank", "entry", "entries"),
     variable=_BLAMED,
     title="A spec splits an axis that an array does not have",
     what=(
         "{subject} is {array}, with {axes}, and its spec `P({split})` has {entries}.",
-        "{subject} has {axes}, and its spec `P({split})` is for at least {length}.",
+        "{subject} has {axes}, and its spec is for more.",
     ),
     why="Each entry of a spec says how one axis of the array is split over the devices.",
     fixes=Either(
-        Words("Give it a spec with at most {at_most}.", when=lambda facts: facts["rank"] != "0"),
+        Words("Give it a spec with an entry for each of its axes, at most.", when=lambda facts: facts["rank"] != "0"),
         Swap(
             "Give it whole to every device: `{P}()`.",
             when=lambda facts: facts["path"] == f"[{facts['number']}]{facts['inner']}",
@@ -316,35 +314,25 @@ entry(
 )
 entry(
     "mesh_names",
-    texts.MESH_RANK,
+    texts.MESH,
     x=probes.node,
     variable=None,
     axes=probes.counted("rank", "axis", "axes"),
     said_names=probes.counted("names", "name", "names"),
-    title="A mesh needs a name for each of its axes",
-    what="The devices have {axes}, and the mesh gets {said_names}.",
+    found=probes.counted("devices", "device", "devices"),
+    title=("A mesh for more than {found}", "A mesh needs a name for each of its axes"),
+    what=("The mesh has shape {shape}.", "The devices have {axes}, and the mesh gets {said_names}."),
     why="A mesh is an array of devices, whose axes have names.",
     fixes=Either(
         Words("Give a list of devices, also of a single one.", when=lambda facts: facts["rank"] == "0"),
+        Words(
+            "Take the sizes from `jax.device_count()`. To try it out on a CPU: set the environment variable "
+            "`XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
+            when=probes.knows("found"),
+        ),
         Words("Give one name for each size.", when=probes.calls("make_mesh")),
         "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
     ),
-    link=f"{error_texts.API}/jax.make_mesh.html",
-)
-entry(
-    "mesh_too_large",
-    texts.MESH_DEVICES,
-    x=probes.node,
-    variable=None,
-    found=probes.counted("devices", "device", "devices"),
-    title="A mesh of more devices than there are",
-    what="The mesh has shape {shape}, and JAX finds {found}.",
-    why="Each place of a mesh is a device of its own.",
-    fixes=[
-        "Take the sizes from `jax.device_count()`.",
-        "To try it out on a CPU: set the environment variable `XLA_FLAGS` to "
-        "`--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
-    ],
     link=f"{error_texts.API}/jax.make_mesh.html",
 )
 

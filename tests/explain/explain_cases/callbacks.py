@@ -75,7 +75,7 @@ def f(x):
 result = jax.grad(f)(1.0 * jnp.ones(()))
 """,
         result="result",
-        after_fix=[no_code, no_code],
+        after_fix=[no_code, no_code, no_code],
     ),
     Case(
         name="io_vmapcond",
