@@ -26,37 +26,38 @@ def _uses(facts: Facts) -> tuple[Part | None, Line | None]:
     """Find the key in the frame in which both uses are, and the line of the first use."""
     cause = facts.scene.error.__cause__ or facts.scene.error.__context__
     before = list(frames_of_traceback(cause.__traceback__)) if cause is not None else []
-    here = (_key_given(facts, facts.scene.spot), before[-1][1] if before else None)
-    found, repeated = list[Any](), list[Any]()
+    found = list[tuple[Part, Line]]()
     for spot in reversed(facts.scene.spots):
         name = spot.frame.f_code.co_name  # JAX makes the first use's traceback anew, with other code objects
         lines = [line for frame, line in before if (line.file, frame.f_code.co_name) == (spot.line.file, name)]
         if lines and (key := _key_given(facts, spot)) is not None:
-            # On one line, it is a loop, or a helper that is called twice.
-            (repeated if lines[-1] == spot.line else found).append((key, lines[-1]))
-    return [*found, *repeated, here][0]
+            found.append((key, lines[-1]))
+    # On one line, it is a loop, or a helper that is called twice.
+    apart = [use for use in found if use[0].line != use[1]]
+    return next(iter(apart or found), (_key_given(facts, facts.scene.spot), before[-1][1] if before else None))
 
 
 def _first_statement(facts: Facts) -> Part | None:
     """Look at the statement that uses the key first, if it is in the same block, or in a loop and the same one."""
     x, first = facts["x"], facts["first"]
-    second, function = x.source.statement(x.node), x.source.function(x.node)
-    if not isinstance(x.node, ast.Name) or getattr(x.value_or_missing, "ndim", 0) or isinstance(function, ast.Lambda):
+    second, is_one = x.source.statement(x.node), getattr(x.value_or_missing, "ndim", 0) == 0
+    if not isinstance(x.node, ast.Name) or not is_one or isinstance(x.source.function(x.node), ast.Lambda):
         return None
     block = x.source.body_of(second) if first.file == x.source.file else []
     start = next((one for one in block if one.lineno <= first.number <= (one.end_lineno or 0)), None)
-    is_repeated = start is second and not isinstance(x.source.parents.get(second), ast.For | ast.While)
-    return x.inside(start) if start is not None and not is_repeated else None
+    is_apart = start is not second or isinstance(x.source.parents.get(second), ast.For | ast.While)
+    return x.inside(start) if start is not None and is_apart else None
 
 
 def _split(facts: Facts) -> Fix | None:
     """Split the key before its first use, and give the other use a half of its own."""
     x, start = facts["x"], facts["start"].node
-    line = f"{x}, subkey = {facts['random']}.split({x})\n{x.source.indent(start)}"
+    other = "subkey" if "subkey" not in x.source.text else f"other_{x}"
+    line = f"{x}, {other} = {facts['random']}.split({x})\n{x.source.indent(start)}"
     return facts.scene.fix(
         f"Split it above {Line(x.source.file, start.lineno)}, before its first use: each use gets a key of its own.",
         x.source.insert_before(start, line),
-        x.replaced_by("subkey") if "subkey" not in x.source.text else None,
+        x.replaced_by(other),
     )
 
 
@@ -93,9 +94,9 @@ def _pair(facts: Facts) -> tuple[Part, ...] | None:
     body, value = facts["body"], facts.scene.spot.value
     nodes = list(own_nodes(body.node))
     set_names = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    calls = [one for one in nodes if isinstance(one, ast.Call) and one.args and isinstance(one.args[0], ast.Name)]
+    calls = [one for one in nodes if isinstance(one, ast.Call) and one.args]
     drawn = [one for one in calls if str(getattr(value(one.func), "__module__", "")).startswith(texts.RANDOM_MODULES)]
-    keys = sorted((one.args[0] for one in drawn), key=body.source.start)
+    keys = sorted((key for one in drawn if isinstance(key := one.args[0], ast.Name)), key=body.source.start)
     pairs = [pair for pair in combinations(keys, 2) if pair[0].id == pair[1].id not in set_names]
     return tuple(map(body.inside, pairs[0])) if len(pairs) == 1 else None
 
