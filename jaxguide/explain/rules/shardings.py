@@ -463,7 +463,7 @@ entry(
     "pmap_axis",
     texts.PMAP,
     structure_texts.SQUEEZED,
-    when=lambda facts: facts["x"].shape[:1] > (facts["devices"],),
+    when=lambda facts: facts.knows("made") and facts["x"].shape[:1] > (facts["devices"],),
     said_devices=lambda facts: plural("{count} device", "{count} devices", facts["devices"]),
     size=lambda facts: facts["x"].shape[0],
     each=lambda facts: facts["size"] // facts["devices"] if facts["size"] % facts["devices"] == 0 else None,
