@@ -249,7 +249,7 @@ entry(
         Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
         "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
     ],
-    **_SPECS,
+    **_SPECS | {"link": texts.PARALLEL},
 )
 entry(
     "not_replicated",
