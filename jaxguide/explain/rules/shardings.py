@@ -80,8 +80,8 @@ entry(
             last='{last}, axis_name="{name}"',
         ),
     ],
-    otherwise="Call it in a function that `jax.shard_map` runs on a mesh with an axis `{name}`, or that `jax.vmap` maps "
-    'with `axis_name="{name}"`.',
+    otherwise="Call it in a function that `jax.shard_map` runs on a mesh with an axis `{name}`, or that `jax.vmap` "
+    'maps with `axis_name="{name}"`.',
     link=f"{error_texts.API}/jax.lax.psum.html",
 )
 _IN_TYPE = "Under `jax.shard_map`, the axes along which a value differs from device to device are part of its type, and"
