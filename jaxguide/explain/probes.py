@@ -438,6 +438,11 @@ def model(library: str) -> Probe:
     return found
 
 
+def is_key(value: object) -> bool:
+    """Return whether a value is a typed PRNG key, or an array of them."""
+    return isinstance(value, jax.Array) and bool(jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key))
+
+
 def is_of(value: object, library: str) -> bool:
     """Return whether a value is an object of a class of a library, or of a class made from one."""
     return any(kind.__module__.split(".")[0] == library for kind in type(value).__mro__)

@@ -4,12 +4,11 @@ Each module adds its entries to the catalogue when it is imported; a module that
 """
 
 FAMILIES = (
-    "meshes",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
+    "shardings",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
     "custom_derivatives",  # before `leaks`: a tracer that `nondiff_argnums` took
     "leaks",  # what JAX says of a value that has leaked may be wrong
     "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
     "array_methods",
-    "shardings",
     "callbacks",
     "choices",
     "computed_sizes",

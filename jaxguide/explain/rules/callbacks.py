@@ -6,11 +6,12 @@ from typing import Any
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.catalogue import Code, Swap, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import called
 
 CALLBACKS_PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
+_CALLBACKS = ("pure_callback", "io_callback", "callback")
 
 
 def written_callbacks(facts: Facts) -> Iterator[Part]:
@@ -20,63 +21,39 @@ def written_callbacks(facts: Facts) -> Iterator[Part]:
         yield from (Part(one, source, facts.scene) for one in calls)
 
 
-_CALLBACKS = ("pure_callback", "io_callback", "callback")
 _CALLBACK: dict[str, Any] = {
     "callback": probes.running(*_CALLBACKS),
     "host": probes.argument(0, of="callback"),
     "link": CALLBACKS_PAGE,
 }
-_AS_MAP = "Run row after row: `{lax}.map` in place of `jax.vmap`."
-
-
-# Derivatives.
-
-_NO_DERIVATIVE: dict[str, Any] = {
-    **_CALLBACK,
-    "x": probes.one_of(probes.first(is_tracer, of="callback"), probes.fact("host")),
-    "when": lambda facts: facts["callback"].spot is facts.scene.spot,
-    "handed_on": lambda facts: [facts["callback"].inside(one) for one in facts.node("callback").args[2:]],
-    "arguments": lambda facts: ", ".join(map(str, facts["handed_on"])),
-    "argument": lambda facts: facts["handed_on"][0] if len(facts["handed_on"]) == 1 else None,
-    "title": "A derivative through a callback",
-    "what": "{x.is_here}",
-    "why": "`{host}` runs in Python outside the program, so JAX cannot look inside `{f}` to differentiate it.",
-}
-_OWN_RULE = Code(
-    "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand.",
-    "host_function({host}, derivative=DERIVATIVE)({arguments})",
-)
-_AS_CONSTANT = Swap(
-    "Treat what it returns as a constant, with `{lax}.stop_gradient`: its derivative is then zero.",
-    or_say=True,
-    argument="{lax}.stop_gradient({argument})",
-)
-entry(
-    "callback_without_derivative",
-    texts.CALLBACK_JVP,
-    fixes=["Write it in JAX, if it can be: then nothing leaves the program.", _OWN_RULE, _AS_CONSTANT],
-    **_NO_DERIVATIVE,
-)
-entry("io_callback_without_derivative", texts.IO_JVP, fixes=[_AS_CONSTANT, _OWN_RULE], **_NO_DERIVATIVE)
-
-
-# Batches.
-
-_ROW_BY_ROW = "Call it row by row: always right, and slow."
+for _kind, _phrase in (
+    ("callback_without_derivative", texts.CALLBACK_JVP),
+    ("io_callback_without_derivative", texts.IO_JVP),
+):
+    entry(
+        _kind,
+        _phrase,
+        x=probes.one_of(probes.first(is_tracer, of="callback"), probes.fact("host")),
+        when=lambda facts: facts["callback"].spot is facts.scene.spot,
+        title="A derivative through a callback",
+        why="`{host}` runs in Python outside the program, so JAX cannot look inside `{f}` to differentiate it.",
+        fixes=[
+            "Write it in JAX, if it can be: then nothing leaves the program.",
+            "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand.",
+            "Treat what it returns as a constant, with `{lax}.stop_gradient`: its derivative is then zero.",
+        ],
+        **_CALLBACK,
+    )
 entry(
     "callback_without_vmap_method",
     texts.CALLBACK_VMAP,
     x=probes.fact("host"),
-    method=probes.keyword("vmap_method", of="callback"),
     last=probes.last_of("callback"),
     title="`jax.vmap` of a callback without a `vmap_method`",
     what="`{host}` is a function on the host, written for one row.",
     why="Only you know whether `{host}` takes a whole batch at once, or must be called row by row.",
     fixes=[
-        Either(
-            Swap(_ROW_BY_ROW, method='"sequential"'),
-            Swap(_ROW_BY_ROW, last='{last}, vmap_method="sequential"'),
-        ),
+        Swap("Call it row by row: always right, and slow.", last='{last}, vmap_method="sequential"'),
         Code(
             "Once, with the whole batch, if it works elementwise as NumPy's functions do.",
             'vmap_method="broadcast_all"',
@@ -84,6 +61,7 @@ entry(
     ],
     **_CALLBACK,
 )
+_AS_MAP = "Run row after row: `{lax}.map` in place of `jax.vmap`."
 entry(
     "ordered_callback_under_vmap",
     texts.ORDERED_VMAP,
@@ -118,9 +96,6 @@ entry(
 )
 
 
-# Results.
-
-
 def _only_callback(facts: Facts) -> Part | None:
     """Look at the only callback in the files of the student's frames: a result is judged when the program runs."""
     written = list(written_callbacks(facts))
@@ -153,6 +128,6 @@ entry(
             result="{np}.asarray({result}, {np}.{g2})",
         ),
     ],
-    otherwise=["Promise what it returns, or convert its result."],
+    otherwise="Promise what it returns, or convert its result.",
     link=CALLBACKS_PAGE,
 )

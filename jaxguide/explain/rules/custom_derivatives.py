@@ -265,8 +265,8 @@ entry(
     structure_texts.BWD_TYPE,
     x=_RESULT_OR_RULE,
     rule=_only_rule("bwd", primal="g1"),
-    # `meshes` explains it.
-    when=lambda facts: sharding_texts.BACKWARD_VARIES.match(facts.scene.error) is None,
+    # `shardings` explains it.
+    when=lambda facts: sharding_texts.VARIES.match(facts.scene.error) is None,
     of=_argument_said,
     title="A backward rule that returns a cotangent of another type",
     what="`{rule.name}` returns {g3} for `{of}`, which is {g4}.",

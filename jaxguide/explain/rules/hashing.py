@@ -11,7 +11,6 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-from jaxguide.explain.scene import called
 
 _PHRASES = (texts.UNHASHABLE_ARRAY, texts.UNHASHABLE_TRACER)
 _HASH: dict[str, Any] = {
@@ -25,18 +24,21 @@ _HASH: dict[str, Any] = {
 }
 
 
-def _is_traced(facts: Facts) -> bool:
+def _is_known(facts: Facts) -> bool:
     value = facts.value("x")
-    return any(map(is_tracer, value)) if isinstance(value, list | tuple) else is_tracer(value)
+    return not any(map(is_tracer, value if isinstance(value, list | tuple) else [value]))
+
+
+def _is_of_arrays(value: Any) -> bool:
+    return is_array(value) or (isinstance(value, list | tuple) and bool(value) and all(map(is_array, value)))
 
 
 def _without_cache(facts: Facts) -> Fix | None:
     """Return the fix that removes the decorator of the called function."""
     part = facts.part("definition")
-    for decorator in part.node.decorator_list if isinstance(part.node, ast.FunctionDef) else []:
-        outer = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if dotted(outer).split(".")[-1] in ("lru_cache", "cache"):
-            (first, _column), (last, _end) = part.source.start(decorator), part.source.end(decorator)
+    for decorator in getattr(part.node, "decorator_list", []):
+        if dotted(getattr(decorator, "func", decorator)).split(".")[-1] in ("lru_cache", "cache"):
+            first, last = part.source.start(decorator)[0], part.source.end(decorator)[0]
             return facts.scene.fix("Do without the cache.", Edit(part.source.file, (first, 0), (last + 1, 0), ""))
     return None
 
@@ -50,7 +52,7 @@ entry(
     title="`{f}` has a cache, but an array has no hash",
     fixes=[
         Either(_without_cache, "Call the function without its cache: `{f}.__wrapped__`."),
-        Words("Or pass Python numbers and tuples, which have a hash.", when=probes.unless(_is_traced)),
+        Words("Or pass Python numbers and tuples, which have a hash.", when=_is_known),
     ],
     **_HASH | {"link": "https://docs.python.org/3/library/functools.html#functools.lru_cache"},
 )
@@ -60,67 +62,30 @@ entry(
     x=probes.given(is_array),
     when=probes.calls("hash"),
     title="An array has no hash",
-    fixes=[
-        Swap(
-            "Hash its bytes: equal values of one dtype give the same.",
-            when=probes.unless(_is_traced),
-            call="hash({np}.asarray({x}).tobytes())",
-        )
-    ],
-    otherwise=["Hash something that is known while JAX traces, such as `{x}.shape`."],
+    fixes=Swap(
+        "Hash its bytes: equal values of one dtype give the same.",
+        when=_is_known,
+        call="hash({np}.asarray({x}).tobytes())",
+    ),
+    otherwise="Hash something that is known while JAX traces, such as `{x}.shape`.",
     **_HASH,
 )
-
-
-def _of_arrays(value: Any) -> bool:
-    return is_array(value) or (isinstance(value, list | tuple) and bool(value) and all(map(is_array, value)))
-
-
 entry(
     "set_of_arrays",
     *_PHRASES,
-    x=probes.given(_of_arrays),
+    x=probes.given(_is_of_arrays),
     when=probes.calls("set", "frozenset"),
     title="An array has no hash, so a set cannot hold it",
-    fixes=[
-        Either(
-            Words(
-                "Find different values with `{jnp}.unique(..., size=...)`, which needs a largest count.",
-                when=_is_traced,
-            ),
-            Swap(
-                "Make a set of Python's numbers.",
-                when=lambda facts: is_array(facts.value("x")) or all(one.ndim == 0 for one in facts.value("x")),
-                call="set({np}.asarray({x}).ravel().tolist())",
-            ),
-            "Make a set of Python's numbers and tuples: `.tolist()` gives them.",
-        )
-    ],
-    **_HASH,
-)
-
-
-def _only_key(facts: Facts) -> ast.expr | None:
-    """Look at the array that is made as the only key of a dict, or in a set that is written out."""
-    keys = getattr(facts.scene.node, "keys", getattr(facts.scene.node, "elts", []))
-    made = [one for one in keys if called(one) in ("array", "asarray")]
-    return made[0] if len(keys) == len(made) == 1 else None
-
-
-entry(
-    "array_as_key",
-    *_PHRASES,
-    x=_only_key,
-    title="An array has no hash, so it cannot be a key",
-    fixes=["Take a Python number or a tuple as the key: `x.item()`, or `tuple(x.tolist())`."],
+    fixes=Words("Make a set of Python's numbers and tuples: `.tolist()` gives them.", when=_is_known),
+    otherwise="Find different values with `{jnp}.unique(..., size=...)`, which needs a largest count.",
     **_HASH,
 )
 entry(
     "array_in_set",
     *_PHRASES,
     x=probes.operand(0),
-    when=[probes.is_written("node", ast.Compare), lambda facts: facts["array"].ndim == 0 and not _is_traced(facts)],
+    when=[probes.is_written("node", ast.Compare), lambda facts: facts["array"].ndim == 0 and _is_known(facts)],
     title="An array has no hash to be found by",
-    fixes=[Swap("Look up its number.", x="{x.atom}.item()")],
+    fixes=Swap("Look up its number.", x="{x.atom}.item()"),
     **_HASH,
 )

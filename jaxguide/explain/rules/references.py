@@ -1,6 +1,5 @@
 """Explain a `jax.Ref` where JAX allows none: returned, differentiated, passed twice, or written by each row."""
 
-import ast
 from typing import Any
 
 import jax
@@ -30,12 +29,6 @@ def _returned(facts: Facts) -> Part | None:
     """Look at what it returns in the place that the message names."""
     node: Any = part_of(facts.node("result"), facts["path"] if facts.knows("path") else "")
     return facts["result"].inside(node) if node is not None else None
-
-
-def _last_given(facts: Facts) -> ast.expr | None:
-    """Look at the last argument that is a Ref: the first may be the one that the function writes to."""
-    given = reversed(probes.all_given(facts.call()))
-    return next((one for one in given if _is_ref(facts.scene.spot.value(one))), None)
 
 
 entry(
@@ -70,20 +63,16 @@ entry(
     "aliased_reference",
     texts.REF_TWICE,
     texts.REF_CLOSED_OVER,
-    x=probes.one_of(_last_given, probes.leaf(_is_ref)),
+    x=probes.leaf(_is_ref),
     title="One `jax.Ref` under two names",
     what="The Ref in `{x}` reaches the function twice.",
     why="JAX orders reads and writes by Ref, so a Ref must have one name in a traced function.",
     fixes=[
-        Swap("Pass what is in it, if this argument is only read.", x="{x.atom}[...]"),
+        "Pass what is in it, `{x.atom}[...]`, if this argument is only read.",
         "Pass it once, or only use it from the enclosing scope.",
     ],
     link=_PAGE,
 )
-
-
-# Writes to a Ref from outside, by each row or of a differentiated value.
-
 _WRITE: dict[str, Any] = {"x": probes.first(_is_ref, of="statement"), "link": _PAGE}
 entry(
     "reference_shared_by_rows",

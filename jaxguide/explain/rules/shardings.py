@@ -1,428 +1,466 @@
-"""Explain how arrays are split over devices: specs and shardings that do not fit, and `jax.pmap`'s axis of devices."""
+"""Explain how arrays are split over devices: names of axes, specs of `jax.shard_map`, shardings, meshes, `jax.pmap`.
+
+`jax.make_mesh` makes explicit axes, whose split is part of an array's type, and JAX does not guess it;
+`jax.sharding.Mesh` makes automatic ones, where the compiler chooses.
+"""
 
 import ast
-import dataclasses
+import re
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts, sharding_texts, structure_texts
+from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.compat import error_texts, structure_texts
+from jaxguide.compat import sharding_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe
-from jaxguide.explain.mapped import as_written, axis_code, mapped_function, mapping, spec_name
-from jaxguide.explain.scene import called
+from jaxguide.explain.known_facts import Facts, Probe, known
+from jaxguide.explain.mapped import mapped_function, mapping, mapping_outside, spec_name
+from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import parameters, part_of
-from jaxguide.jaxpr.value_words import array_type
-
-# `in_specs` and `out_specs` of `jax.shard_map`: their structure.
 
 
-def _specs(facts: Facts) -> Part | None:
-    """Look at `in_specs` or `out_specs`, as written where they are given or named."""
-    made = facts.part("made")
-    given = next((one.value for one in made.node.keywords if one.arg == f"{facts['side']}_specs"), None)  # type: ignore[attr-defined]
-    node = as_written(made.source, made.node, given)
-    return made.inside(node) if node is not None else None
+def _axes(facts: Facts) -> str:
+    """Say the names of axes in the message as code: `"x"`, or `("x", "y")`."""
+    names = [f'"{name}"' for name in probes.names_in_group(facts, "axes")]
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _spec(facts: Facts) -> Part | None:
-    """Look at the one that the message counts as `in_specs[0]['w']`."""
-    specs = facts.part("specs")
-    found = part_of(specs.node, facts["path"]) if isinstance(specs.node, ast.expr) else None
-    return specs.inside(found) if found is not None else None
+# Names of axes, in `lax.psum` and the like, and axes along which values differ under `jax.shard_map`.
+
+
+def _axis_argument(facts: Facts) -> ast.expr | None:
+    """Look at what a collective of `jax.lax` is given as the name of the axis."""
+    place = 0 if probes.calls("axis_index", "axis_size")(facts) else 1
+    return argument_of(facts.call(), place, "axis_name") if probes.calls_of(texts.COLLECTIVES)(facts) else None
+
+
+def _bound_names(facts: Facts) -> list[str] | None:
+    """Return the names of the axes that the mapping around gives, if this one is not among them."""
+    named = facts.value("axis_name")
+    names = [*getattr(facts.value("mesh"), "axis_names", [named] if isinstance(named, str) else [])]
+    return names if names and isinstance(facts["name"], str) and facts["name"] not in names else None
+
+
+entry(
+    "axis_name",
+    texts.UNBOUND_AXIS,
+    texts.BARE_ASSERTION,
+    x=probes.call,
+    place=_axis_argument,
+    name=lambda facts: facts.value("place"),  # `BARE_ASSERTION` does not say it
+    made=mapping_outside("vmap", "pmap", "shard_map"),
+    mesh=probes.keyword("mesh", of="made"),
+    axis_name=probes.keyword("axis_name", of="made"),
+    names=_bound_names,
+    bound=lambda facts: " and ".join(f"`{one}`" for one in facts["names"]),
+    unnamed=lambda facts: facts["made"] if facts["made"].name in ("vmap", "pmap") else None,
+    last=probes.last_of("made"),
+    when=lambda facts: facts.knows("names") or isinstance(facts.scene.error, NameError),
+    variable="{name}",
+    title="No axis has the name `{name}`",
+    what="`{f}` works across the axis that is called `{name}`.",
+    why=(
+        "The function is mapped over {bound} here, and the name must be the same on both sides.",
+        "An axis gets its name where it is mapped, and `jax.{unnamed.name}` gives none here.",
+        "An axis gets its name from the `jax.shard_map`, `jax.vmap` or `jax.pmap` around, and none gives this one.",
+    ),
+    fixes=[
+        Swap(
+            "Write the name that the axis has.",
+            when=lambda facts: isinstance(facts.node("place"), ast.Constant) and len(facts["names"]) == 1,
+            place='"{names[0]}"',
+        ),
+        Swap(
+            "Name the axis where it is mapped.",
+            when=lambda facts: facts.knows("unnamed") and not facts.knows("axis_name"),
+            last='{last}, axis_name="{name}"',
+        ),
+    ],
+    otherwise="Call it in a function that `jax.shard_map` runs on a mesh with an axis `{name}`, or that `jax.vmap` "
+    'maps with `axis_name="{name}"`.',
+    link=f"{error_texts.API}/jax.lax.psum.html",
+)
+_IN_TYPE = "Under `jax.shard_map`, the axes along which a value differs from device to device are part of its type, and"
+entry(
+    "carry_varies",
+    texts.CARRY_VARIES,
+    body=probes.loop_body,
+    x=lambda facts: facts["path"].replace("loop_carry[1]", facts["named"]),
+    named=probes.one_of(probes.loop_carry, probes.words("loop_carry[1]")),
+    start=lambda facts: part_of(known(probes.loop_start(facts)), re.sub(r"^(loop_carry\[1\]|\w+)", "", facts["path"])),
+    along=probes.listed("axes"),
+    axis=_axes,
+    title="A carry that differs between devices on one side of the loop only",
+    what="`{x}` goes in the same on all devices, and comes out different along {along}.",
+    why=f"{_IN_TYPE} a carry keeps its type.",
+    fixes=Swap(
+        "Start with a value that may differ along {along}: `jax.lax.pcast`.",
+        or_say=True,
+        when=lambda facts: facts.scene.message.count("but the corresponding output") == 1,
+        start='{lax}.pcast({start}, {axis}, to="varying")',
+    ),
+    link=f"{texts.GUIDE}#scan-vma",
+)
+entry(
+    "varies_on_one_side",
+    texts.VARIES,
+    x=probes.function,
+    title="Of two values, only one differs between devices",
+    what="In the message, `{{V:...}}` marks what differs, and along which axes.",
+    why=f"{_IN_TYPE} a carry, all branches, or an argument and its derivative have one type.",
+    fixes=[
+        "Let the other one count as differing: `jax.lax.pcast`.",
+        "Or sum over the devices: `jax.lax.psum`, as a bwd rule must for an argument that all devices share.",
+    ],
+    link=f"{texts.GUIDE}#scan-vma",
+)
+
+
+# Specs of `jax.shard_map`, and shardings, that do not fit. The message says in `name` which ones: `in_specs`.
 
 
 def _left_out(facts: Facts) -> str | None:
     """Say the parameters that the call leaves out, if there is a spec for each parameter."""
     specs, values = int(facts["count"]), int(facts["values"])
     names = [one.arg for one in parameters(facts.node("function"))]
-    return " and ".join(f"`{name}`" for name in names[values:]) if len(names) == specs > values else None
+    is_for_each = facts["name"] == "in_specs" and len(names) == specs > values
+    return " and ".join(f"`{name}`" for name in names[values:]) if is_for_each else None
 
 
 _SPECS: dict[str, Any] = {
-    "x": probes.call,
+    # What only some of the messages say.
+    **dict.fromkeys(("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None),
     "made": mapping("shard_map"),
     "function": mapped_function,
-    "specs": _specs,
-    "spec": _spec,
+    "specs": lambda facts: probes.keyword(facts["name"], of="made")(facts),
+    "spec": lambda facts: part_of(facts.node("specs"), facts["path"]),
+    "passed": lambda facts: argument_of(facts.call(), int(facts["number"])),
+    "returned": lambda facts: (
+        probes.result_of("function")(facts) if (facts["name"], facts["path"]) == ("out_specs", "") else None
+    ),
+    "put": lambda facts: (
+        probes.given(lambda value: is_array(value) or isinstance(value, float))(facts)
+        if probes.calls("device_put")(facts)
+        else None
+    ),
     "P": spec_name,
-    "link": sharding_texts.GUIDE,
+    "axis_names": probes.listed("axes"),
+    "x": probes.call,
+    "subject": probes.words(
+        (
+            "`{passed}{inner}`",
+            "`{returned}`",
+            "`{put}`",
+            "The result `{f}(...){result}`",
+            "The argument `{argument}`",
+            "An argument or a result of `{f}`",
+        )
+    ),
+    "link": texts.GUIDE,
 }
-_ENTRIES = "A `PartitionSpec` has an entry for each axis of an array: the mesh axis that splits it, or None."
-_SPECS_WORDS: dict[str, Any] = {**_SPECS, "variable": "{side}_specs", "title": "`{side}_specs` does not fit"}
-_STRUCTURE: dict[str, Any] = {
-    **_SPECS_WORDS,
-    "why": "`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
-}
+_BLAMED = ("{passed}{inner}", "{returned}", "{put}", "{f}(...)")
 entry(
     "shard_map_specs",
-    sharding_texts.SPECS_LENGTH,
-    noun=lambda facts: "argument" if facts["side"] == "in" else "result",
+    texts.SPECS_LENGTH,
+    texts.SHARDINGS_LENGTH,
+    noun=lambda facts: "argument" if facts["name"].startswith("in") else "result",
     entries=probes.counted("count", "entry", "entries"),
     said_values=lambda facts: probes.counted("values", facts["noun"], f"{facts['noun']}s")(facts),
     left_out=_left_out,
-    what="`{side}_specs` has {entries}, for {said_values}.",
-    why="There is one entry of `{side}_specs` for each {noun}: how it is split over the devices.",
+    variable="{name}",
+    title="`{name}` does not fit",
+    what="`{name}` has {entries}, for {said_values}.",
+    why="There is one entry of `{name}` for each {noun}: how it is split over the devices.",
     fixes="Give the call {left_out} too.",
     otherwise="Give one entry for each {noun}: `{P}()` for what every device has whole.",
-    **_SPECS_WORDS,
+    **_SPECS,
 )
 entry(
     "shard_map_specs",
-    sharding_texts.SPECS_LIST,
-    what="`{side}_specs` is a list.",
-    fixes=Swap("Give a tuple.", or_say=True, when=lambda facts: facts["specs"].count == 1, specs="({specs.items[0]},)"),
-    **_STRUCTURE,
+    texts.SPECS_STRUCTURE,
+    variable="{name}",
+    title="`{name}` does not fit",
+    what="",
+    why="`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
+    fixes="Give tuples and dicts like those of the values, with a `PartitionSpec` for each array, or one for all.",
+    **_SPECS,
 )
 entry(
-    "shard_map_specs",
-    sharding_texts.SPECS_OF_ONE,
-    what="`{side}_specs` is a {type}, and the function returns a single array.",
-    fixes=Swap("Give the spec alone.", when=lambda facts: facts["specs"].count == 1, specs="{specs.items[0]}"),
-    otherwise="Give one spec alone, or return as many arrays as there are specs.",
-    **_STRUCTURE,
+    "spec_names_no_axis",
+    texts.SPEC_NAME,
+    texts.MESH_NAME,
+    texts.NO_MESH,
+    variable=("{name}", "{f}"),
+    title="A spec names an axis that the mesh does not have",
+    what=("The spec has the axis `{name}`.", "No mesh is set here."),
+    why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
+    fixes="Write one of the names of the mesh. If none is set, set it: `with jax.set_mesh(mesh):`.",
+    **_SPECS,
 )
-entry(
-    "shard_map_specs",
-    sharding_texts.SPECS_KEYS,
-    given=lambda facts: facts.call().args[int(facts["number"])],
-    given_keys=probes.listed("own"),
-    spec_keys=probes.listed("keys"),
-    what="`{given}` has the keys {given_keys}, and its entry of `{side}_specs` has {spec_keys}.",
-    fixes="Give the specs the keys of the argument, or one spec for all of it.",
-    **_STRUCTURE,
-)
-entry(
-    "shard_map_specs",
-    sharding_texts.SPECS_NO_SPEC,
-    **{**_STRUCTURE, "title": "A spec that is not a `PartitionSpec`", "why": _ENTRIES},
-    what="`{side}_specs{path}` is {text}, of type {type}.",
-    fixes=Swap(
-        "Put the name into a `PartitionSpec`.",
-        when=lambda facts: facts["type"] == "str" and isinstance(facts.node("spec"), ast.Constant),
-        spec="{P}({spec})",
-    ),
-    otherwise="Give a `PartitionSpec`, such as `{P}()`.",
-)
-entry(
-    "shard_map_without_mesh",
-    sharding_texts.NO_CONTEXT_MESH,
-    x=mapping("shard_map"),
-    made=mapping("shard_map"),
-    when=probes.unless(probes.knows("mesh")),
-    mesh=probes.keyword("mesh", of="made"),
-    variable="mesh",
-    title="`jax.shard_map` without a mesh",
-    what="`{x}` names no mesh, and none is set.",
-    why="The specs name axes of a mesh of devices: that of `mesh=`, or that of `jax.set_mesh`.",
-    fixes="Give `mesh=`, or call the function inside `with jax.set_mesh(mesh):`.",
-    link=sharding_texts.GUIDE,
-)
-
-
-# Specs of `jax.shard_map` and of shardings that do not fit the mesh or the array.
-
-
-def _name_in(place: str) -> Probe:
-    """Look at the only place in an expression where the name of the axis is written, if the mesh has one axis."""
-
-    def found(facts: Facts) -> Part | None:
-        part = facts.part(place)
-        written = [one for one in ast.walk(part.node) if isinstance(one, ast.Constant) and one.value == facts["name"]]
-        return part.inside(written[0]) if len(written) == len(probes.names_in_group(facts, "axes")) == 1 else None
-
-    return found
-
-
-def _argument(facts: Facts) -> Part | None:
-    """Look at the argument, or the part of one, that the message counts as `args[0]['w']`."""
-    given, number = facts.call().args, int(facts["number"])
-    return dataclasses.replace(facts.at(given[number]), path=facts["inner"]) if number < len(given) else None
-
-
-def _for_each(facts: Facts) -> str | None:
-    """Say a spec for each argument in place of the one for all: the same, but the whole array for the one to blame."""
-    count, number = len(facts.call().args), int(facts["number"])
-    texts = [facts.say("{P}()" if i == number else "{specs}") for i in range(count)]
-    return _tuple(texts) if not facts["path"] and not facts["inner"] else None
-
-
-def _tuple(texts: list[str]) -> str:
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
-
-
-def _result(facts: Facts) -> Part | None:
-    """Look at what the mapped function returns, if that is written as one and has one spec."""
-    result: Part | None = probes.result_of("function")(facts)
-    is_one = result is not None and not isinstance(result.node, ast.Tuple | ast.List | ast.Dict)
-    return result if is_one and isinstance(facts.node("specs"), ast.Call) and not facts["path"] else None
-
-
-def _is_scalar(facts: Facts) -> bool:
-    return bool(facts["rank"] == "0")
-
-
-def _axis_of_scalar(facts: Facts) -> str | None:
-    """Say the axis that is said to split a number."""
-    names = probes.names_in_group(facts, "split") if "'" in facts["split"] else []
-    return axis_code(names) if _is_scalar(facts) and facts["length"] == "1" and len(names) == 1 else None
-
-
-for _place, _phrase, _what, _link in (
-    ("specs", sharding_texts.SPEC_NAME, "`{side}_specs`", sharding_texts.GUIDE),
-    ("node", sharding_texts.MESH_NAME, "The spec", sharding_texts.PARALLEL),
-):
-    entry(
-        "spec_names_no_axis",
-        _phrase,
-        **{**_SPECS, "link": _link},
-        written=_name_in(_place),
-        axis_names=probes.listed("axes"),
-        one=lambda facts: probes.names_in_group(facts, "axes")[0],
-        variable="{name}",
-        title="A spec names an axis that the mesh does not have",
-        what=f"{_what} has the axis `{{name}}`; the mesh has {{axis_names}}.",
-        why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
-        fixes=Swap("Write the name of the mesh's axis.", written='"{one}"'),
-        otherwise="Write one of the names of the mesh, or give the mesh this one.",
-    )
-_TOO_LONG: dict[str, Any] = {
-    "axes": probes.counted("rank", "axis", "axes"),
-    "entries": probes.counted("length", "entry", "entries"),
-    "at_most": probes.counted("rank", "entry", "entries"),
-    "title": "A spec splits an axis that an array does not have",
-    "why": "Each entry of a spec says how one axis of the array is split over the devices.",
-}
-_SHORTER = "Give it a spec with at most {at_most}."
-_TO_ALL = "Give it whole to every device: `{P}()`."
 entry(
     "spec_too_long",
-    sharding_texts.IN_SPEC_RANK,
-    **{**_SPECS, **_TOO_LONG, "x": _argument},
-    for_each=_for_each,
-    what="`{x}` is {array}, with {axes}, and its spec `P({split})` has {entries}.",
+    texts.SPEC_RANK,
+    texts.SHARDING_RANK,
+    axes=probes.counted("rank", "axis", "axes"),
+    entries=probes.counted("length", "entry", "entries"),
+    variable=_BLAMED,
+    title="A spec splits an axis that an array does not have",
+    what=(
+        "{subject} is {array}, with {axes}, and its spec `P({split})` has {entries}.",
+        "{subject} has {axes}, and its spec is for more.",
+    ),
+    why="Each entry of a spec says how one axis of the array is split over the devices.",
     fixes=Either(
-        Words(_SHORTER, when=probes.unless(_is_scalar)),
-        Swap(_TO_ALL, when=lambda facts: facts["path"] == f"[{facts['number']}]" and not facts["inner"], spec="{P}()"),
-        Swap(_TO_ALL, specs="{for_each}"),
-        "Give `{x}` a spec of its own, `{P}()`: every device then gets it whole.",
-    ),
-)
-entry(
-    "spec_too_long",
-    sharding_texts.OUT_SPEC_RANK,
-    **{**_SPECS, **_TOO_LONG, "x": probes.one_of(_result, probes.words("{applied}(...){inner}"))},
-    result=_result,
-    axis=_axis_of_scalar,
-    what="`{x}` is {array}, with {axes}, and its spec `P({split})` has {entries}.",
-    fixes=[
+        Words("Give it a spec with an entry for each of its axes, at most.", when=lambda facts: facts["rank"] != "0"),
         Swap(
-            "Keep every device's own value: give it an axis, along which they are put together.",
-            when=probes.knows("axis"),
-            result="{result.atom}[None]",
+            "Give it whole to every device: `{P}()`.",
+            when=lambda facts: facts["path"] == f"[{facts['number']}]{facts['inner']}",
+            spec="{P}()",
         ),
-        Swap("Or sum them: the sum is the same on all devices.", result="{lax}.psum({result}, {axis})", specs="{P}()"),
-    ],
-    otherwise=Either(
-        Words(_SHORTER, when=probes.unless(_is_scalar)),
-        "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{P}()`.",
+        Words(
+            "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{P}()`.",
+            when=probes.knows("applied"),
+        ),
+        "Give it a spec of its own, `{P}()`: every device then gets it whole.",
     ),
+    **_SPECS,
 )
-_UNEVEN: dict[str, Any] = {
-    "padded": lambda facts: -(-int(facts["size"]) // int(facts["parts"])) * int(facts["parts"]),
-    "kept": lambda facts: int(facts["size"]) // int(facts["parts"]) * int(facts["parts"]) or None,
-    "title": "An axis that cannot be split evenly over the devices",
-    "why": "Every device gets a part of the same size, and {parts} does not divide {size}.",
-}
 entry(
     "not_divisible",
-    sharding_texts.INDIVISIBLE_SPEC,
-    **{**_SPECS, **_UNEVEN, "x": _argument},
-    axis_names=probes.listed("axes"),
-    what="`{x}` is {array}: axis {axis} has {size} entries, for {parts} devices along {axis_names}.",
+    texts.INDIVISIBLE_SPEC,
+    texts.INDIVISIBLE,
+    padded=lambda facts: -(-int(facts["size"]) // int(facts["parts"])) * int(facts["parts"]),
+    kept=lambda facts: int(facts["size"]) // int(facts["parts"]) * int(facts["parts"]) or None,
+    variable=_BLAMED,
+    title="An axis that cannot be split evenly over the devices",
+    what=(
+        "{subject} is {array}: axis {axis} has {size} entries, for {parts} parts.",
+        "{subject} has shape {shape}: axis {axis} has {size} entries, for {parts} parts.",
+    ),
+    why="Every device gets a part of the same size, and {parts} does not divide {size}.",
     fixes=[
-        Words(
-            (
-                "Pad the axis to {padded} entries and leave the padding out of sums, or use {kept} of them.",
-                "Pad the axis to {padded} entries and leave the padding out of sums.",
-            )
-        ),
-        "Or use a mesh whose size divides {size}.",
+        Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
+        "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
     ],
+    **_SPECS | {"link": texts.PARALLEL},
 )
-# What the mapped function computes -> what combines it over devices, and how it is said.
-_OVER_DEVICES = {
-    "mean": ("pmean", "The mean over all devices: `lax.pmean`."),
-    "sum": ("psum", "The sum over all devices: `lax.psum`."),
-    "max": ("pmax", "The largest on any device: `lax.pmax`."),
-    "min": ("pmin", "The smallest on any device: `lax.pmin`."),
-}
 entry(
     "not_replicated",
-    sharding_texts.NOT_REPLICATED,
-    **{**_SPECS, "x": probes.one_of(_result, probes.words("out_specs"))},
-    result=_result,
-    last=probes.last_of("made"),
-    axis_names=probes.listed("axes"),
-    axis=lambda facts: axis_code(probes.names_in_group(facts, "axes")),
-    over=lambda facts: _OVER_DEVICES.get(called(facts.node("result"))),
+    texts.NOT_REPLICATED,
+    axis=_axes,
+    over=lambda facts: facts["returned"].name if facts["returned"].name in ("mean", "sum", "max", "min") else None,
+    variable=("{returned}", "out_specs"),
     title="`out_specs` promises one value for all devices",
     what=(
-        "`P({split})` leaves out {axis_names}, and JAX cannot prove that `{result}` is the same along it.",
+        "`P({split})` leaves out {axis_names}, and JAX cannot prove that `{returned}` is the same along it.",
         "`out_specs{path}` is `P({split})`, which leaves out {axis_names}; JAX cannot prove that all results are the "
         "same along it.",
     ),
     why="Where a spec leaves an axis out, JAX takes one device's value for all, so it asks for proof that they agree.",
     fixes=[
         Either(
-            Swap("{over[1]}", result="{lax}.{over[0]}({result}, {axis})"),
-            Swap(
-                "What is gathered is the same on all devices, which JAX does not prove: switch the check off.",
-                when=lambda facts: called(facts.node("result")) == "all_gather",
-                last="{last}, check_vma=False",
+            Swap("The {over} over all devices: `lax.p{over}`.", returned="{lax}.p{over}({returned}, {axis})"),
+            Words(
+                "What is gathered is the same on all devices, which JAX does not prove: give `check_vma=False`.",
+                when=lambda facts: called(facts.node("returned")) == "all_gather",
             ),
             "If one value is meant, combine the devices' values: `lax.psum` or `lax.pmean` over {axis_names}.",
         ),
         "If every device's own part is meant, name {axis_names} in `out_specs`: the parts are then put together.",
     ],
+    **_SPECS,
 )
 
 
-def _put(facts: Facts) -> Part | None:
-    """Look at what `jax.device_put` is given, or at its only part of the shape or rank that the message says."""
-    if not probes.calls("device_put")(facts):
-        return None
-    given = facts.at(facts.call().args[0])
-    if given.value_or_missing is MISSING:
-        return None if isinstance(given.node, ast.Dict | ast.Tuple | ast.List) else given
-    said = {name: text for name, text in facts.found.groupdict().items() if name in ("shape", "rank")}
-    leaves = [part for part in _leaves(given) if all(text == str(_rank_or_shape(part, n)) for n, text in said.items())]
-    return leaves[0] if len(leaves) == 1 else None
+# Meshes and devices.
 
 
-def _rank_or_shape(part: Part, name: str) -> object:
-    return np.shape(part.value) if name == "shape" else np.ndim(part.value)
+def _is_on(group: str) -> Probe:
+    """Look at the array on the devices that a group of the message lists."""
+    return lambda facts: probes.leaf(lambda value: _devices(value) == facts[group])(facts)
 
 
-def _leaves(part: Part) -> list[Part]:
-    """Return the arrays in the containers that an expression gives; the expression itself if its value is not known."""
-    if part.value_or_missing is MISSING:
-        return [part]
-    leaves = jax.tree_util.tree_leaves_with_path(part.value)
-    return [dataclasses.replace(part, path=jax.tree_util.keystr(path), held=leaf) for path, leaf in leaves]
+def _devices(value: Any) -> str:
+    return str(sorted(one.id for one in value.devices())) if is_array(value) and not is_tracer(value) else ""
 
 
-_SHARDED: dict[str, Any] = {
-    "put": _put,
-    "x": probes.words(("{put}", "{f}(...){result}", "{argument}", "{f}(...)")),
-    "subject": probes.words(
-        ("`{put}`", "The result `{f}(...){result}`", "The argument `{argument}`", "An argument or a result of `{f}`")
+def _fits(facts: Facts) -> bool:
+    """Ask whether an array can be split as the other one is."""
+    try:
+        facts.value("target").sharding.shard_shape(facts.value("x").shape)
+    except (ValueError, IndexError):
+        return False
+    return True
+
+
+entry(
+    "devices_differ",
+    texts.DEVICES_DIFFER,
+    x=_is_on("other"),
+    target=_is_on("one"),
+    title="Arrays on different devices",
+    what="`{target}` is on the devices {one}, and `{x}` on the devices {other}.",
+    why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
+    fixes=Swap("Move one to where the other is: `{x}`.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)"),
+    otherwise="Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
+    link=f"{error_texts.API}/jax.device_put.html",
+)
+entry(
+    "mesh_names",
+    texts.MESH,
+    x=probes.node,
+    variable=None,
+    axes=probes.counted("rank", "axis", "axes"),
+    said_names=probes.counted("names", "name", "names"),
+    found=probes.counted("devices", "device", "devices"),
+    title=("A mesh for more than {found}", "A mesh needs a name for each of its axes"),
+    what=("The mesh has shape {shape}.", "The devices have {axes}, and the mesh gets {said_names}."),
+    why="A mesh is an array of devices, whose axes have names.",
+    fixes=Either(
+        Words("Give a list of devices, also of a single one.", when=lambda facts: facts["rank"] == "0"),
+        Words(
+            "Take the sizes from `jax.device_count()`. To try it out on a CPU: set the environment variable "
+            "`XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
+            when=probes.knows("found"),
+        ),
+        Words("Give one name for each size.", when=probes.calls("make_mesh")),
+        "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
     ),
+    link=f"{error_texts.API}/jax.make_mesh.html",
+)
+
+
+# Explicit axes.
+
+_AUTOMATIC = (
+    "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto, "
+    "...))`."
+)
+_EXPLICIT: dict[str, Any] = {
     "P": spec_name,
-    "when": lambda facts: facts.knows("put") or not probes.calls("device_put")(facts),
-    "link": sharding_texts.PARALLEL,
+    "why": "With explicit axes, how an array is split is part of its type, and JAX does not guess it.",
+    "link": texts.EXPLICIT,
 }
 entry(
-    "not_divisible",
-    sharding_texts.INDIVISIBLE,
-    **_SHARDED,
-    **_UNEVEN,
-    what="{subject} has shape {shape}: axis {axis} has {size} entries, for {parts} parts.",
+    "explicit_result",
+    texts.EXPLICIT_RESULT,
+    x=probes.node,
+    asked=lambda facts: getattr(facts.scene.node, "func", facts.say("{jnp}.matmul")),
+    title="How a result is split over the devices is not clear",
+    what="`{x}` works across an axis that is split over the devices.",
     fixes=[
-        Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
-        "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
+        "Say how the result is split: `{asked}(..., out_sharding={P}(...))`; `{P}()` gives it whole to every device.",
+        _AUTOMATIC,
     ],
+    **_EXPLICIT,
 )
 entry(
-    "spec_too_long",
-    sharding_texts.SHARDING_RANK,
-    sharding_texts.EXPLICIT_RANK,
-    **_SHARDED,
-    **_TOO_LONG,
-    what="{subject} has {axes}, and its spec `P({split})` is for at least {length}.",
-    fixes=Words("Give it a sharding of its own, with `{P}()`: every device gets it whole.", when=_is_scalar),
-    otherwise=_SHORTER,
+    "explicit_index",
+    texts.EXPLICIT_GATHER,
+    x=probes.one_of(probes.holder, probes.node),
+    index=lambda facts: getattr(facts.scene.node, "slice", None),
+    title="An index into an axis that is split over the devices",
+    what="`{node}` works on {array}, where `@` names the mesh axis that splits an axis.",
+    fixes=[
+        Either(
+            Swap(
+                "Say how the result is split; `{P}()` gives it whole to every device.",
+                node="{x.atom}.at[{index}].get(out_sharding={P}())",
+            ),
+            "Index with `.at[...].get(out_sharding={P}(...))`, which says how the result is split.",
+        ),
+        _AUTOMATIC,
+    ],
+    **_EXPLICIT,
 )
-entry(
-    "in_shardings",
-    sharding_texts.IN_SHARDINGS_LENGTH,
-    x=probes.call,
-    entries=probes.counted("count", "entry", "entries"),
-    arguments=probes.counted("values", "positional argument", "positional arguments"),
-    variable="in_shardings",
-    title="`in_shardings` does not fit the arguments",
-    what="`in_shardings` has {entries}, and the call has {arguments}.",
-    why="There is one entry for each positional argument; one sharding alone is for all of them.",
-    fixes="Give one entry for each argument; None leaves an argument's sharding as it comes.",
-    link=f"{error_texts.API}/jax.jit.html",
-)
+
+
+def _unsplit(type_text: str | None) -> str:
+    """Return a type such as `float32[8@x]` without its axes of the mesh."""
+    return re.sub(r"@[\w(),]*?(?=[,\]])", "", type_text or "")
+
+
 entry(
     "sharding_differs",
-    sharding_texts.SHARDING_DIFFERS,
-    x=lambda facts: probes.given(lambda value: is_array(value) and array_type(value) == facts["array"])(facts),
-    title="An argument is not laid out as `in_shardings` says",
-    what="`{x}` is laid out by `P({own})`, and `in_shardings` says `P({wanted})`.",
-    why="`jax.jit` moves no array that was put somewhere on purpose: that would be slow, and nobody would see why.",
+    texts.SHARDING_DIFFERS,
+    x=probes.node,
+    when=lambda facts: _unsplit(facts.found["before"]) == _unsplit(facts.found["after"]),
+    title="Arrays that are laid out differently over the devices",
+    what=(
+        "`{path}` goes in as {before} and comes out as {after}.",
+        "An array of `{x}` is laid out by `P({own})`, where `P({wanted})` is asked for.",
+        "Arrays of `{x}` are not laid out alike.",
+    ),
+    why="JAX moves no array that was put somewhere on purpose: that would be slow, and nobody would see why.",
     fixes=[
-        "Move it first, with `jax.device_put` and the sharding that is asked for.",
-        "Or leave `in_shardings` out: `jax.jit` then takes the arguments as they lie.",
+        "Move it first: `jax.device_put`, or `jax.sharding.reshard` inside `with jax.set_mesh(mesh):`.",
+        "Or leave the choice to the compiler: no `in_shardings` and `in_specs`, and a mesh with automatic axes.",
     ],
-    link=sharding_texts.PARALLEL,
+    link=texts.PARALLEL,
+)
+entry(
+    "out_sharding_of_automatic_axes",
+    texts.SPEC_OF_AUTO,
+    x=probes.fact("axis"),
+    split_by=probes.keyword("out_sharding"),
+    others=lambda facts: probes.others("split_by")(facts).removeprefix(", "),
+    title="A split is asked for along an axis that the compiler splits",
+    what="`{function}` is given `P({split})`, and the axis `{axis}` of the mesh is automatic.",
+    why="Along automatic axes the compiler chooses the split; only for explicit ones it can be said in the program.",
+    fixes=[
+        Swap(
+            "Give the compiler a hint: `lax.with_sharding_constraint`.",
+            call="{lax}.with_sharding_constraint({f}({others}), {split_by})",
+        ),
+        "Or make the mesh with explicit axes: `jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Explicit, ...))`.",
+    ],
+    link=texts.EXPLICIT,
 )
 
 
 # The axis of devices of `jax.pmap`.
 
 
-def _unlike(facts: Facts) -> Part | None:
-    """Look at the first array that has not one entry for each device, if all shapes are known and none is mapped."""
-    leaves = [leaf for one in facts.call().args for leaf in _leaves(facts.at(one))]
-    wrong = [leaf for leaf in leaves if leaf.shape[:1] != (jax.device_count(),)]
-    options = [one.arg for one in getattr(facts.node("made"), "keywords", [])]
-    return wrong[0] if wrong and "in_axes" not in options and not facts.call().keywords else None
-
-
-def _axes_of_pmap(facts: Facts) -> str | None:
+def _in_axes(facts: Facts) -> str | None:
     """Say `in_axes` that hand the arguments without an axis of devices whole to every device."""
-    count = (jax.device_count(),)
-    fits = [all(leaf.shape[:1] == count for leaf in _leaves(facts.at(one))) for one in facts.call().args]
-    return _tuple(["0" if one else "None" for one in fits]) if any(fits) else None
+    values = [facts.at(one).value for one in facts.call().args]
+    fits = [all(np.shape(one)[:1] == (facts["devices"],) for one in jax.tree.leaves(value)) for value in values]
+    return str(tuple(0 if one else None for one in fits)) if any(fits) and not facts.knows("in_axes") else None
 
 
 _PMAP: dict[str, Any] = {
-    "x": _unlike,
+    "x": lambda facts: probes.leaf(lambda one: is_array(one) and one.shape[:1] != (facts["devices"],), "call")(facts),
     "made": mapping("pmap"),
+    "mapper": probes.function_of("made"),
+    "mapped": probes.argument(0, "fun", of="made"),
+    "in_axes": probes.keyword("in_axes", of="made"),
     "devices": lambda facts: jax.device_count(),
     "why": "`jax.pmap` takes one entry along the first axis of every array for each device.",
     "link": f"{error_texts.API}/jax.pmap.html",
 }
 entry(
     "pmap_axis",
-    sharding_texts.PMAP_INDIVISIBLE,
-    sharding_texts.PMAP_RANK,
-    **_PMAP,
+    texts.PMAP,
+    axes=_in_axes,
     when=probes.knows("axes"),
-    axes=_axes_of_pmap,
-    whole=lambda facts: facts.at(facts["x"].node),
-    mapped=probes.argument(0, "fun", of="made"),
+    whole=lambda facts: facts["x"].node,
     title="`jax.pmap` maps over an axis of devices that is not there",
     what="`{x}` has shape {x.shape}, and {devices} devices take part.",
     fixes=[
         Swap("Hand `{whole}` whole to every device.", or_say=True, mapped="{mapped}, in_axes={axes}"),
         "Or repeat it for each device, along a new first axis.",
     ],
+    **_PMAP,
 )
 entry(
     "pmap_axis",
-    sharding_texts.PMAP_INDIVISIBLE,
+    texts.PMAP,
     structure_texts.SQUEEZED,
-    **_PMAP,
-    when=lambda facts: facts["x"].shape[:1] > (facts["devices"],),
-    mapper=lambda facts: facts.part("made").inside(facts.node("made").func),
+    when=lambda facts: facts.knows("made") and facts["x"].shape[:1] > (facts["devices"],),
     said_devices=lambda facts: plural("{count} device", "{count} devices", facts["devices"]),
     size=lambda facts: facts["x"].shape[0],
     each=lambda facts: facts["size"] // facts["devices"] if facts["size"] % facts["devices"] == 0 else None,
@@ -438,12 +476,11 @@ entry(
         ),
         Swap(
             "Or compute all {size} on one device, for a result with {size} entries.",
-            when=lambda facts: (
-                probes.others("")(facts) == f", {facts['x']}" and not getattr(facts.node("made"), "keywords", ())
-            ),
+            when=lambda facts: facts.say("{f}({given})") == facts.say("{mapper}({mapped})({x})"),
             mapper="{jax}.vmap",
         ),
         "Or use `jax.shard_map`, which cuts an axis into as many parts as there are devices: its function gets a part, "
         "not one entry.",
     ],
+    **_PMAP,
 )

@@ -149,7 +149,7 @@ result = np.asarray(key)  # <--
 result = jnp.random.normal(size=(2, 3))  # <--
 """,
         result="result.shape",
-        after_fix=[(2, 3)],
+        after_fix=[no_edits],
     ),
     Case(
         name="key_made_and_added_to",

@@ -202,7 +202,7 @@ result = f(jnp.ones(3))
         "set_of_arrays",
         "labels",
         "labels = jnp.array([1, 2, 2])\nresult = len(set(labels))  # <--\n",
-        [2],
+        [no_code],
     ),
     case(
         "an_array_looked_for_in_a_set",
