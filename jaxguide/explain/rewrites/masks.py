@@ -99,7 +99,7 @@ def masked_slice(scene: Scene, node: ast.Subscript) -> Fix | None:
 
 
 def _filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, sentence: str) -> Fix | None:
-    """Return the fix that puts zeros in place of what an index leaves out, or words if something after it counts them."""
+    """Return the fix that puts zeros in place of what an index leaves out, or words if a later step counts them."""
     values, outer = scene.quote(node.value), scene.source.parents.get(node)
     nodes = ast.walk(scene.spot.function or scene.source.tree)
     after = [one for one in nodes if isinstance(one, ast.expr) and one.lineno >= node.lineno]

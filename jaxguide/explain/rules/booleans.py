@@ -14,11 +14,12 @@ from jaxguide.explain.catalogue import Code, Either, Static, Swap, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.conditions import as_array, condition, is_comparison, leaves
-from jaxguide.explain.rewrites.control_flow import expression_of_if, loop_of_while
+from jaxguide.explain.rewrites.control_flow import by_where, expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.run_time_checks import run_time_check
 from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
 from jaxguide.explain.scene import called
 from jaxguide.explain.traced_truths import (
+    SPLIT,
     TRUTH,
     as_condition,
     asks_python,
@@ -30,7 +31,6 @@ from jaxguide.explain.traced_truths import (
 )
 from jaxguide.explain.transformed import defaults_of
 
-_SPLIT = "Let Python decide `{guard}` first, in an `if` of its own, and record only the rest."
 _COMBINE = "Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."
 
 
@@ -172,8 +172,8 @@ def _is_size(facts: Facts) -> bool:
 def _chosen_by_if(facts: Facts) -> Fix | None:
     """Return the fix for `if any(...)`."""
     outer = facts.scene.source.parents.get(facts.call())
-    edits = expression_of_if(facts.scene, outer).where if isinstance(outer, ast.If) else []
-    return facts.scene.fix(facts.say("Use `jnp.{f.name}`, and choose with `jnp.where`."), *edits)
+    edit = expression_of_if(facts.scene, outer, by_where) if isinstance(outer, ast.If) else None
+    return facts.scene.fix(facts.say("Use `jnp.{f.name}`, and choose with `jnp.where`."), edit)
 
 
 def _are_numbers(facts: Facts) -> bool:
@@ -304,7 +304,7 @@ entry(
     "assert_on_tracer",
     texts.BOOL,
     when=[is_decided_by(ast.Assert), probes.knows("guard")],
-    fixes=[_SPLIT],
+    fixes=[SPLIT],
     **_ASSERT,
 )
 entry(
@@ -405,7 +405,7 @@ for _kind, _node in (
         title=f"`{'{logic}' if _node is ast.Compare else '{word}'}` needs a known value, but `{{x}}` is traced",
         why="Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded.",
         fixes=[
-            _SPLIT,
+            SPLIT,
             Either(static_test, when=probes.knows("taker")),
             "Write `{functions}`, if `{taker}` can take a traced value.",
             Either(
