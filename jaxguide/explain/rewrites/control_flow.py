@@ -164,7 +164,7 @@ def _carried(scene: Scene, loop: ast.For | ast.While) -> list[str]:
     if loop.orelse or any(map(_does_more, ast.walk(loop))):
         return []
     index = getattr(getattr(loop, "target", None), "id", None)
-    made = assigned_names([loop])
+    made = assigned_names(loop)
     names = [name for name in made if name != index and _is_known(scene, name)]
     return names if not _read_after(scene, loop, set(made) - set(names)) else []
 
@@ -179,10 +179,10 @@ def _does_more(node: ast.AST) -> bool:
     return isinstance(node, leaves) or called(node) in _GROWING
 
 
-def assigned_names(body: list[ast.stmt]) -> list[str]:
-    """Return the names that a block assigns, in order."""
-    nodes = (node for statement in body for node in ast.walk(statement))
-    return list(dict.fromkeys(one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)))
+def assigned_names(node: ast.AST) -> list[str]:
+    """Return the names that a loop or a function assigns, in order."""
+    stored = [one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    return list(dict.fromkeys(one.id for one in sorted(stored, key=lambda one: (one.lineno, one.col_offset))))
 
 
 def _read_after(scene: Scene, loop: ast.For | ast.While, names: set[str]) -> bool:

@@ -18,7 +18,7 @@ from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.pytrees import as_pytree, class_named, is_constant
-from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, static_edits, static_names, without_static
+from jaxguide.explain.rewrites.static_arguments import is_jit, static_edits, static_names, without_static
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import function_behind, part_of, returned
 
@@ -71,8 +71,7 @@ _OF_JIT: dict[str, Any] = {
 def _without_hash(facts: Facts) -> tuple[str, ast.expr] | None:
     """Return the first static argument that may have no hash: its name, and what the call gives."""
     part, names = facts.part("jitted"), _parameters(facts)
-    declared = jit_call_of(part.source, part.node) if isinstance(part.node, ast.FunctionDef) else None
-    static = static_names(declared, arguments_of(part.node)) if declared is not None else names  # type: ignore[arg-type]
+    static = static_names(part.source, part.node) or names  # type: ignore[arg-type]
     given = {name: argument_of(facts.call(), number, name) for number, name in enumerate(names) if name in static}
     found = [(name, node) for name, node in given.items() if node is not None]
     return next(((name, node) for name, node in found if not _is_hashable(facts.scene.spot.value(node))), None)
