@@ -7,28 +7,19 @@ from typing import Any
 from jaxguide.code.edits import Edit
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
+from jaxguide.explain import traced_truths as truths
 from jaxguide.explain.catalogue import Code, Either, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Condition, Facts
 from jaxguide.explain.rewrites.control_flow import Choose, by_cond, by_where, expression_of_if
 from jaxguide.explain.rewrites.run_time_checks import run_time_check
 from jaxguide.explain.scene import called
-from jaxguide.explain.traced_truths import (
-    SPLIT,
-    TRUTH,
-    as_condition,
-    filtering,
-    guard,
-    is_decided_by,
-    static_option,
-    static_test,
-)
 
 entry(
     "filter_on_tracer",
     texts.BOOL,
-    clause=filtering,
-    x=probes.one_of(TRUTH["x"], lambda facts: facts.node("clause").target),
+    clause=truths.filtering,
+    x=probes.one_of(truths.TRUTH["x"], lambda facts: facts.node("clause").target),
     asked=lambda facts: facts.node("clause").ifs[0],
     items=lambda facts: facts.node("clause").iter,
     title="`if` in a comprehension needs known values, but its test is traced",
@@ -37,7 +28,6 @@ entry(
         "Work on the whole array, and keep the shape: 0 where the test fails, counted or summed after.",
         "{jnp}.where(mask, {items}, 0)",
     ),
-    link=f"{texts.API}/jax.numpy.where.html",
 )
 
 
@@ -52,7 +42,7 @@ def _is_switch(facts: Facts) -> bool:
     """Ask whether the test is a bare argument, which usually is an option such as `train`."""
     test: Any = facts.node("test")
     plain = test.operand if isinstance(test, ast.UnaryOp) else test
-    return isinstance(plain, ast.Name) and static_test(facts) is not None
+    return isinstance(plain, ast.Name) and truths.static_test(facts) is not None
 
 
 def _first_name(facts: Facts) -> ast.AST | None:
@@ -94,29 +84,25 @@ def _cond(facts: Facts) -> Fix | None:
 
 def _checked(facts: Facts) -> Fix | None:
     """Return the code that checks at run time what `raise` forbids."""
-    raised = facts.node("decision").body[0]
-    said = (getattr(one, "value", None) for one in ast.walk(raised))
-    message = next((one for one in said if isinstance(one, str)), facts.scene.quote(raised.exc))
     test = ast.UnaryOp(ast.Not(), facts.node("test"))
-    return run_time_check(facts.scene, facts["x"].value, "`raise`", test, message)
+    return run_time_check(facts.scene, facts["x"].value, facts.node("decision").body[0], test)
 
 
 _IF: dict[str, Any] = {
-    **TRUTH,
-    "x": probes.one_of(TRUTH["x"], _first_name),
-    "guard": guard("test"),
-    "condition": as_condition("test"),
+    **truths.TRUTH,
+    "x": probes.one_of(truths.TRUTH["x"], _first_name),
+    "guard": truths.guard("test"),
+    "condition": truths.as_condition("test"),
     "title": "`if` needs a known value, but `{x}` is traced",
     "why": "Python's `if` must choose now, while JAX records the program, and the value comes later.",
-    "link": texts.ERRORS_PAGE,
 }
-_is_if = is_decided_by(ast.If, ast.IfExp)
+_is_if = truths.is_decided_by(ast.If, ast.IfExp)
 entry(
     "if_on_tracer",
     texts.BOOL,
     when=[_is_if, _is_recursive],
     fixes=[
-        static_option,
+        truths.static_option,
         "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both sides, so a "
         "function that calls itself would never end.",
     ],
@@ -126,7 +112,7 @@ entry(
     "if_on_tracer",
     texts.BOOL,
     when=[_is_if, probes.knows("guard"), probes.unless(_is_switch)],
-    fixes=[SPLIT, static_option],
+    fixes=[truths.SPLIT, truths.static_option],
     **_IF,
 )
 entry(
@@ -135,7 +121,7 @@ entry(
     when=_is_if,
     first=lambda facts: ast.unparse(facts.node("decision").body[0]).split("\n")[0],
     fixes=[
-        Either(static_test, when=_is_switch),
+        Either(truths.static_test, when=_is_switch),
         Either(
             _where,
             Words(
@@ -157,7 +143,7 @@ entry(
             ),
         ),
         _cond,
-        Either(static_option, when=probes.unless(_is_switch)),
+        Either(truths.static_option, when=probes.unless(_is_switch)),
     ],
     **_IF,
 )
