@@ -84,11 +84,6 @@ def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: s
     return [edit for edit in edits if edit is not None] if None not in edits else []
 
 
-def without_static(source: Source, function: FunctionNode, name: str) -> Edit | None:
-    """Return the edit that takes a name out of the static arguments, and the keyword with it if no other is left."""
-    return next((_declared(*place, function, [], name) for place in _jitted_at([source], function)), None)
-
-
 def static_names(source: Source, function: FunctionNode) -> list[str] | None:
     """Return the arguments of a function that are static where it is jitted; None if that is not written out."""
     return next((_static_in(place, function) for _home, place in _jitted_at([source], function)), None)
@@ -155,25 +150,18 @@ def _static_in(place: ast.expr, function: FunctionNode) -> list[str] | None:
     return static
 
 
-def _declared(
-    source: Source, place: ast.expr, function: FunctionNode, names: Sequence[str], without: str = ""
-) -> Edit | None:
-    """Return the edit that makes arguments static in a decorator or call of `jax.jit`, or one of them traced again."""
+def _declared(source: Source, place: ast.expr, function: FunctionNode, names: Sequence[str]) -> Edit | None:
+    """Return the edit that makes arguments static in a decorator or call of `jax.jit`."""
     there = _static_in(place, function)
-    if there is None or (without and without not in there):
-        return None
-    if not isinstance(place, ast.Call):
-        return source.insert_after(place, f"({_static_keyword(names)})")
+    if not isinstance(place, ast.Call) or there is None:
+        return source.insert_after(place, f"({_static_keyword(names)})") if there is not None else None
     given = [*place.args, *(keyword.value for keyword in place.keywords)]
     if not there and given:
         return source.insert_after(given[-1], f", {_static_keyword(names)}")
-    static = [name for name in dict.fromkeys([*there, *names]) if name != without]
     texts = [source.quote(one) for one in place.args]
     texts += [f"{one.arg}={source.quote(one.value)}" for one in place.keywords if "static" not in str(one.arg)]
-    texts += [_static_keyword(static)] if static else []
-    if len(texts) == 1 and place.args and called(place) == "partial":
-        return source.replace(place, texts[0])
-    return source.replace(place, source.quote(place.func) + (f"({', '.join(texts)})" if texts else ""))
+    texts += [_static_keyword(list(dict.fromkeys([*there, *names])))]
+    return source.replace(place, f"{source.quote(place.func)}({', '.join(texts)})")
 
 
 def given_for(scene: Scene, function: FunctionNode, name: str) -> tuple[UserFrame, ast.expr] | None:
