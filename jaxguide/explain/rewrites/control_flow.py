@@ -136,7 +136,7 @@ def _loop(scene: Scene, loop: ast.For | ast.While, made: str, index: str = "", t
     argument, start, unpack = ("carry", f"({carry})", [f"{carry} = carry"]) if len(names) > 1 else (carry, carry, [])
     indent, old = scene.source.indent(loop), scene.source.indent(body[0])
     inside = scene.source.lines[scene.source.start(body[0])[0] - 1 : scene.source.end(body[-1])[0]]
-    functions = [(f"go_on({argument})", f"return {test}", [])] if test else []
+    functions: list[tuple[str, str, list[str]]] = [(f"go_on({argument})", f"return {test}", [])] if test else []
     functions += [(f"turn({index}{argument})", f"return {carry}", [line.removeprefix(old) for line in inside])]
     lines = [f"def {head}:\n    " + "\n    ".join([*unpack, *own, last]) for head, last, own in functions]
     lines += [f"{made}{'go_on, ' if test else ''}turn, {start})"]

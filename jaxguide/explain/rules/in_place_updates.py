@@ -13,7 +13,8 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Probe
 from jaxguide.explain.rewrites.control_flow import operator_sign
-from jaxguide.explain.rewrites.masks import kept_places
+from jaxguide.explain.rewrites.masks import kept_places, spread
+from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.transformed import set_to
 
 _METHODS: dict[type[ast.AST], str] = {
@@ -73,9 +74,16 @@ def _update(facts: Facts) -> str | None:
 
 
 def _kept(facts: Facts) -> str | None:
-    """Say where `x[:n] = y` changes entries, which `.at` cannot if `n` is traced."""
-    is_plain = isinstance(facts.scene.spot.statement, ast.Assign) and facts.node("node").value is facts.node("x")
-    return kept_places(facts.scene, facts.node("node"), facts.node("x")) if is_plain else None
+    """Say where `x[mask] = y` and `x[:n] = y` change entries, which `.at` cannot if `mask` or `n` is traced."""
+    scene, target, array = facts.scene, facts.node("node"), facts.node("x")
+    if not isinstance(scene.spot.statement, ast.Assign) or target.value is not array:
+        return None
+    held = scene.spot.value(target.slice)
+    if isinstance(target.slice, ast.Compare) or (is_array(held) and held.dtype == bool):
+        own, whole = computed_shape(scene, target.slice) or (), computed_shape(scene, array) or ()
+        mask = scene.quote(target.slice) if len(own) == len(whole) else scene.atom(target.slice)
+        return spread(mask, len(own) - 1, len(whole)) if own else None
+    return kept_places(scene, target, array)
 
 
 def _is_filled_in_loop(facts: Facts) -> bool:

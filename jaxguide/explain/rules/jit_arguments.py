@@ -85,9 +85,10 @@ def _unfrozen(facts: Facts) -> Part | None:
     given = probes.all_given(facts.node("x")) if value is MISSING else []
     held = [*vars(value).values()] if value is not MISSING else [facts.scene.spot.value(one) for one in given]
     sets = any(isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) for one in ast.walk(own.source.tree))
-    decorator = next(iter(getattr(own.node, "decorator_list", [])), None)
-    is_bare = decorator is not None and dotted(decorator).endswith("dataclass")
-    return own.inside(decorator) if is_bare and not sets and all(map(_is_hashable, held)) else None
+    decorator: ast.expr | None = next(iter(getattr(own.node, "decorator_list", [])), None)
+    if decorator is None or not dotted(decorator).endswith("dataclass"):
+        return None
+    return own.inside(decorator) if not sets and all(map(_is_hashable, held)) else None
 
 
 def _holds_numbers(facts: Facts) -> bool:
