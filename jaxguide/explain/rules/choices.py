@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from jaxguide.code.edits import Edit
+from jaxguide.code.source import dotted
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain import traced_truths as truths
@@ -35,7 +36,8 @@ def _is_recursive(facts: Facts) -> bool:
     """Ask whether the function calls itself: it would not end if both sides were recorded."""
     function = facts.scene.spot.function
     name = getattr(function, "name", None)
-    return function is not None and any(called(one) == name for one in ast.walk(function))
+    calls = [dotted(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)] if function else []
+    return name in calls or f"self.{name}" in calls
 
 
 def _is_switch(facts: Facts) -> bool:
