@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.explain import probes
 from jaxguide.explain.explanation import Fix
@@ -15,6 +14,7 @@ from jaxguide.explain.rewrites.conditions import REDUCERS, condition, decided_by
 from jaxguide.explain.rewrites.static_arguments import argument_behind, static_fix
 
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+SPLIT = "Let Python decide `{guard}` first, in an `if` of its own, and record only the rest."
 Decision = ast.If | ast.IfExp | ast.While | ast.Assert
 
 
@@ -88,14 +88,6 @@ def static_option(facts: Facts) -> Fix | None:
     return static_test(facts) if plain or value.dtype == bool else None
 
 
-def _first_name(facts: Facts) -> ast.AST | None:
-    """Look at the first name in the test of a choice: an element of a comprehension has no value any more."""
-    test = facts.node("decision").test
-    names = sorted(names_in(test))
-    found = [one for one in ast.walk(test) if isinstance(one, ast.Name) and one.id == names[0]] if names else []
-    return found[0] if found and isinstance(facts.node("decision"), ast.IfExp) else None
-
-
 # What the entries share about a truth value that Python needs.
 TRUTH: dict[str, Any] = {
     "asked": asked,
@@ -103,5 +95,3 @@ TRUTH: dict[str, Any] = {
     "test": lambda facts: facts.node("decision").test,
     "x": probes.first(is_tracer, of="asked"),
 }
-# The same for `if` and for `if` in an expression.
-CHOICE: dict[str, Any] = {**TRUTH, "x": probes.one_of(TRUTH["x"], _first_name)}

@@ -10,29 +10,29 @@ from jaxguide.explain.rewrites.conditions import condition
 from jaxguide.explain.scene import Scene
 
 
-def run_time_check(scene: Scene, tracer: Any, instead_of: str, test: ast.expr, message: str) -> Fix | None:
-    """Return the code that checks a test with `checkify`, and of the call that raises its error.
+def run_time_check(scene: Scene, tracer: Any, statement: ast.Assert | ast.Raise, test: ast.expr) -> Fix | None:
+    """Return the code that checks a test with `checkify` in place of a statement, and the call that raises its error.
 
     Args:
         scene: the error.
         tracer: the first traced value in the test.
-        instead_of: what checks now.
+        statement: what checks now.
         test: what must hold.
-        message: the text of the error.
     """
+    said = (statement.msg if isinstance(statement, ast.Assert) else statement.exc) or test
+    texts = [one.value for one in ast.walk(said) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    message = repr((texts or [scene.quote(said)])[0].replace("{", "{{").replace("}", "}}"))  # there braces hold values
     match test:
         case ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), inside)):
             test = inside
     value = scene.spot.value(test)
     number = is_array(value) and value.dtype != bool  # `checkify.check` takes only booleans
     holds = f"{scene.atom(test)} != 0" if number else condition(scene, test)
-    name = _outermost(scene, tracer) or "outermost"
-    call = f"error, result = {scene.jax}.jit(checkify.checkify({name}))(...)"
-    text = repr(message.replace("{", "{{").replace("}", "}}"))  # braces stand for values there
+    call = f"error, result = {scene.jax}.jit(checkify.checkify({_outermost(scene, tracer) or 'outermost'}))(...)"
     return scene.fix(
-        f"Check at run time in place of {instead_of}; call the outermost function through `checkify`, and let `throw` "
-        "raise.",
-        code=f"checkify.check({holds}, {text})\n{call}\nerror.throw()",
+        f"Check at run time in place of `{type(statement).__name__.lower()}`; call the outermost function through "
+        "`checkify`, and let `throw` raise.",
+        code=f"checkify.check({holds}, {message})\n{call}\nerror.throw()",
     )
 
 

@@ -6,15 +6,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.code.source import dotted, names_in
+from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import AnyFix, Code, Either, Swap, Words, entry
-from jaxguide.explain.explanation import Fix
+from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Probe
 from jaxguide.explain.rewrites.control_flow import operator_sign
-from jaxguide.explain.rewrites.masks import kept_places, sliced_axis, spread
+from jaxguide.explain.rewrites.masks import kept_places, spread
 from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.transformed import set_to
 
@@ -42,11 +41,6 @@ def _owner_of(name: str) -> Probe:
 def _index_of(name: str) -> Probe:
     """Look at the index in `x[i]`, which another fact is."""
     return lambda facts: getattr(facts.node(name), "slice", None)
-
-
-def _along(facts: Facts) -> str:
-    """Say the argument that keeps the axes of an array, which `jnp.append` and others would flatten otherwise."""
-    return ", axis=0" if getattr(facts.value("x"), "ndim", 0) > 1 else ""
 
 
 _CHANGED: dict[str, Any] = {
@@ -80,52 +74,16 @@ def _update(facts: Facts) -> str | None:
 
 
 def _kept(facts: Facts) -> str | None:
-    """Say where `x[mask] = y` and `x[:n] = y` change entries, if `.at` cannot say that because `mask` is traced."""
-    scene = facts.scene
-    target: Any = facts.node("node")
-    array: Any = facts.node("x")
+    """Say where `x[mask] = y` and `x[:n] = y` change entries, which `.at` cannot if `mask` or `n` is traced."""
+    scene, target, array = facts.scene, facts.node("node"), facts.node("x")
     if not isinstance(scene.spot.statement, ast.Assign) or target.value is not array:
         return None
-    mask = target.slice
-    if sliced_axis(scene, target) is not None:
-        return kept_places(scene, target, array)
-    held = scene.spot.value(mask)
-    if not isinstance(mask, ast.Compare) and not (is_array(held) and held.dtype == bool):
-        return None
-    own, whole = computed_shape(scene, mask), computed_shape(scene, array)
-    if own is None or whole is None:
-        return None
-    return scene.quote(mask) if len(own) == len(whole) else spread(scene.atom(mask), len(own) - 1, len(whole))
-
-
-def _several(facts: Facts) -> Fix | None:
-    """Make the fix for `x[i], x[j] = x[j], x[i]`."""
-    statement, quote = facts.scene.spot.statement, facts.scene.quote
-    targets, values = getattr(statement, "targets", []), [quote(facts.node("assigned"))]
-    if len(targets) == 1:
-        targets = getattr(targets[0], "elts", [])
-        values = [quote(one) for one in getattr(facts.node("assigned"), "elts", [])]
-    elif not isinstance(facts.node("assigned"), ast.Constant | ast.Name):  # it would be computed for each of them
-        return None
-    values = values * (len(targets) if len(values) == 1 else 1)
-    names = [f"new_{number}" for number in range(len(targets))]
-    lines = [] if values else [f"{', '.join(names)} = {facts['assigned']}"]
-    new: dict[str, str] = {}
-    for one, value in zip(targets, values or names, strict=False):
-        if isinstance(one, ast.Subscript) and is_array(facts.scene.spot.value(one.value)):
-            name = quote(one.value)
-            new[name] = f"{new.get(name, name)}.at[{quote(one.slice)}].set({value})"
-        elif isinstance(one, ast.Name):
-            new[one.id] = value
-    # Python assigns from left to right, the fix all at once: an index must not use one of the names.
-    used = {name for one in targets if isinstance(one, ast.Subscript) for name in names_in(one.slice)}
-    if not new or statement is None or set(new) & used:
-        return None
-    lines.append(f"{', '.join(new)} = {', '.join(new.values())}")
-    return facts.scene.fix(
-        "Make a new array with all changes in it: `.at` reads the old one throughout.",
-        facts.scene.source.replace(statement, f"\n{facts.scene.source.indent(statement)}".join(lines)),
-    )
+    held = scene.spot.value(target.slice)
+    if isinstance(target.slice, ast.Compare) or (is_array(held) and held.dtype == bool):
+        own, whole = computed_shape(scene, target.slice) or (), computed_shape(scene, array) or ()
+        mask = scene.quote(target.slice) if len(own) == len(whole) else scene.atom(target.slice)
+        return spread(mask, len(own) - 1, len(whole)) if own else None
+    return kept_places(scene, target, array)
 
 
 def _is_filled_in_loop(facts: Facts) -> bool:
@@ -135,22 +93,6 @@ def _is_filled_in_loop(facts: Facts) -> bool:
     return value is not MISSING and not is_tracer(value) and isinstance(outer, ast.For | ast.While)
 
 
-_NEW_ARRAY: list[AnyFix] = [
-    Either(
-        Swap("Choose between the new value and the old ones.", statement="{x} = {jnp}.where({kept}, {change}, {x})"),
-        Swap(
-            "Make a new array with the change in it; under `jax.jit` nothing is copied.",
-            statement="{x} = {x}.at[{index}].{update}",
-        ),
-        _several,
-        Code("Make a new array with the change in it.", "{x} = {x}.at[{index}].set(value)"),
-    ),
-    Code(
-        "Build it in NumPy, whose arrays do change, and give it to JAX when it is done.",
-        "{x} = {np}.array({x})",
-        when=_is_filled_in_loop,
-    ),
-]
 entry(
     "item_assignment",
     texts.SET_ITEM,
@@ -162,7 +104,26 @@ entry(
     nothing=lambda facts: None,
     kept=_kept,
     title="An array cannot be changed in place",
-    fixes=_NEW_ARRAY,
+    fixes=[
+        Either(
+            Swap(
+                "Choose between the new value and the old ones.", statement="{x} = {jnp}.where({kept}, {change}, {x})"
+            ),
+            Swap(
+                "Make a new array with the change in it; under `jax.jit` nothing is copied.",
+                statement="{x} = {x}.at[{index}].{update}",
+            ),
+            Code(
+                "Make a new array with the change in it; of several changes, compute all new values first.",
+                "{x} = {x}.at[{index}].set(value)",
+            ),
+        ),
+        Code(
+            "Build it in NumPy, whose arrays do change, and give it to JAX when it is done.",
+            "{x} = {np}.array({x})",
+            when=_is_filled_in_loop,
+        ),
+    ],
     **_CHANGED,
 )
 entry(
@@ -187,7 +148,7 @@ entry(
     x=_owner_of("deleted"),
     index=_index_of("deleted"),
     when=[probes.is_written("statement", ast.Delete), lambda facts: is_array(facts.value("x"))],
-    along=_along,
+    along=lambda facts: ", axis=0" if facts["x"].ndim > 1 else "",
     title="An item of an array cannot be deleted",
     fixes=Swap("Make a new array without it.", statement="{x} = {jnp}.delete({x}, {index}{along})"),
     **_CHANGED,
@@ -204,33 +165,28 @@ entry(
 
 # Methods of lists, and `.at`.
 
-_OF_LISTS = {
-    "append": "{jnp}.append({x}, {given})",
-    "append, axis=0": "{jnp}.append({x}, {jnp}.array([{given}]), axis=0)",
-    "extend": "{jnp}.append({x}, {jnp}.array({given}){along})",
-    "insert": "{jnp}.insert({x}, {given}{along})",
-    "fill": "{jnp}.full_like({x}, {given})",
-}
-
-
-def _as_function(facts: Facts) -> str:
-    """Say the call of `jax.numpy` that does what the method of a list does."""
-    method = facts["f"].name
-    return facts.say(_OF_LISTS.get(f"{method}{facts['along']}") or _OF_LISTS[method])
-
-
 _KEEP_IT = "Make a new array, and keep it. In a loop, collect in a Python list and stack once at the end."
+_APPENDED = "{jnp}.append({x}, {given})"
+
+
+def _is_append(facts: Facts) -> bool:
+    """Ask whether an entry is appended to an array of one axis; `jnp.append` would flatten others."""
+    return probes.calls("append")(facts) and getattr(facts.value("x"), "ndim", 0) == 1
+
+
 entry(
     "list_method",
     texts.NO_METHOD,
     x=_owner_of("f"),
     when=[probes.is_written("node", ast.Attribute), probes.calls("append", "extend", "insert", "fill")],
-    along=_along,
-    new=_as_function,
     title="An array has no method `{f.name}`",
     fixes=Either(
-        Swap(_KEEP_IT, when=probes.is_statement, call="{x} = {new}"),
-        Swap(_KEEP_IT, call="{new}"),
+        Swap(
+            _KEEP_IT,
+            when=lambda facts: _is_append(facts) and probes.is_statement(facts),
+            call=f"{{x}} = {_APPENDED}",
+        ),
+        Swap(_KEEP_IT, when=_is_append, or_say=True, call=_APPENDED),
     ),
     **_CHANGED,
 )
@@ -293,25 +249,10 @@ entry(
     link="https://docs.jax.dev/en/latest/faq.html",
 )
 
-# Functions that write into an array, as expressions of what they would have written.
-_WRITTEN = {
-    "fill_diagonal": "{jnp}.fill_diagonal({x}{rest}, inplace=False)",
-    "copyto": ("{jnp}.where({where}, {second}, {x})", "{jnp}.broadcast_to({second}, {x}.shape)"),
-    "putmask": "{jnp}.where({second}, {third}, {x})",
-}
-
 
 def _is_of_numpy(facts: Facts) -> bool:
     root = ast.Name(dotted(facts.node("f")).split(".")[0], ast.Load())
     return facts.scene.spot.value(root) is np and isinstance(facts.value("x"), jax.Array)
-
-
-def _written(facts: Facts) -> str | None:
-    """Say the expression for it, if the call is a statement and has no other options."""
-    alone = isinstance(facts.node("statement"), ast.Expr) and isinstance(facts.node("x"), ast.Name)
-    options = {one.arg for one in facts.call().keywords}
-    template = _WRITTEN.get(facts["f"].name)
-    return facts.say(template) if template and alone and options <= {"where"} else None
 
 
 entry(
@@ -319,14 +260,9 @@ entry(
     texts.NUMPY_CHANGES,
     x=probes.one_of(probes.keyword("out"), probes.argument(0)),
     when=[probes.is_written("node", ast.Call), _is_of_numpy],
-    second=probes.argument(1),
-    third=probes.argument(2),
-    where=probes.keyword("where"),
-    new=_written,
     title="`{f}` cannot change a JAX array",
     why="NumPy's function writes into its argument, and JAX arrays never change.",
     fixes=Either(
-        Swap("Make a new array, and keep it.", call="{x} = {new}"),
         Words("Make a new array, from a key: `{random}.permutation(key, {x})`.", when=probes.calls("shuffle")),
         "Make a new array with a function of JAX, and keep what it returns.",
     ),

@@ -1,7 +1,6 @@
 """Explain what `jax.jit` cannot take or return: unhashable static arguments, strings, functions, objects."""
 
 import ast
-import difflib
 import functools
 import re
 from types import BuiltinFunctionType, FunctionType
@@ -9,8 +8,7 @@ from typing import Any
 
 import jax
 
-from jaxguide.base.text import plural
-from jaxguide.code.source import FunctionNode, arguments_of, dotted, source_of
+from jaxguide.code.source import arguments_of, dotted, source_of
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -18,7 +16,7 @@ from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.pytrees import as_pytree, class_named, is_constant
-from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, static_edits, static_names, without_static
+from jaxguide.explain.rewrites.static_arguments import is_jit, static_edits, static_names
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import function_behind, part_of, returned
 
@@ -34,12 +32,8 @@ def _jitted(facts: Facts) -> Part | None:
     # A method: JAX may name it, and `jax.grad(self.loss)` calls it inside.
     named = texts.INTERPRETED_FUNCTION.search(facts.scene.message)
     name = named[1].split(".")[-1] if named is not None else getattr(func, "attr", "__call__")
-    found = [one for one in source.functions(name) if any(map(is_jit, _all_of(one.decorator_list)))]
+    found = [one for one in source.functions(name) if any(is_jit(n) for d in one.decorator_list for n in ast.walk(d))]
     return Part(found[0], source, facts.scene) if len(found) == 1 else None
-
-
-def _all_of(nodes: list[ast.expr]) -> list[ast.AST]:
-    return [inner for one in nodes for inner in ast.walk(one)]
 
 
 def _parameters(facts: Facts) -> list[str]:
@@ -60,21 +54,19 @@ _OF_JIT: dict[str, Any] = {
     "function": lambda facts: getattr(facts.node("jitted"), "name", "<lambda>"),
     "class_name": lambda facts: facts["type"].split(".")[-1],
     "own_class": _own_class,
-    "passed": lambda facts: None,
     "link": texts.STATIC_LINK,
 }
 
 
-# Static arguments without a hash.
+# Static arguments without a hash, or that the function does not have.
 
 
 def _without_hash(facts: Facts) -> tuple[str, ast.expr] | None:
     """Return the first static argument that may have no hash: its name, and what the call gives."""
     part, names = facts.part("jitted"), _parameters(facts)
-    declared = jit_call_of(part.source, part.node) if isinstance(part.node, ast.FunctionDef) else None
-    static = static_names(declared, arguments_of(part.node)) if declared is not None else names  # type: ignore[arg-type]
-    given = {name: argument_of(facts.call(), number, name) for number, name in enumerate(names) if name in static}
-    found = [(name, node) for name, node in given.items() if node is not None]
+    static = static_names(part.source, part.node) or names  # type: ignore[arg-type]
+    given = [(name, argument_of(facts.call(), number, name)) for number, name in enumerate(names) if name in static]
+    found = [(name, node) for name, node in given if node is not None]
     return next(((name, node) for name, node in found if not _is_hashable(facts.scene.spot.value(node))), None)
 
 
@@ -88,28 +80,21 @@ def _is_hashable(value: object) -> bool:
 
 
 def _unfrozen(facts: Facts) -> Part | None:
-    """Look at `@dataclass` of a class, if no line sets a field and what the object holds has a hash."""
-    own, node, value = facts.part("own_class"), facts.node("x"), facts.value("x")
-    held = vars(value).values() if value is not MISSING else map(facts.scene.spot.value, probes.all_given(node))
-    fields = {one.target.id for one in ast.walk(own.node) if isinstance(one, ast.AnnAssign)}  # type: ignore[union-attr]
-    uses = [one for one in ast.walk(own.source.tree) if isinstance(one, ast.Attribute) and one.attr in fields]
-    (decorator,) = getattr(own.node, "decorator_list", []) or [None]
-    is_bare = decorator is not None and dotted(decorator).endswith("dataclass")
-    known = all(map(_is_hashable, held)) and all(isinstance(one.ctx, ast.Load) for one in uses)
-    return own.inside(decorator) if is_bare and known else None
+    """Look at `@dataclass` of a class, if no line sets an attribute and what the object holds has a hash."""
+    own, value = facts.part("own_class"), facts.value("x")
+    given = probes.all_given(facts.node("x")) if value is MISSING else []
+    held = [*vars(value).values()] if value is not MISSING else [facts.scene.spot.value(one) for one in given]
+    sets = any(isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) for one in ast.walk(own.source.tree))
+    decorator: ast.expr | None = next(iter(getattr(own.node, "decorator_list", [])), None)
+    if decorator is None or not dotted(decorator).endswith("dataclass"):
+        return None
+    return own.inside(decorator) if not sets and all(map(_is_hashable, held)) else None
 
 
-def _is_holder(facts: Facts) -> bool:
-    """Ask whether what has no hash holds numbers: an array or a dict; JAX names the type of a call's result."""
+def _holds_numbers(facts: Facts) -> bool:
+    """Ask whether what has no hash is an array or a dict; JAX names the type of a call's result."""
     value, is_call = facts.value("x"), isinstance(facts.node("x"), ast.Call)
     return is_array(value) or isinstance(value, dict) or (is_call and facts["class_name"] in ("ArrayImpl", "ndarray"))
-
-
-def _left_traced(facts: Facts) -> Fix | None:
-    """Return the fix that makes an argument traced again."""
-    part = facts.part("jitted")
-    edit = without_static(part.source, part.node, facts["name"])  # type: ignore[arg-type]
-    return facts.scene.fix(facts.say("Leave `{name}` traced: what holds numbers need not be static."), edit)
 
 
 _NO_HASH: dict[str, Any] = {
@@ -118,7 +103,6 @@ _NO_HASH: dict[str, Any] = {
     "name": lambda facts: facts["found"][0],
     "x": lambda facts: facts["found"][1],
 }
-_TUPLE = "Give a tuple: it cannot change, so it has a hash."
 entry(
     "traced_for_static",
     texts.UNHASHABLE_STATIC,
@@ -126,8 +110,8 @@ entry(
     title="A static argument needs a known value, but `{x}` is traced",
     what="`{x}` is given for the static argument `{name}` of `{function}`.",
     why="`{function}` is compiled for each value of `{name}`, and a traced value comes only later.",
-    fixes=[Static("x")],
-    otherwise=["Give a Python value: a number that is known while JAX records, and the same for every row."],
+    fixes=Static("x"),
+    otherwise="Give a Python value: a number that is known while JAX records, and the same for every row.",
     **_NO_HASH,
 )
 entry(
@@ -138,27 +122,20 @@ entry(
     decorator=_unfrozen,
     title="A static argument has no hash",
     what="`{x}` is an object of `{class_name}`, given for the static argument `{name}` of `{function}`.",
-    why=(
-        "A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
-        "frozen and each of its parts has one."
+    why="A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
+    "frozen and each of its parts has one.",
+    fixes=Swap(
+        "Declare `{class_name}` with `frozen=True`: its fields cannot be set later, and give it a hash.",
+        decorator="{decorator}(frozen=True)",
     ),
-    fixes=[
-        Swap(
-            "Declare `{class_name}` with `frozen=True`: its fields cannot be set later, and give it a hash.",
-            decorator="{decorator}(frozen=True)",
-        )
-    ],
-    otherwise=[
-        "Keep in `{class_name}` what has a hash, such as tuples in place of lists, and pass arrays by themselves. "
-        "Declare a dataclass with `frozen=True`; in another class, define `__hash__`."
-    ],
+    otherwise="Keep in `{class_name}` what has a hash, such as tuples in place of lists, and pass arrays by "
+    "themselves. Declare a dataclass with `frozen=True`; in another class, define `__hash__`.",
     **_NO_HASH,
 )
 entry(
     "unhashable_static",
     texts.UNHASHABLE_STATIC,
     variable="{name}",
-    items=lambda facts: ", ".join(map(str, facts["x"].items)),
     number=lambda facts: "int" if facts["x"].dtype.kind in "iu" else "float",
     title="A static argument has no hash",
     what=(
@@ -166,56 +143,39 @@ entry(
         "`{x}` is given for the static argument `{name}` of `{function}`.",
     ),
     why="JAX keeps one compiled program for each static value and looks it up by its hash; what can change has none.",
-    fixes=[
-        Either(
-            Swap(_TUPLE, when=lambda facts: facts["x"].count > 1 and facts["x"].type == "list", x="({items})"),
-            Swap(_TUPLE, when=probes.is_valued("x", list), x="tuple({x})"),
-            Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
-            Either(_left_traced, when=_is_holder),
-            Words(
-                "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
-                "traced; or give a frozen dataclass.",
-                when=probes.is_written("x", ast.Dict),
-            ),
-        )
-    ],
+    fixes=Either(
+        Swap("Give a tuple: it cannot change, so it has a hash.", when=probes.is_valued("x", list), x="tuple({x})"),
+        Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
+        Words("Leave `{name}` traced: what holds numbers need not be static.", when=_holds_numbers),
+        Words(
+            "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
+            "traced; or give a frozen dataclass.",
+            when=probes.is_written("x", ast.Dict),
+        ),
+    ),
     **_NO_HASH,
 )
-
-
-# Names and numbers of static arguments that the function does not have.
-
-
-def _names_of_jitted(facts: Facts) -> list[str] | None:
-    """Return the parameters of the function that is jitted: it is decorated, or given to `jax.jit`."""
-    scene, call = facts.scene, facts.scene.call()
-    place = function_behind(scene.spot, argument_of(call, 0)) if call is not None else None
-    found = place[1] if place is not None else scene.source.around(scene.node, ast.FunctionDef)
-    return arguments_of(found) if found is not None else None
-
-
 entry(
     "static_name_unknown",
     texts.STATIC_NAME,
     x=lambda facts: facts["name"],
-    names=_names_of_jitted,
-    all=lambda facts: ", ".join(facts["names"]),
-    near=lambda facts: next(iter(difflib.get_close_matches(facts["name"], facts["names"], n=1)), None),
+    function=probes.one_of(probes.body_of(0), probes.around(ast.FunctionDef)),
+    names=lambda facts: ", ".join(arguments_of(facts.node("function"))),
     title="`static_argnames` names an argument that is not there",
-    what="`{x}` is not one of the arguments ({all}).",
+    what="`{x}` is not one of the arguments ({names}).",
     why="`jax.jit` finds a static argument by its name in the `def` line.",
-    fixes=[Either("Write the argument's own name: `{near}`.", "Name one of these, or leave it out.")],
+    fixes="Name one of these, or leave it out.",
     link=texts.STATIC_LINK,
 )
 entry(
     "static_number_unknown",
     texts.STATIC_NUMBER,
     x=probes.words("static_argnums"),
-    count=lambda facts: plural("{count} argument", "{count} arguments", int(facts["of"])),
+    count=probes.counted("of", "argument", "arguments"),
     title="`static_argnums` counts an argument that is not there",
     what="`static_argnums={number}` for a function of {count}.",
     why="Arguments are counted from 0.",
-    fixes=["Give the argument's own name, in `static_argnames`."],
+    fixes="Give the argument's own name, in `static_argnames`.",
     link=texts.STATIC_LINK,
 )
 
@@ -260,17 +220,11 @@ def _is_safe(facts: Facts) -> bool:
     return linen or functions or (value is not MISSING and is_constant(value))
 
 
-def _is_of_equinox(facts: Facts) -> bool:
-    return probes.is_of(facts.scene.spot.value(facts.node("passed")), "equinox")
-
-
-def _attributes(facts: Facts, kind: type[ast.expr_context]) -> str | None:
-    """Say the first attributes of the argument that the jitted function reads and does not call, or that it sets."""
-    nodes = list(ast.walk(facts.node("jitted")))
-    methods = {id(one.func) for one in nodes if isinstance(one, ast.Call)}
-    found = (one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, kind))
-    own = [one.attr for one in found if dotted(one.value) == facts["top"] and id(one) not in methods]
-    return ", ".join(f"`{facts['top']}.{name}`" for name in list(dict.fromkeys(own))[:3]) or None
+def _changed(facts: Facts) -> str | None:
+    """Say the first attribute of the argument that the jitted function sets."""
+    nodes = [one for one in ast.walk(facts.node("jitted")) if isinstance(one, ast.Attribute)]
+    own = [one for one in nodes if isinstance(one.ctx, ast.Store) and dotted(one.value) == facts["top"]]
+    return f"`{dotted(own[0])}`" if own else None
 
 
 def _static(facts: Facts) -> Fix | None:
@@ -287,9 +241,11 @@ def _registered(facts: Facts) -> Fix | None:
     return as_pytree(facts.scene, facts["class_name"], facts.value("passed"), node)
 
 
+_is_whole = probes.unless(probes.knows("inside"))
 _NO_ARRAY: dict[str, Any] = {
     **_OF_JIT,
     "top": lambda facts: re.split(r"[.\[]", facts["path"])[0],
+    "inside": lambda facts: facts["path"].removeprefix(facts["top"]) or None,
     "passed": _passed,
     "x": lambda facts: "self" if facts["path"] == "self" else facts["passed" if facts.knows("passed") else "path"],
     "title": "`jax.jit` was given something that is not an array",
@@ -302,23 +258,19 @@ _NO_ARRAY: dict[str, Any] = {
 entry(
     "string_argument",
     texts.NOT_AN_ARGUMENT,
-    when=[probes.is_valued("passed", str), lambda facts: facts["path"] == facts["top"]],
-    fixes=[_static],
+    when=[_is_whole, probes.is_valued("passed", str)],
+    fixes=_static,
     **_NO_ARRAY,
 )
 entry(
     "function_argument",
     texts.NOT_AN_ARGUMENT,
-    when=lambda facts: (
-        facts["path"] == facts["top"] != "self"
-        and (isinstance(facts.node("passed"), ast.Lambda) or _is_function(facts.value("passed")))
-    ),
+    when=[_is_whole, lambda facts: facts["top"] != "self" and _is_function(facts.value("passed"))],
     fixes=[
         _static,
         Code(
             "Leave it out of the jitted function's arguments: jit a function that uses it.",
             "{jax}.jit(lambda ...: {function}({x}, ...))",
-            when=probes.is_written("passed", ast.Name, ast.Attribute),
         ),
     ],
     **_NO_ARRAY,
@@ -328,22 +280,13 @@ entry(
     texts.NOT_AN_ARGUMENT,
     # An array that is not of numbers: `texts` explains those that it knows.
     when=lambda facts: facts["class_name"] != "ndarray",
-    decorator=lambda facts: next(filter(is_jit, getattr(facts.node("jitted"), "decorator_list", [])), None),
-    eqx=lambda facts: facts.scene.name_of("equinox"),
-    inside=lambda facts: facts["path"].removeprefix(facts["top"]) or None,
-    changed=lambda facts: _attributes(facts, ast.Store),
-    used=lambda facts: _attributes(facts, ast.Load),
+    changed=_changed,
     fixes=[
-        Either(_registered, when=lambda facts: not facts.knows("changed")),
+        Either(_registered, when=probes.unless(probes.knows("changed"))),
         Either(_static, when=_is_safe),
-        Either(
-            Swap(
-                "Use Equinox's `filter_jit`, which makes everything static that is not an array.",
-                when=lambda facts: "." not in facts["eqx"],
-                decorator="{eqx}.filter_jit",
-            ),
+        Words(
             "Use Equinox's `filter_jit`, which makes everything static that is not an array.",
-            when=_is_of_equinox,
+            when=lambda facts: probes.is_of(facts.scene.spot.value(facts.node("passed")), "equinox"),
         ),
     ],
     otherwise=[
@@ -354,15 +297,11 @@ entry(
         ),
         "Do not set {changed} inside: under `jax.jit` that happens while JAX records. Return the new value, and set "
         "it outside.",
-        Either(
-            "Pass the arrays that it uses, such as {used}, as arguments of a jitted function.",
-            Words("Pass its arrays in a tuple or a dict.", when=lambda facts: not facts.knows("changed")),
-            when=probes.unless(probes.knows("inside")),
-        ),
+        Words("Pass the arrays that it uses as arguments of a jitted function.", when=_is_whole),
         Words(
             "Make `{top}` static only if `{own_class.name}` is a frozen dataclass. With attributes that can change, "
             "JAX would go on with the old ones.",
-            when=probes.unless(probes.knows("inside")),
+            when=_is_whole,
         ),
     ],
     **_NO_ARRAY,
@@ -382,56 +321,46 @@ def _returning(facts: Facts) -> Part | None:
 def _no_array_of_result(facts: Facts) -> Part | None:
     """Look at the part of the returned expression that is no array."""
     part, path = facts.part("jitted"), re.sub(r"^\w+", "", facts.found["path"] or "")
-    result = returned(part.node) if isinstance(part.node, FunctionNode) else None
+    result = returned(part.node)  # type: ignore[arg-type]
     node = part_of(result, path) if result is not None else None
     return part.inside(node) if node is not None else None
 
 
-for _x, _what in (
-    (_no_array_of_result, "`{x}` is of type `{type}`, returned by `{function}`."),
-    (lambda facts: facts["jitted"], "`{function}` returns a value of type `{type}`."),
-):
-    entry(
-        "result_no_array",
-        texts.NOT_JAX_RESULT,
-        x=_x,
-        variable=("{x}" if _x is _no_array_of_result else "{function}"),
-        title="A jitted function returns something that is not an array",
-        what=_what,
-        why="The compiled program hands back arrays; what is not an array cannot come out of it.",
-        fixes=[
-            Either(
-                _registered,
-                "Register its class `{own_class.name}` as a pytree, or return its arrays in a tuple or a dict.",
-                "Return the arrays only, and make the rest outside.",
-            ),
-            Code("Jit only the part that computes, and call it from a plain function.", "compute = {jax}.jit(...)"),
-        ],
-        line="x",
-        **_OF_JIT | {"jitted": _returning, "link": f"{texts.API}/jax.jit.html"},
-    )
-
-
-def _is_called_again(facts: Facts) -> bool:
-    outer = facts.scene.source.parents.get(facts.call())
-    return isinstance(outer, ast.Call) and outer.func is facts.call()
-
-
+entry(
+    "result_no_array",
+    texts.NOT_JAX_RESULT,
+    part=_no_array_of_result,
+    x=probes.one_of(_no_array_of_result, _returning),
+    passed=lambda facts: None,
+    variable=("{part}", "{function}"),
+    title="A jitted function returns something that is not an array",
+    what=("`{part}` is of type `{type}`, returned by `{function}`.", "`{function}` returns a value of type `{type}`."),
+    why="The compiled program hands back arrays; what is not an array cannot come out of it.",
+    fixes=[
+        Either(
+            _registered,
+            "Register its class `{own_class.name}` as a pytree, or return its arrays in a tuple or a dict.",
+            "Return the arrays only, and make the rest outside.",
+        ),
+        Code("Jit only the part that computes, and call it from a plain function.", "compute = {jax}.jit(...)"),
+    ],
+    line="x",
+    **_OF_JIT | {"jitted": _returning, "link": f"{texts.API}/jax.jit.html"},
+)
 entry(
     "function_called_too_early",
     texts.NOT_CALLABLE,
     x=probes.argument(0),
     when=probes.is_written("x", ast.Call),
-    early=lambda facts: facts.at(facts.node("x").func),
-    own=lambda facts: function_behind(facts.scene.spot, facts.node("early")),
+    early=probes.function_of("x"),
     title="`{f}` needs a function",
     what="`{x}` calls `{early}` at once, and gives its result to `{f}`.",
     why="A transformation takes a function and returns a function; the arguments come afterwards.",
-    fixes=[
-        Either(
-            Swap("Hand over the function, then call what comes back.", when=_is_called_again, x="{early}"),
-            Code("Hand over the function, then call what comes back.", "{f}({early})(...)", when=probes.knows("own")),
-        )
-    ],
+    fixes=Swap(
+        "Hand over the function, then call what comes back.",
+        when=lambda facts: getattr(facts.scene.source.parents.get(facts.call()), "func", None) is facts.call(),
+        or_say=True,
+        x="{early}",
+    ),
     link=f"{texts.API}/jax.{{f.name}}.html",
 )

@@ -203,7 +203,7 @@ x = jnp.arange(3.0)
 x[0], x[1] = x[1], x[0]  # <--
 """,
         result="x",
-        after_fix=[[1.0, 0.0, 2.0]],
+        after_fix=[no_edits],
     ),
     Case(
         name="swap_under_jit",
@@ -217,7 +217,7 @@ def f(x, i, j):
 result = f(jnp.arange(3.0), 0, 2)
 """,
         result="result",
-        after_fix=[[2.0, 1.0, 0.0]],
+        after_fix=[no_edits],
     ),
     Case(
         name="two_items_of_a_call",
@@ -228,7 +228,7 @@ x = jnp.zeros(3)
 x[0], x[1] = divmod(7, 2)  # <--
 """,
         result="x",
-        after_fix=[[3.0, 1.0, 0.0]],
+        after_fix=[no_edits],
     ),
     Case(
         name="two_items_at_once",
@@ -239,6 +239,6 @@ x = jnp.zeros(3)
 x[0] = x[2] = 1.0  # <--
 """,
         result="x",
-        after_fix=[[1.0, 0.0, 1.0]],
+        after_fix=[no_edits],
     ),
 ]

@@ -120,7 +120,7 @@ def f(x, w):
 result = f(jnp.ones(3), np.ones(3))  # <--
 """,
         result="result",
-        after_fix=[[1.0, 1.0, 1.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="unhash_static_dataclass",
@@ -220,7 +220,7 @@ def f(x, cfg):
 result = f(jnp.ones(3), {'a': 1})  # <--
 """,
         result="result",
-        after_fix=[[1.0, 1.0, 1.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="str_arg",
@@ -355,6 +355,6 @@ def f(x, n, opts):
 result = f(1.0, 2, {"a": 1})  # <--
 """,
         result="result",
-        after_fix=[2.0],
+        after_fix=[no_code],
     ),
 ]
