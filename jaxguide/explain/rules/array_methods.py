@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat.other_libraries import ARGUMENTS, METHODS, NAMES
 from jaxguide.explain import probes
@@ -132,13 +132,6 @@ def _array(facts: Facts) -> ast.expr | None:
     return None if isinstance(facts.scene.spot.value(found), np.ndarray) else found
 
 
-def _are_sizes(facts: Facts) -> bool:
-    """Ask whether all arguments are sizes; one that is not known alone may be a dtype."""
-    values = [facts.scene.spot.value(one) for one in facts.call().args]
-    known = [one for one in values if one is not MISSING]
-    return all(isinstance(one, int | tuple | list) for one in known) and (len(values) > 1 or bool(known))
-
-
 _HERE: dict[str, Any] = {
     "x": _array,
     "first": probes.argument(0),
@@ -184,7 +177,7 @@ entry(
     "viewed_as_shape",
     texts.VIEW_SHAPE,
     texts.VIEW_DTYPE,
-    when=[*_NO_KEYWORDS, probes.calls("view"), _are_sizes],
+    when=[*_NO_KEYWORDS, probes.calls("view")],
     title="`.view` takes a dtype, not a shape",
     why="As in NumPy, `.view` reads the same bytes as another dtype; it is PyTorch's that changes the shape.",
     fixes=Swap("Change the shape with `.reshape`.", call="{x.atom}.reshape({given})"),

@@ -283,14 +283,11 @@ def _not_linear(facts: Facts) -> tuple[_Rule, Part] | None:
                 if isinstance(node, ast.expr) and _bends(node, tangents):
                     return rule, rule.own.inside(node)
             if isinstance(statement, ast.Assign):
-                left, right = ([one, *getattr(one, "elts", [])] for one in (statement.targets[0], statement.value))
-                pairs = list(zip(left[1:], right[1:], strict=False)) or [(left[0], right[0])]
-                for target, value in pairs:
-                    tangents |= (
-                        {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
-                        if names_in(value) & tangents
-                        else set()
-                    )
+                whole = statement.targets[0], statement.value
+                left, right = (getattr(one, "elts", [one]) for one in whole)
+                for target, value in zip(left, right, strict=True) if len(left) == len(right) else [whole]:
+                    if names_in(value) & tangents:
+                        tangents |= {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
     return None
 
 

@@ -315,9 +315,8 @@ entry(
     title="`{maker}` was given something that is not an array",
     what=("`{given_object}` is an object of type `{type}` here.", "An argument holds an object of type `{type}`."),
     why="JAX looks for arrays in an argument, and into a class only where it is registered as a pytree.",
-    fixes=lambda facts: as_pytree(
-        facts.scene, facts["type"], facts.value("given_object"), getattr(facts.get("given_object"), "node", None)
-    ),
+    given_node=lambda facts: facts.node("given_object") if facts.knows("given_object") else ast.Constant(None),
+    fixes=lambda facts: as_pytree(facts.scene, facts["type"], facts.value("given_object"), facts.node("given_node")),
     otherwise="Pass its arrays in a tuple or a dict, or register its class as a pytree.",
     link=f"{texts.API}/jax.tree_util.register_dataclass.html",
     **_MADE,
