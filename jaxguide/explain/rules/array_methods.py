@@ -66,10 +66,11 @@ _OTHER: dict[str, Any] = {
     **_METHOD,
 }
 _NO_NEED = "Leave it out: JAX's arrays are on its default device, which is an accelerator if it has one."
+_GRADIENTS = ("backward", "grad", "grad_fn", "requires_grad", "retain_grad", "zero_grad")
 entry(
     "gradient_of_array",
     texts.NO_METHOD,
-    when=lambda facts: re.fullmatch("backward|zero_grad|retain_grad|grad(_fn)?|requires_grad_?", facts["node"].name),
+    when=lambda facts: facts["node"].name.rstrip("_") in _GRADIENTS,
     title="JAX's arrays do not record how they were computed",
     why="So they have no `.{node.name}`. JAX differentiates functions, not results.",
     fixes="Write the loss as a function of the parameters: `jax.grad(loss)(parameters)` is the gradient, and "

@@ -264,7 +264,7 @@ entry(
     title="`nondiff_argnums` names a value that is traced",
     what="`{primal.name}` lists {static} in `nondiff_argnums`.",
     why="Such an argument is handed on as it is, so it cannot be traced; it is meant for functions and options.",
-    fixes="Leave it out of it: keep it among the residuals, and return None for it in the backward rule.",
+    fixes="Do not list it: keep it among the residuals, and return None for it in the backward rule.",
     **{**_RULE, "variable": "{x}", "line": ""},
 )
 

@@ -27,22 +27,23 @@ _HOMES = {
 def _places(facts: Facts) -> list[str]:
     """Find the functions with this name in other modules."""
     homes = {one for one in _HOMES if one != facts["module"] and callable(resolved(f"{one}.{facts['name']}"))}
-    return [
-        f"{home}.{facts['name']}" for home, wider in _HOMES.items() if home in homes - {*wider} and not homes & {*wider}
-    ]
+    found = [home for home, wider in _HOMES.items() if home in homes and not homes & {*wider}]
+    return [f"{home}.{facts['name']}" for home in found]
 
 
 def _same(facts: Facts) -> str | None:
     """Say which name of JAX does the same when it is called in the same way."""
     if facts["name"] in NAMES and facts["module"] in ("jax.numpy", "jax", "jax.nn"):
         return NAMES[facts["name"]]
-    return facts["places"][0] if len(facts["places"]) == 1 else None
+    close = [f"{facts['module']}.{one}" for one in facts["close"]]
+    found = facts["places"] or ([] if facts.knows("other") else close)
+    return found[0] if len(found) == 1 else None
 
 
-def _close(facts: Facts) -> list[str] | None:
+def _close(facts: Facts) -> list[str]:
     """Find the names of the module that differ by one slip; none for very short names."""
     name = facts["name"]
-    return get_close_matches(name, dir(facts["home"].value), cutoff=1 - 1.05 / len(name)) if len(name) > 2 else None
+    return get_close_matches(name, dir(facts["home"].value), cutoff=1 - 1.05 / len(name)) if len(name) > 2 else []
 
 
 def _is_missing(facts: Facts) -> bool:
@@ -53,21 +54,18 @@ def _is_missing(facts: Facts) -> bool:
     return said and full not in REMOVALS and full != "jax.numpy.random" and resolved(full) is MISSING
 
 
-def _everywhere(new: str) -> Any:
-    """Make the fix that writes another name, a fact, wherever the file has this one."""
-
-    def made(facts: Facts) -> Fix:
-        edits = renamed_attribute(facts.scene, facts.node("node"), facts[new])
-        sentence = f"Write `{spelled(facts.scene, facts[new])}`."
-        return facts.scene.fix(sentence, *edits) or facts.scene.advice(sentence)
-
-    return made
+def _renamed(facts: Facts) -> Fix:
+    """Make the fix that writes the name that does the same, wherever the file has this one."""
+    sentence = f"Write `{spelled(facts.scene, facts['same'])}`."
+    edits = renamed_attribute(facts.scene, facts.node("node"), facts["same"])
+    return facts.scene.fix(sentence, *edits) or facts.scene.advice(sentence)
 
 
 _NAME: dict[str, Any] = {
     "x": probes.node,
     "home": probes.holder,
     "places": _places,
+    "close": _close,
     "other": lambda facts: resolved(f"{facts['module'].removeprefix('jax.')}.{facts['name']}"),
     "what": "",
     "link": "https://docs.jax.dev/en/latest/jax.html",
@@ -105,17 +103,19 @@ entry(
         lambda facts: facts.knows("same") or facts["module"] in ("jax.numpy", "jax"),
     ],
     why=(
+        "No name of {slip} is in this module.",
         "`{there}` has that name: it is in another module.",
         "NumPy has it, and `{lacking}` does not.",
         "Another library has it; JAX has it under another name.",
     ),
+    slip=lambda facts: "that spelling" if facts["instead"].split(".")[-1] in facts["close"] else None,
     there=lambda facts: name if (name := facts["instead"].partition("(")[0]).endswith(f".{facts['name']}") else None,
     lacking=lambda facts: facts["module"] if facts.knows("other") else None,
     where=lambda facts: probes.argument(1)(facts) if facts["name"] == "putmask" else probes.keyword("where")(facts),
     array=probes.argument(0),
     new=lambda facts: facts.call().args[-1],
     fixes=Either(
-        _everywhere("same"),
+        _renamed,
         # `copyto(x, new, where=mask)` and `putmask(x, mask, new)`.
         Swap("Choose between the new value and the old ones.", call="{array} = {jnp}.where({where}, {new}, {array})"),
         "JAX has `{instead}` for this.",
@@ -154,10 +154,8 @@ entry(
     "missing_name",
     texts.NO_MODULE_NAME,
     when=_is_missing,
-    close=_close,
-    closest=lambda facts: f"{facts['module']}.{facts['close'][0]}" if len(facts["close"]) == 1 else None,
     asked=lambda facts: suggestion(facts["close"]).strip() or None,
     why="No name of that spelling is in this module.",
-    fixes=Either(_everywhere("closest"), "{asked}"),
+    fixes="{asked}",
     **_MISSING,
 )

@@ -240,7 +240,7 @@ _GOING_THROUGH = (enumerate, iter, list, max, min, reversed, set, sorted, sum, t
 
 def _gone_through(facts: Facts) -> ast.AST | None:
     """Look at what a loop, or a function such as `sum`, goes through, or at the number in it."""
-    node = getattr(facts.scene.node, "iter", facts.scene.node)
+    node: Any = getattr(facts.scene.node, "iter", facts.scene.node)
     if isinstance(getattr(node, "ctx", None), ast.Store):  # a result that is taken apart: the names hold older values
         return None
     value = facts.scene.spot.value
