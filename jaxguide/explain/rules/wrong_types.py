@@ -342,18 +342,16 @@ entry(
 
 _NO_ARRAY_GIVEN: dict[str, Any] = {
     "x": probes.as_said,
-    "function": probes.argument(0, of="made"),
     "title": "`{maker}` was given something that is not an array",
     "what": "`{x}` is {x.what} here.",
     **_MADE,
 }
-_BOUND = "Pass it inside a function of the other arguments, such as a `lambda`."
 entry(
     "mapped_no_array",
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name == "vmap"],
     why="`jax.vmap` takes every argument apart along an axis, and only arrays have axes.",
-    fixes=_BOUND,
+    fixes="Pass it inside a function of the other arguments, such as a `lambda`.",
     link=f"{texts.API}/jax.vmap.html",
     **_NO_ARRAY_GIVEN,
 )
@@ -362,14 +360,7 @@ entry(
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name in TRANSFORMS],
     why="A derivative asks what a small change of the argument does, and only numbers change by a little.",
-    fixes=[
-        _BOUND,
-        Swap(
-            "Differentiate with respect to another argument.",
-            when=lambda facts: facts.node("x") is facts.node("left"),
-            function="{function}, argnums=1",
-        ),
-    ],
+    fixes="Name another argument in `argnums`, or pass this one inside a function of the others, such as a `lambda`.",
     link=f"{texts.API}/jax.grad.html",
     **_NO_ARRAY_GIVEN,
 )
