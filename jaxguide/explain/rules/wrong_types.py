@@ -238,7 +238,7 @@ entry(
 _GOING_THROUGH = (enumerate, iter, list, max, min, reversed, set, sorted, sum, tuple, zip)
 
 
-def _gone_through(facts: Facts) -> ast.AST | None:
+def _gone_through(facts: Facts) -> Any:
     """Look at what a loop, or a function such as `sum`, goes through, or at the number in it."""
     node: Any = getattr(facts.scene.node, "iter", facts.scene.node)
     if isinstance(getattr(node, "ctx", None), ast.Store):  # a result that is taken apart: the names hold older values
