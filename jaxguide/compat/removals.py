@@ -89,6 +89,7 @@ REMOVALS: dict[str, Removal] = {
     **_moved("0.4.24", "jax.random.", "jax.extend.random.", "threefry_2x32 threefry2x32_p"),
     **_moved("0.4.24", "jax.random.", "jax.", "KeyArray>Array PRNGKeyArray>Array"),
     **_gone("0.4.24", "jax.random", "threefry2x32_key rbg_key unsafe_rbg_key", "jax.random.PRNGKey(seed, impl=name)"),
+    "jax.random.default_prng_impl": Removal("0.4.24", code="jax.config.jax_default_prng_impl"),
     # jax.core
     **_moved(
         "0.6.0", "jax.core.", "jax.extend.core.", "ClosedJaxpr Jaxpr JaxprEqn Literal Primitive Token Var jaxpr_as_fun"
@@ -160,6 +161,7 @@ REMOVALS: dict[str, Removal] = {
     **_moved("0.3.16", "jax.experimental.", "jax.example_libraries.", "stax optimizers"),
     "jax.experimental.maps": Removal("0.4.31", code="jax.vmap"),
     "jax.experimental.maps.xmap": Removal("0.4.31", code="jax.vmap"),
+    "jax.experimental.maps.mesh": Removal("0.3.8", code="jax.sharding.Mesh"),
     "jax.experimental.maps.Mesh": Removal("0.4.11", "jax.sharding.Mesh"),
     "jax.experimental.PartitionSpec": Removal("0.4.11", "jax.sharding.PartitionSpec"),
     **_moved("0.4.11", "jax.experimental.pjit.", "jax.sharding.", "PartitionSpec NamedSharding"),
@@ -179,6 +181,7 @@ REMOVALS: dict[str, Removal] = {
     "jax.extend.ffi": Removal("0.7.0", "jax.ffi"),
     # jax.util
     "jax.util": Removal("0.8.0"),
+    "jax.util.prod": Removal("", "math.prod"),
 }
 
 # Attributes that arrays once had -> (the first version without it, what to write; `{x}` is the array, `{given}`
