@@ -20,8 +20,9 @@ class Removal(NamedTuple):
 
 
 def _moved(since: str, old: str, new: str, names: str) -> dict[str, Removal]:
-    """Return the entries of names that are the same after another beginning, such as that of another module."""
-    return {f"{old}{name}": Removal(since, f"{new}{name}") for name in names.split()}
+    """Return the entries of names that have another beginning now, and the same end or that behind a `>`."""
+    ends = [name.partition(">") for name in names.split()]
+    return {f"{old}{name}": Removal(since, f"{new}{end or name}") for name, _sign, end in ends}
 
 
 def _gone(since: str, module: str, names: str, code: str = "") -> dict[str, Removal]:
@@ -34,11 +35,10 @@ def _gone(since: str, module: str, names: str, code: str = "") -> dict[str, Remo
 REMOVALS: dict[str, Removal] = {
     # jax
     **_moved("0.6.0", "jax.tree_", "jax.tree.", "map flatten leaves structure transpose unflatten"),
-    "jax.treedef_is_leaf": Removal("0.6.0", "jax.tree_util.treedef_is_leaf"),
-    **_moved("", "jax.tree_", "jax.tree.", "all reduce"),
-    "jax.tree_multimap": Removal("", "jax.tree.map"),
+    **_moved("", "jax.tree_", "jax.tree.", "all reduce multimap>map"),
+    **_moved("0.6.0", "jax.", "jax.tree_util.", "treedef_is_leaf"),
+    **_moved("0.2.21", "jax.", "", "api>jax partial>functools.partial util.partial>functools.partial"),
     "jax.tree_util.tree_multimap": Removal("0.3.16", "jax.tree.map"),
-    "jax.tree_util.build_tree": Removal("", code="jax.tree.unflatten(treedef, leaves)"),
     "jax.tree_util.register_keypaths": Removal("0.4.24", code="jax.tree_util.register_pytree_with_keys"),
     "jax.tree_util.AttributeKeyPathEntry": Removal("0.4.24", "jax.tree_util.GetAttrKey"),
     "jax.tree_util.GetitemKeyPathEntry": Removal("", code="jax.tree_util.SequenceKey"),
@@ -46,42 +46,26 @@ REMOVALS: dict[str, Removal] = {
     "jax.clear_backends": Removal("0.4.36", "jax.extend.backend.clear_backends"),
     "jax.linear_util": Removal("0.4.24", code="jax.extend.linear_util"),
     "jax.prng": Removal("0.4.24", code="jax.extend.random"),
-    "jax.jaxpr_util": Removal("0.4.16"),
     "jax.abstract_arrays": Removal("0.4.17", code="jax.core.ShapedArray"),
     "jax.abstract_arrays.ShapedArray": Removal("0.4.16", "jax.core.ShapedArray"),
-    "jax.api": Removal("0.2.21", "jax"),
-    "jax.partial": Removal("0.2.21", "functools.partial"),
-    "jax.curry": Removal("0.4.14", code="functools.partial(functools.partial, f)"),
     **_moved("0.4.14", "jax.", "jax.interpreters.", "partial_eval pxla xla"),
     "jax.ShapedArray": Removal("0.4.14", "jax.core.ShapedArray"),
     "jax.config": Removal("0.4.29", "jax.config"),  # the module: `jax.config` is an object of `jax` now
     "jax.config.config": Removal("0.4.25", "jax.config"),
-    "jax.soft_pmap": Removal("0.3.18", code="jax.shard_map"),
-    "jax.mask": Removal("0.3.16"),
-    "jax.shapecheck": Removal("0.3.16"),
-    "jax.custom_transforms": Removal("", code="jax.custom_jvp"),
-    "jax.device_put_sharded": Removal("0.10.0", code="jax.device_put(x, sharding)"),
-    "jax.device_put_replicated": Removal("0.10.0", code="jax.device_put(x, sharding)"),
-    "jax.cloud_tpu_init": Removal("0.11.0", needless=True),
     **_moved("0.10.0", "jax.ad_checkpoint.", "jax.", "checkpoint remat"),
+    **_gone("0.10.0", "jax", "device_put_sharded device_put_replicated", "jax.device_put(x, sharding)"),
+    **_moved("", "jax.profiler.", "jax.profiler.", "TraceContext>TraceAnnotation StepTraceContext>StepTraceAnnotation"),
     "jax.stages.OutInfo": Removal("0.7.0", "jax.ShapeDtypeStruct"),
-    "jax.profiler.TraceContext": Removal("", "jax.profiler.TraceAnnotation"),
-    "jax.profiler.StepTraceContext": Removal("", "jax.profiler.StepTraceAnnotation"),
-    "jax.profiler.trace_function": Removal("", "jax.profiler.annotate_function"),
     "jax.dlpack.to_dlpack": Removal("0.8.0", code="other_library.from_dlpack(x)"),
     # jax.numpy and jax.scipy
     "jax.numpy.DeviceArray": Removal("0.4.14", "jax.Array"),
-    "jax.numpy.trapz": Removal("0.4.24", "jax.numpy.trapezoid"),
-    "jax.numpy.row_stack": Removal("0.4.24", "jax.numpy.vstack"),
+    **_moved("0.4.24", "jax.numpy.", "jax.numpy.", "trapz>trapezoid row_stack>vstack"),
+    **_moved("0.4.16", "jax.numpy.", "jax.numpy.", "alltrue>all sometrue>any product>prod cumproduct>cumprod"),
     "jax.numpy.in1d": Removal("0.4.24", code="jax.numpy.isin(x, y).ravel()"),
     "jax.numpy.issubsctype": Removal("0.4.24", code="jax.numpy.issubdtype(x.dtype, t)"),
     "jax.numpy.NINF": Removal("0.4.24", code="-jax.numpy.inf"),
     "jax.numpy.PZERO": Removal("0.4.24", code="0.0"),
     "jax.numpy.NZERO": Removal("0.4.24", code="-0.0"),
-    "jax.numpy.alltrue": Removal("0.4.16", "jax.numpy.all"),
-    "jax.numpy.sometrue": Removal("0.4.16", "jax.numpy.any"),
-    "jax.numpy.product": Removal("0.4.16", "jax.numpy.prod"),
-    "jax.numpy.cumproduct": Removal("0.4.16", "jax.numpy.cumprod"),
     "jax.numpy.msort": Removal("0.4.9", code="jax.numpy.sort(x, axis=0)"),
     "jax.numpy.round_": Removal("0.4.38", "jax.numpy.round"),
     "jax.numpy.fix": Removal("0.10.0", "jax.numpy.trunc"),
@@ -89,12 +73,10 @@ REMOVALS: dict[str, Removal] = {
     "jax.scipy.linalg.polar_unitary": Removal("0.4.3", code="jax.scipy.linalg.polar"),
     "jax.scipy.special.sph_harm": Removal("0.10.0", code="jax.scipy.special.sph_harm_y"),
     # jax.lax and jax.nn
-    "jax.lax.partial": Removal("0.2.21", "functools.partial"),
     "jax.lax.prod": Removal("0.4.16", "math.prod"),
     "jax.lax.tie_in": Removal("0.4.29", needless=True),
     "jax.lax.pvary": Removal("0.10.0", code="jax.lax.pcast(x, axis_name, to='varying')"),
     "jax.lax.zeros_like_array": Removal("", "jax.numpy.zeros_like"),
-    "jax.lax_linalg": Removal("", "jax.lax.linalg"),
     **_gone("0.7.0", "jax.lax", "infeed outfeed infeed_p outfeed_p"),
     "jax.nn.normalize": Removal("0.4.29", "jax.nn.standardize"),
     # jax.ops
@@ -104,12 +86,9 @@ REMOVALS: dict[str, Removal] = {
     **{f"jax.ops.index_{name}": Removal("0.3.2", code=f"x.at[index].{name}(y)") for name in ("add", "min", "max")},
     # jax.random
     "jax.random.shuffle": Removal("0.4.31", code="jax.random.permutation(key, x, independent=True)"),
-    "jax.random.KeyArray": Removal("0.4.24", "jax.Array"),
-    "jax.random.PRNGKeyArray": Removal("0.4.24", "jax.Array"),
-    "jax.random.threefry2x32_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='threefry2x32')"),
-    "jax.random.rbg_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='rbg')"),
-    "jax.random.unsafe_rbg_key": Removal("0.4.24", code="jax.random.PRNGKey(seed, impl='unsafe_rbg')"),
     **_moved("0.4.24", "jax.random.", "jax.extend.random.", "threefry_2x32 threefry2x32_p"),
+    **_moved("0.4.24", "jax.random.", "jax.", "KeyArray>Array PRNGKeyArray>Array"),
+    **_gone("0.4.24", "jax.random", "threefry2x32_key rbg_key unsafe_rbg_key", "jax.random.PRNGKey(seed, impl=name)"),
     "jax.random.default_prng_impl": Removal("0.4.24", code="jax.config.jax_default_prng_impl"),
     # jax.core
     **_moved(
@@ -138,7 +117,6 @@ REMOVALS: dict[str, Removal] = {
         "TracerArrayConversionError TracerIntegerConversionError UnexpectedTracerError",
     ),
     "jax.core.get_aval": Removal("0.10.0", "jax.typeof"),
-    "jax.core.partial": Removal("0.4.24", "functools.partial"),
     "jax.core.ConcreteArray": Removal("", code="not isinstance(x, jax.core.Tracer)"),
     **_gone("0.6.0", "jax.core", "raise_to_shaped concrete_aval full_lower get_referent join_effects lattice_join"),
     **_gone("0.7.0", "jax.core", "AxisName axis_frame get_type typematch typecheck"),
@@ -148,16 +126,13 @@ REMOVALS: dict[str, Removal] = {
     **_gone("0.4.38", "jax.core", "check_eqn check_type check_valid_jaxtype"),
     # jax.interpreters
     **_moved("0.4.11", "jax.interpreters.pxla.", "jax.sharding.", "PartitionSpec Mesh"),
-    "jax.interpreters.pxla.device_put": Removal("0.4.14", "jax.device_put"),
-    "jax.interpreters.pxla.ShardedDeviceArray": Removal("0.4.14", "jax.Array"),
     "jax.interpreters.pxla.make_sharded_device_array": Removal(
         "0.4.14", code="jax.make_array_from_single_device_arrays(shape, sharding, arrays)"
     ),
     **_gone("0.10.0", "jax.interpreters.pxla", "ShardingSpec Chunked NoSharding Replicated", "jax.shard_map"),
     **_gone("0.10.0", "jax.interpreters.pxla", "ShardedAxis Unstacked spec_to_indices", "jax.shard_map"),
-    "jax.interpreters.xla.DeviceArray": Removal("0.4.11", "jax.Array"),
-    "jax.interpreters.xla.Buffer": Removal("0.4.11", "jax.Array"),
-    **_moved("0.4.11", "jax.interpreters.xla.", "jax.", "Device device_put"),
+    **_moved("0.4.11", "jax.interpreters.xla.", "jax.", "Device device_put DeviceArray>Array Buffer>Array"),
+    **_moved("0.4.14", "jax.interpreters.pxla.", "jax.", "device_put ShardedDeviceArray>Array"),
     "jax.interpreters.xla.ShapedArray": Removal("0.4.24", "jax.core.ShapedArray"),
     "jax.interpreters.xla.canonicalize_dtype": Removal("0.8.0", "jax.dtypes.canonicalize_dtype"),
     **_gone(
@@ -167,59 +142,46 @@ REMOVALS: dict[str, Removal] = {
         "jax.interpreters.mlir.register_lowering(primitive, rule)",
     ),
     **_gone("0.7.0", "jax.interpreters.xla", "abstractify pytype_aval_mappings"),
-    "jax.interpreters.xla.register_collective_primitive": Removal("0.4.16", needless=True),
     "jax.interpreters.ad.config": Removal("0.4.26", "jax.config"),
-    "jax.interpreters.ad.source_info_util": Removal("0.4.26", "jax.extend.source_info_util"),
     "jax.interpreters.mlir.custom_call": Removal("0.8.0", code="jax.ffi.ffi_call"),
     # jax.lib
     **_moved("0.8.0", "jax.lib.xla_bridge.", "jax.extend.backend.", "get_backend get_compile_options"),
     "jax.lib.xla_bridge.default_backend": Removal("0.4.38", "jax.default_backend"),
     **_moved("", "jax.lib.xla_bridge.", "jax.", "device_count devices"),
     "jax.lib.xla_bridge": Removal("", code="jax.extend.backend"),
-    "jax.lib.xla_client.XlaRuntimeError": Removal("0.5.0", "jax.errors.JaxRuntimeError"),
-    "jax.lib.xla_client.ArrayImpl": Removal("0.6.0", "jax.Array"),
-    "jax.lib.xla_client.Device": Removal("0.5.0", "jax.Device"),
+    **_moved("0.5.0", "jax.lib.xla_client.", "jax.", "XlaRuntimeError>errors.JaxRuntimeError Device"),
+    **_moved("0.6.0", "jax.lib.xla_client.", "jax.", "ArrayImpl>Array"),
+    **_moved("0.6.0", "jax.lib.xla_extension.", "jax.", "XlaRuntimeError>errors.JaxRuntimeError ArrayImpl>Array"),
     "jax.lib.xla_client.register_custom_call_target": Removal("0.6.0", code="jax.ffi.register_ffi_target"),
-    "jax.lib.xla_extension.XlaRuntimeError": Removal("0.6.0", "jax.errors.JaxRuntimeError"),
-    "jax.lib.xla_extension.ArrayImpl": Removal("0.6.0", "jax.Array"),
     # jax.sharding
     "jax.sharding.XLACompatibleSharding": Removal("0.4.34", "jax.sharding.Sharding"),
-    "jax.sharding.MeshPspecSharding": Removal("", "jax.sharding.NamedSharding"),
-    "jax.sharding.OpShardingSharding": Removal("0.4.12", code="jax.sharding.NamedSharding"),
     "jax.sharding.use_mesh": Removal("0.7.1", "jax.set_mesh"),
     "jax.sharding.PmapSharding": Removal("0.10.0", code="jax.sharding.NamedSharding"),
     # jax.experimental and jax.extend
     **_moved("0.3.16", "jax.experimental.", "jax.example_libraries.", "stax optimizers"),
-    "jax.experimental.optix": Removal("0.2.7", code="optax"),
-    "jax.experimental.loops": Removal("0.3.16", code="jax.lax.fori_loop"),
     "jax.experimental.maps": Removal("0.4.31", code="jax.vmap"),
     "jax.experimental.maps.xmap": Removal("0.4.31", code="jax.vmap"),
-    "jax.experimental.maps.Mesh": Removal("0.4.11", "jax.sharding.Mesh"),
     "jax.experimental.maps.mesh": Removal("0.3.8", code="jax.sharding.Mesh"),
+    "jax.experimental.maps.Mesh": Removal("0.4.11", "jax.sharding.Mesh"),
     "jax.experimental.PartitionSpec": Removal("0.4.11", "jax.sharding.PartitionSpec"),
     **_moved("0.4.11", "jax.experimental.pjit.", "jax.sharding.", "PartitionSpec NamedSharding"),
     "jax.experimental.pjit.FROM_GDA": Removal("0.4.11", needless=True),
     "jax.experimental.pjit.with_sharding_constraint": Removal("", "jax.lax.with_sharding_constraint"),
-    "jax.experimental.sharded_jit": Removal("", code="jax.jit"),
-    "jax.experimental.host_callback": Removal("0.8.0", code="jax.debug.callback"),
-    "jax.experimental.host_callback.call": Removal("0.8.0", code="jax.pure_callback(f, result_shape, x)"),
+    "jax.experimental.host_callback": Removal(
+        "0.8.0", code="jax.debug.callback, jax.pure_callback, jax.experimental.io_callback"
+    ),
+    "jax.experimental.host_callback.call": Removal("0.8.0", code="jax.experimental.io_callback(f, result_shape, x)"),
     "jax.experimental.host_callback.id_tap": Removal("0.8.0", code="jax.debug.callback(f, x)"),
     "jax.experimental.host_callback.id_print": Removal("0.8.0", code='jax.debug.print("{}", x)'),
     "jax.experimental.host_callback.barrier_wait": Removal("0.8.0", code="jax.effects_barrier()"),
-    "jax.experimental.callback": Removal("0.4.2"),
     "jax.experimental.export": Removal("0.4.36", "jax.export"),
     "jax.experimental.array_api": Removal("0.5.0", "jax.numpy"),
     "jax.experimental.shard": Removal("0.7.0", "jax.sharding"),
-    "jax.experimental.gda_serialization": Removal("", "jax.experimental.array_serialization"),
     "jax.experimental.global_device_array": Removal("", code="jax.Array"),
-    "jax.experimental.si_vjp": Removal("0.8.2", code="jax.vjp"),
-    "jax.experimental.vectorize": Removal("", code="jax.numpy.vectorize"),
     "jax.extend.ffi": Removal("0.7.0", "jax.ffi"),
     # jax.util
     "jax.util": Removal("0.8.0"),
-    "jax.util.partial": Removal("0.2.22", "functools.partial"),
     "jax.util.prod": Removal("", "math.prod"),
-    "jax.util.wraps": Removal("0.8.0", code="functools.wraps"),
 }
 
 # Attributes that arrays once had -> (the first version without it, what to write; `{x}` is the array, `{given}`
@@ -236,19 +198,13 @@ ARRAY_REMOVALS: dict[str, tuple[str, str]] = {
 
 # Options of `jax.config` that no longer exist -> the first version without it. What they switched is on, or gone.
 OPTION_REMOVALS: dict[str, str] = {
-    "jax_array": "0.4.14",
-    "jax_jit_pjit_api_merge": "0.4.14",
+    **dict.fromkeys(("jax_array", "jax_jit_pjit_api_merge"), "0.4.14"),
     "jax_coordination_service": "0.4.16",
     "jax_parallel_functions_output_gda": "0.4.26",
-    "jax_experimental_name_stack": "0.3.25",
-    "experimental_cpp_jit": "0.4.9",
-    "experimental_cpp_pjit": "0.4.9",
-    "experimental_cpp_pmap": "0.4.9",
+    **{f"experimental_cpp_{name}": "0.4.9" for name in ("jit", "pjit", "pmap")},
     "jax_enable_memories": "0.5.0",
-    "jax_eager_pmap": "0.6.0",
-    "jax_data_dependent_tracing_fallback": "0.6.0",
-    "jax_pmap_no_rank_reduction": "0.9.0",
-    "jax_collectives_common_channel_id": "0.9.0",
+    **dict.fromkeys(("jax_eager_pmap", "jax_data_dependent_tracing_fallback"), "0.6.0"),
+    **dict.fromkeys(("jax_pmap_no_rank_reduction", "jax_collectives_common_channel_id"), "0.9.0"),
     "jax_pmap_shmap_merge": "0.10.0",
 }
 

@@ -24,28 +24,19 @@ def resolved(name: str) -> Any:
     >>> resolved("math.prod")((2, 3)), resolved("jax.tree_map") is MISSING
     (6, True)
     """
-    parts = name.split(".")
+    home, _dot, last = name.rpartition(".")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecated names warn
-        for count in range(len(parts), 0, -1):
-            try:
-                value: Any = importlib.import_module(".".join(parts[:count]))
-            except ImportError:
-                continue
-            for part in parts[count:]:
-                value = getattr(value, part, MISSING)
-                if value is MISSING:
-                    return MISSING
-            return value
-    return MISSING
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            return getattr(resolved(home), last, MISSING) if home else MISSING
 
 
 def module_behind(name: str) -> str:
     """Return the module part of a dotted name: 'jax.tree' for 'jax.tree.map'."""
-    parts = name.split(".")
-    while len(parts) > 1 and not isinstance(resolved(".".join(parts)), ModuleType):
-        parts.pop()
-    return ".".join(parts)
+    home = name.rpartition(".")[0]
+    return name if not home or isinstance(resolved(name), ModuleType) else module_behind(home)
 
 
 def spelled(scene: Scene, name: str) -> str:
@@ -59,48 +50,47 @@ def spelled(scene: Scene, name: str) -> str:
 def needed_imports(scene: Scene, name: str) -> list[Edit]:
     """Return the edit that imports the module of a name, if neither the file nor `import jax` does that."""
     home = module_behind(name)
-    is_known = scene.name_of(home).split(".")[0] not in ("jax", home) or home in _READY
-    written = {one.name for node in ast.walk(scene.source.tree) if isinstance(node, ast.Import) for one in node.names}
-    return [] if is_known or home in written else [import_line(scene.source, f"import {home}")]
+    line, is_named = f"import {home}", scene.name_of(home).split(".")[0] not in ("jax", home)
+    return [] if is_named or home in _READY or line in scene.source.lines else [import_line(scene.source, line)]
 
 
 def renamed_attribute(scene: Scene, gone: ast.Attribute, new: str) -> list[Edit]:
     """Return the edits that write another name wherever the file has this attribute, with JAX's names of arguments."""
-    nodes = list(ast.walk(scene.source.tree))
-    uses = [node for node in nodes if isinstance(node, ast.Attribute) and dotted(node) == dotted(gone)]
-    calls = [node for node in nodes if isinstance(node, ast.Call) and node.func in uses]
-    edits = [scene.source.replace(node, spelled(scene, new)) for node in uses]
-    old = [one for call in calls for one in call.keywords if one.arg in ARGUMENTS]
-    edits += [scene.source.replace(one, f"{ARGUMENTS[one.arg or '']}={scene.quote(one.value)}") for one in old]
+    edits = [scene.source.replace(node, spelled(scene, new)) for node in _uses(scene, dotted(gone))]
+    for call in scene.source.calls():
+        old = [one for one in call.keywords if one.arg in ARGUMENTS and dotted(call.func) == dotted(gone)]
+        edits += [scene.source.replace(one, f"{ARGUMENTS[one.arg or '']}={scene.quote(one.value)}") for one in old]
     return edits + needed_imports(scene, new)
 
 
 def renamed_import(scene: Scene, statement: ast.Import | ast.ImportFrom) -> list[Edit]:
     """Return the edits that import what JAX renamed from where it is now; empty if some of it is not there."""
-    lines: list[str] = []
-    edits: list[Edit] = []
-    for alias in statement.names:
-        old = f"{statement.module}.{alias.name}" if isinstance(statement, ast.ImportFrom) else alias.name
-        removal = removal_of(old)
-        new = removal.new if removal is not None else old if resolved(old) is not MISSING else ""
-        if not new:
+    lines, edits = list[str](), list[Edit]()
+    for alias, old in zip(statement.names, imported(statement), strict=True):
+        new = (removal_of(old) or Removal(new=old)).new
+        home, _dot, last = new.rpartition(".")
+        if not new or resolved(new) is MISSING:
             return []
-        home = module_behind(new) if "." in new else ""
         if isinstance(statement, ast.Import) and not alias.asname:
-            nodes = ast.walk(scene.source.tree)
-            uses = [node for node in nodes if isinstance(node, ast.Attribute) and dotted(node) == old != new]
-            edits += [scene.source.replace(node, new) for node in uses]
-            lines.append(f"import {home or new}")
+            lines.append(f"import {module_behind(new)}")
+            edits += [scene.source.replace(node, new) for node in _uses(scene, old) if old != new]
         else:
-            lines.append(_import_of(new, alias.asname or alias.name))
+            bound = alias.asname or alias.name
+            lines.append(
+                (f"from {home} " if home else "") + f"import {last}" + (f" as {bound}" if bound != last else "")
+            )
     return [scene.source.replace(statement, f"\n{scene.source.indent(statement)}".join(lines)), *edits]
 
 
-def _import_of(name: str, bound: str) -> str:
-    """Return the line that imports a dotted name under another one."""
-    home, _dot, last = name.rpartition(".")
-    head = f"from {home} import {last}" if home else f"import {last}"
-    return head if last == bound else f"{head} as {bound}"
+def imported(statement: ast.Import | ast.ImportFrom) -> list[str]:
+    """Return the full names that a statement imports."""
+    home = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
+    return [f"{home}{alias.name}" for alias in statement.names]
+
+
+def _uses(scene: Scene, name: str) -> list[ast.Attribute]:
+    nodes = ast.walk(scene.source.tree)
+    return [node for node in nodes if isinstance(node, ast.Attribute) and dotted(node) == name]
 
 
 def removal_of(name: str) -> Removal | None:
@@ -108,13 +98,10 @@ def removal_of(name: str) -> Removal | None:
 
     A name in a module that was renamed as a whole counts as renamed with it.
     """
-    entry = REMOVALS.get(name)
-    if entry is None:
-        home, _dot, last = name.rpartition(".")
-        whole = REMOVALS.get(home)
-        if whole is None or not whole.new or resolved(f"{whole.new}.{last}") is MISSING:
-            return None
+    home, _dot, last = name.rpartition(".")
+    entry, whole = REMOVALS.get(name), REMOVALS.get(home)
+    if entry is None and whole is not None and whole.new and resolved(f"{whole.new}.{last}") is not MISSING:
         entry = whole._replace(new=f"{whole.new}.{last}")
-    if resolved(name) is not MISSING and name not in (entry.new, "jax.config.config"):
+    if entry is None or (resolved(name) is not MISSING and name not in (entry.new, "jax.config.config")):
         return None
     return entry if not entry.new or resolved(entry.new) is not MISSING else entry._replace(new="")

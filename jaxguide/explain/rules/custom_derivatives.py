@@ -8,20 +8,17 @@ from jaxguide.base.text import plural
 from jaxguide.code.source import arguments_of, dotted, names_in
 from jaxguide.compat import error_texts, sharding_texts, structure_texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part, Probe
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import TRANSFORMS, returned
 
-_LINK = "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html"
 # What gives the rules to a function -> their kinds.
 _PARTS = {"defvjp": ("fwd", "bwd"), "defjvp": ("jvp",)}
 # Functions that are not linear, so that no tangent may go through them.
-_NOT_LINEAR = frozenset(
-    (
-        *("abs", "cos", "cosh", "exp", "expm1", "log", "log1p", "max", "maximum", "min", "minimum", "power"),
-        *("reciprocal", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
-    )
+_NOT_LINEAR = (
+    *("abs", "cos", "cosh", "exp", "expm1", "log", "log1p", "max", "maximum", "min", "minimum", "power"),
+    *("reciprocal", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
 )
 
 
@@ -51,8 +48,10 @@ class _Rule(NamedTuple):
     @property
     def static(self) -> list[str]:
         """The names of the function's arguments that `nondiff_argnums` lists."""
-        found = [one for made in self.primal.node.decorator_list for one in ast.walk(made)] if self.primal else []  # type: ignore[attr-defined]
-        given = [one.value for one in found if isinstance(one, ast.keyword) and one.arg == "nondiff_argnums"]
+        nodes = [
+            one for made in getattr(self.primal and self.primal.node, "decorator_list", []) for one in ast.walk(made)
+        ]
+        given = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg == "nondiff_argnums"]
         numbers = [getattr(one, "value", None) for value in given for one in ast.walk(value)]
         return [name for number, name in enumerate(self.of_primal) if number in numbers]
 
@@ -65,16 +64,14 @@ class _Rule(NamedTuple):
 def _rules(facts: Facts) -> Iterator[_Rule]:
     """Yield the rules that the student's files register, by a call or a decorator."""
     for source in dict.fromkeys(spot.source for spot in facts.scene.spots if spot.source is not None):
-        functions = [one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef | ast.Lambda)]
-        defined = {getattr(one, "name", id(one)): Part(one, source, facts.scene) for one in functions}
-        calls: list[tuple[Any, list[Any]]] = [(call.func, call.args) for call in source.calls()]
-        made: list[tuple[Any, list[Any]]] = [
-            (one, [function]) for function in functions for one in getattr(function, "decorator_list", [])
-        ]
-        for func, given in (*calls, *made):
-            parts = _PARTS.get(getattr(func, "attr", ""), ())
-            for part, node in zip(parts, given, strict=False):
-                own = defined.get(getattr(node, "name", dotted(node)) or id(node))
+        functions = [one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)]
+        defined = {one.name: Part(one, source, facts.scene) for one in functions}
+        made: list[tuple[Any, list[Any]]] = [(call.func, call.args) for call in source.calls()]
+        made += [(decorator, [one]) for one in functions for decorator in one.decorator_list]
+        for func, given in made:
+            for part, node in zip(_PARTS.get(getattr(func, "attr", ""), ()), given, strict=False):
+                named = defined.get(getattr(node, "name", dotted(node)))
+                own = Part(node, source, facts.scene) if isinstance(node, ast.Lambda) else named
                 if own is not None:
                     yield _Rule(part, own, defined.get(dotted(func.value)))
 
@@ -99,11 +96,41 @@ _RULE: dict[str, Any] = {
     "static": lambda facts: ", ".join(f"`{one}`" for one in facts["rule"].static) or None,
     "line": "x",
     "variable": "{rule.name}",
-    "link": _LINK,
+    "link": "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html",
 }
 
 
 # Rules that return the wrong number of parts.
+
+
+entry(
+    "forward_rule_pair",
+    structure_texts.FWD_PAIR,
+    x=probes.result_of("own"),
+    rule=_only_rule("fwd", own="g1", primal="g2"),
+    title="A forward rule that does not return a pair",
+    what="`{rule.name}` returns `{x}`.",
+    why="The forward rule returns two things: what the function returns, and what the backward rule needs.",
+    fixes="Return the output, and what the backward rule needs: `return output, residuals`.",
+    **_RULE,
+)
+entry(
+    "tangent_rule_pair",
+    structure_texts.JVP_PAIR,
+    x=probes.result_of("own"),
+    rule=_only_rule("jvp", own="g1", primal="g2"),
+    when=probes.unless(probes.is_written("x", ast.Tuple)),
+    title="A derivative rule that does not return a pair",
+    what="`{rule.name}` returns `{x}` alone.",
+    why="The rule of a `custom_jvp` returns two things: the function's output, and the output's tangent.",
+    fixes=Swap(
+        "Return the output too, if this is the tangent.",
+        when=lambda facts: len(facts["rule"].arguments) == 2 and not facts["rule"].static,
+        or_say=True,
+        x="{primal.name}(*{rule.arguments[0]}), {x}",
+    ),
+    **_RULE,
+)
 
 
 def _count(structure: str) -> int | None:
@@ -121,48 +148,6 @@ def _backward_rule(facts: Facts) -> _Rule | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-entry(
-    "forward_rule_pair",
-    structure_texts.FWD_PAIR,
-    x=probes.result_of("own"),
-    rule=_only_rule("fwd", own="g1", primal="g2"),
-    paired=probes.first_and_rest("x"),
-    title="A forward rule that does not return a pair",
-    what="`{rule.name}` returns `{x}`.",
-    why="The forward rule returns two things: what the function returns, and what the backward rule needs.",
-    fixes=[
-        Either(
-            Swap(
-                "Put what the backward rule needs into one tuple.",
-                when=lambda facts: facts["x"].count > 2,
-                x="{paired}",
-            ),
-            "Return the output, and what the backward rule needs: `return output, residuals`.",
-        )
-    ],
-    **_RULE,
-)
-entry(
-    "tangent_rule_pair",
-    structure_texts.JVP_PAIR,
-    x=probes.result_of("own"),
-    rule=_only_rule("jvp", own="g1", primal="g2"),
-    when=probes.unless(probes.is_written("x", ast.Tuple)),
-    title="A derivative rule that does not return a pair",
-    what="`{rule.name}` returns `{x}` alone.",
-    why="The rule of a `custom_jvp` returns two things: the function's output, and the output's tangent.",
-    fixes=[
-        Either(
-            Swap(
-                "Return the output too, if this is the tangent.",
-                when=lambda facts: len(facts["rule"].arguments) == 2 and not facts["rule"].static,
-                x="{primal.name}(*{rule.arguments[0]}), {x}",
-            ),
-            Code("Return the output too, if this is the tangent.", "return {primal.name}(...), {x}"),
-        )
-    ],
-    **_RULE,
-)
 _BACKWARD: dict[str, Any] = {
     **_RULE,
     "x": probes.result_of("own"),
@@ -178,7 +163,7 @@ entry(
     title="A backward rule that does not return a tuple",
     what="`{rule.name}` returns `{x}`, which is not a tuple.",
     why="The backward rule returns one cotangent for each argument of the function, in a tuple, also for one.",
-    fixes=[Swap("Put it into a tuple of one.", x="({x},)")],
+    fixes=Swap("Put it into a tuple of one.", x="({x},)"),
     **_BACKWARD,
 )
 entry(
@@ -195,15 +180,7 @@ entry(
         "`{rule.name}` returns one value, not in a tuple, and `{primal.name}` has {arguments}.",
     ),
     why="The backward rule returns one cotangent for each argument that is differentiated, in their order.",
-    fixes=[
-        Either(
-            Words(
-                "Leave out what belongs to no argument that is differentiated.",
-                when=lambda facts: facts["got"] > facts["wanted"],
-            ),
-            "Return a tuple with one cotangent for each of these arguments, and None for one that has none.",
-        )
-    ],
+    fixes="Return a tuple with one cotangent for each of these arguments, and None for one that has none.",
     **_BACKWARD,
 )
 
@@ -214,24 +191,18 @@ entry(
 def _needs(facts: Facts) -> list[str] | None:
     """Find the names of what JAX gives to a rule, if the rule takes another number of arguments."""
     rule, takes = facts["rule"], facts.node("own").args
-    rest = {"fwd": rule.of_primal, "bwd": ["residuals", "cotangents"], "jvp": ["primals", "tangents"]}[rule.part]
-    needs = [*(rule.static if rule.part != "fwd" else []), *rest]
-    varies = takes.vararg is not None or takes.defaults or not rest
-    return needs if not varies and len(needs) != len(takes.args) else None
+    if rule.part == "fwd":
+        needs = rule.of_primal
+    else:
+        needs = rule.static + (["residuals", "cotangents"] if rule.part == "bwd" else ["primals", "tangents"])
+    return needs if needs and not (takes.vararg or takes.defaults or len(needs) == len(takes.args)) else None
 
 
 def _with_static(facts: Facts) -> str | None:
     """Say the first argument of a backward rule behind those of `nondiff_argnums`, if just these are missing."""
     rule = facts["rule"]
-    missing = rule.part == "bwd" and len(rule.arguments) + len(rule.static) == len(facts["needs"])
-    return ", ".join((*rule.static, str(facts["first"]))) if missing and rule.arguments[0] not in rule.static else None
-
-
-def _argument_said(facts: Facts) -> str | None:
-    """Say the name of the argument to which the cotangent of this number belongs."""
-    rule = facts["rule"]
-    names = [name for name in rule.of_primal if name not in rule.static]
-    return dict(enumerate(names)).get(int(facts["g2"]))
+    missing = rule.part == "bwd" and len(rule.arguments) == 2 and rule.arguments[0] not in rule.static
+    return ", ".join((*rule.static, str(facts["first"]))) if missing and rule.static else None
 
 
 _ORDER = {
@@ -256,33 +227,33 @@ entry(
     title="A derivative rule that takes the wrong number of arguments",
     what="`{rule.name}` takes {takes}, and is given {count}.",
     why=("JAX gives it {before} of `nondiff_argnums`, then {order}.", "JAX gives it {order}."),
-    fixes=[Either(Swap("Take what `nondiff_argnums` names first.", first="{with_static}"), "Let it take {needed}.")],
+    fixes=Either(Swap("Take what `nondiff_argnums` names first.", first="{with_static}"), "Let it take {needed}."),
     **_RULE,
 )
-_RESULT_OR_RULE = probes.one_of(probes.result_of("own"), probes.fact("own"))
 entry(
     "backward_rule_type",
     structure_texts.BWD_TYPE,
-    x=_RESULT_OR_RULE,
+    x=probes.one_of(probes.result_of("own"), probes.fact("own")),
     rule=_only_rule("bwd", primal="g1"),
     # `shardings` explains it.
     when=lambda facts: sharding_texts.VARIES.match(facts.scene.error) is None,
-    of=_argument_said,
+    differentiated=lambda facts: [name for name in facts["rule"].of_primal if name not in facts["rule"].static],
+    of=lambda facts: dict(enumerate(facts["differentiated"])).get(int(facts["g2"])),
     title="A backward rule that returns a cotangent of another type",
     what="`{rule.name}` returns {g3} for `{of}`, which is {g4}.",
     why="A cotangent says how much each number of the argument counts, so both have one shape and dtype.",
-    fixes=["Return it with the shape and dtype of `{of}`."],
+    fixes="Return it with the shape and dtype of `{of}`.",
     **_RULE,
 )
 entry(
     "tangent_rule_type",
     structure_texts.JVP_TYPE,
-    x=_RESULT_OR_RULE,
+    x=probes.one_of(probes.result_of("own"), probes.fact("own")),
     rule=_only_rule("jvp"),
     title="A derivative rule that returns a tangent of another type than the output",
     what="`{rule.name}` returns the tangent {g2} for an output whose tangent is {g1}.",
     why="A tangent is a small change of the output, so both have one shape and dtype.",
-    fixes=["Reduce or convert the tangent as the function does with its input, for instance by a sum."],
+    fixes="Reduce or convert the tangent as the function does with its input, for instance by a sum.",
     **_RULE,
 )
 entry(
@@ -293,9 +264,7 @@ entry(
     title="`nondiff_argnums` names a value that is traced",
     what="`{primal.name}` lists {static} in `nondiff_argnums`.",
     why="Such an argument is handed on as it is, so it cannot be traced; it is meant for functions and options.",
-    fixes=[
-        "Leave it out of `nondiff_argnums`: keep it among the residuals, and return None for it in the backward rule."
-    ],
+    fixes="Do not list it: keep it among the residuals, and return None for it in the backward rule.",
     **{**_RULE, "variable": "{x}", "line": ""},
 )
 
@@ -303,8 +272,8 @@ entry(
 # Rules that are not linear, or whose first part is not the function's result.
 
 
-def _not_linear(facts: Facts) -> tuple[_Rule, Part, list[str]] | None:
-    """Find the first expression of a rule that is not linear in the tangents, and which of them it has."""
+def _not_linear(facts: Facts) -> tuple[_Rule, Part] | None:
+    """Find the first expression of a rule that is not linear in the tangents."""
     for rule in _rules(facts):
         tangents = set(rule.arguments[-1:])
         for statement in getattr(rule.own.node, "body", []) if rule.part == "jvp" and len(rule.arguments) > 1 else ():
@@ -312,19 +281,14 @@ def _not_linear(facts: Facts) -> tuple[_Rule, Part, list[str]] | None:
                 break  # names may be set again: too much to follow
             for node in ast.walk(statement):
                 if isinstance(node, ast.expr) and _bends(node, tangents):
-                    return rule, rule.own.inside(node), sorted(names_in(node) & tangents)
+                    return rule, rule.own.inside(node)
             if isinstance(statement, ast.Assign):
-                for left, right in _pairs(statement.targets[0], statement.value):
-                    if names_in(right) & tangents:
-                        tangents |= {node.id for node in ast.walk(left) if isinstance(node, ast.Name)}
+                whole = statement.targets[0], statement.value
+                left, right = (getattr(one, "elts", [one]) for one in whole)
+                for target, value in zip(left, right, strict=True) if len(left) == len(right) else [whole]:
+                    if names_in(value) & tangents:
+                        tangents |= {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
     return None
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """Return what is assigned to what, each part of a tuple by itself."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return list(zip(target.elts, value.elts, strict=True))
-    return [(target, value)]
 
 
 def _bends(node: ast.expr, tangents: set[str]) -> bool:
@@ -337,24 +301,11 @@ def _bends(node: ast.expr, tangents: set[str]) -> bool:
     return right if isinstance(node.op, ast.Div) else isinstance(node.op, ast.Pow) and (left or right)
 
 
-def _is_raised_in_jax(facts: Facts) -> bool:
-    """Ask whether it is no assertion of the student's."""
-    own = isinstance(facts.scene.spot.statement, ast.Assert)
-    return type(facts.scene.error) in (AssertionError, NotImplementedError) and not own
-
-
-def _call_before_the_dot(facts: Facts) -> ast.Call | None:
+def _call_before_the_dot(facts: Facts) -> ast.expr | None:
     """Look at the call of a function with a forward rule whose result is read: `f(x)` in `f(x).sum()`."""
     node = facts.scene.node
-    node = node.func if isinstance(node, ast.Call) else node
-    call = node.value if isinstance(node, ast.Attribute) else None
-    has_rule = isinstance(call, ast.Call) and hasattr(facts.scene.spot.value(call.func), "defvjp")
-    return call if has_rule and isinstance(call, ast.Call) else None
-
-
-def _is_differentiated(facts: Facts) -> bool:
-    """Ask whether `jax.grad(...)(...)` or the like led to it."""
-    return any(called(getattr(spot.node, "func", None)) in TRANSFORMS for spot in facts.scene.spots[:-1])
+    call = getattr(node.func if isinstance(node, ast.Call) else node, "value", None)
+    return call if isinstance(call, ast.Call) and hasattr(facts.scene.spot.value(call.func), "defvjp") else None
 
 
 entry(
@@ -363,32 +314,34 @@ entry(
     x=lambda facts: facts["found"][1],
     found=_not_linear,
     rule=lambda facts: facts["found"][0],
-    tangents=lambda facts: plural(
-        "tangent `{names}`",
-        "tangents, on which `{names}` depend",
-        len(facts["found"][2]),
-        names="` and `".join(facts["found"][2]),
-    ),
-    when=_is_raised_in_jax,
+    when=[
+        lambda facts: type(facts.scene.error) in (AssertionError, NotImplementedError),
+        # An assertion of the student's.
+        lambda facts: not isinstance(facts.scene.spot.statement, ast.Assert),
+    ],
     title="A derivative rule that is not linear in the tangent",
-    what="In `{rule.name}`, `{x}` is not linear in the {tangents}.",
+    what="In `{rule.name}`, `{x}` is not linear in the tangent.",
     why="Reverse mode turns the rule around, which works only if twice the tangent gives twice the result.",
-    fixes=["Let the tangent enter once, as a factor: `derivative * tangent`."],
+    fixes="Let the tangent enter once, as a factor: `derivative * tangent`.",
     **_RULE,
 )
 entry(
     "forward_rule_output",
     structure_texts.TUPLE_ATTRIBUTE,
     x=probes.result_of("own"),
-    read=_call_before_the_dot,
     of=lambda facts: facts["read"].name,
+    read=_call_before_the_dot,
     rule=_only_rule("fwd", primal="of"),
-    when=[_is_differentiated, lambda facts: facts["x"].count == 2 and not isinstance(facts.node("result"), ast.Tuple)],
     result=probes.result_of("primal"),
+    when=[
+        lambda facts: facts["x"].count == 2 and not isinstance(facts.node("result"), ast.Tuple),
+        # While it is differentiated.
+        lambda facts: any(called(getattr(spot.node, "func", None)) in TRANSFORMS for spot in facts.scene.spots[:-1]),
+    ],
     title="A forward rule whose first part is not what the function returns",
     what="`{rule.name}` returns `{x.items[0]}` as its first part, and it is a tuple.",
     why="While JAX differentiates, the forward rule runs in place of `{of}`, so its first part is the result.",
-    fixes=["Return first what `{of}` returns, and second what the backward rule needs."],
+    fixes="Return first what `{of}` returns, and second what the backward rule needs.",
     **_RULE,
 )
 
@@ -400,25 +353,15 @@ entry(
     "rule_missing",
     error_texts.NO_JVP_RULE,
     x=probes.words("{g2}"),
+    back=lambda facts: "forward and a backward rule" if facts["g1"] == "VJP" else None,
     title="A derivative rule was promised and not given",
     what="`{g2}` is declared with a rule of its own, and none was given.",
     why="The decorator tells JAX not to look inside `{g2}`, so it has nothing to differentiate.",
     fixes=[
         "Let JAX differentiate what is inside: take the decorator away.",
-        Either(
-            Code(
-                "Give the rule.",
-                "@{g2}.defjvp\ndef rule(primals, tangents):\n    return {g2}(*primals), DERIVATIVE * tangents[0]",
-                when=lambda facts: facts["g1"] == "JVP",
-            ),
-            Code(
-                "Give the rule.",
-                "def forward(*given): return {g2}(*given), given\n"
-                "def backward(saved, g): return (DERIVATIVE * g,)\n{g2}.defvjp(forward, backward)",
-            ),
-        ),
+        Either("Give it a {back}: `{g2}.defvjp(forward, backward)`.", "Give it its rule: `{g2}.defjvp(rule)`."),
     ],
-    link=_LINK,
+    link=_RULE["link"],
 )
 entry(
     "forward_of_custom_vjp",
@@ -430,17 +373,9 @@ entry(
     title="Forward mode through a reverse rule",
     what="`{x}` has a rule from `jax.custom_vjp`.",
     why="`{maker}` goes forward, and a `custom_vjp` rule says only how to go back.",
-    fixes=[
-        Swap(
-            "Go back: the same derivatives in reverse mode.",
-            when=lambda facts: facts["maker"].name == "jacfwd",
-            maker="{back}",
-        ),
-        Swap(
-            "Go back: the same derivatives in reverse mode.",
-            when=lambda facts: facts["maker"].name == "hessian",
-            made="{back}({back}({x}))",
-        ),
-    ],
-    link=_LINK,
+    fixes=Either(
+        Words("Go back twice: `{back}({back}({x}))`.", when=lambda facts: facts["maker"].name == "hessian"),
+        Swap("Go back: the same derivatives in reverse mode.", maker="{back}"),
+    ),
+    link=_RULE["link"],
 )

@@ -3,8 +3,6 @@
 import ast
 from typing import Any
 
-import numpy as np
-
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
@@ -53,12 +51,6 @@ def _is_one_number(facts: Facts) -> bool:
     return set(facts["g1"]) <= set("(1, )")
 
 
-def _maps_each_entry(facts: Facts) -> bool:
-    """Ask whether the result has the shape of the only argument, so that each output may belong to one input."""
-    alone = len(facts.call().args) == 1 and _is_grad(facts) and _is_grad_without_options(facts)
-    return alone and not _is_one_number(facts) and str(facts["at"].shape) == facts["g1"]
-
-
 entry(
     "gradient_of_many",
     texts.GRAD_SHAPE,
@@ -79,23 +71,12 @@ entry(
             when=lambda facts: _is_grad(facts) and not facts.knows("aux"),
             maker="{module}.jacobian",
         ),
-        Swap(
-            "If each output belongs to one input, one derivative for each.",
-            when=_maps_each_entry,
-            made="{jax}.vmap({made})",
-        ),
     ],
     **_GRADIENT,
 )
 
 
 # A result of several parts, or none.
-
-
-def _computes_last(facts: Facts) -> bool:
-    """Ask whether the last line looks like a loss, and not like `print(...)` or `losses.append(...)`."""
-    last, value = facts.node("last"), facts.node("value")
-    return isinstance(last, ast.Assign) or isinstance(value, ast.BinOp | ast.UnaryOp | ast.Name)
 
 
 _HAS_AUX = (
@@ -106,23 +87,16 @@ entry(
     "gradient_of_none",
     texts.GRAD_OUTPUT,
     when=[lambda facts: facts["g1"] == "None", probes.returns_nothing("body"), probes.unless(_has_own_rule)],
-    last=probes.last_statement_of("body"),
-    value=lambda facts: facts["last"].inside(facts.node("last").value),
     title="A gradient of a function that returns nothing",
     what="`{x}` ends without `return`, so it gives None.",
     why="`jax.grad` differentiates what the function returns.",
-    fixes=[
-        Either(
-            Swap("Return the value.", when=_computes_last, last="return {value}"),
-            Code("Return the value.", "return value"),
-        )
-    ],
+    fixes="Return the value.",
     **_GRADIENT,
 )
 entry(
     "gradient_of_tuple",
     texts.GRAD_OUTPUT,
-    when=[lambda facts: facts["g1"].startswith(("{", "[", "(")), probes.unless(_has_own_rule)],
+    when=[lambda facts: facts["g1"][0] in "{[(", probes.unless(_has_own_rule)],
     gradient=lambda facts: "gradient, aux" if _is_grad(facts) else "(value, aux), gradient",
     title="A gradient of several things",
     what="`{x}` returns more than one value.",
@@ -149,12 +123,6 @@ entry(
 # A result of another kind of numbers.
 
 
-def _is_complex(facts: Facts) -> bool:
-    """Ask whether the argument is complex, by its value or by a literal such as `1j`."""
-    literals = [getattr(one, "value", None) for one in ast.walk(facts.node("at"))]
-    return np.iscomplexobj(facts.value("at")) or any(isinstance(one, complex) for one in literals)
-
-
 entry(
     "gradient_complex",
     texts.GRAD_COMPLEX,
@@ -165,14 +133,11 @@ entry(
         Swap(
             "Differentiate one real number made of it, such as its size or its real part.", result="{jnp}.abs({result})"
         ),
-        Either(
-            Swap("For a holomorphic function, say so.", when=_is_complex, x="{x}, holomorphic=True"),
-            Swap(
-                "For a holomorphic function, say so, and give a complex argument.",
-                x="{x}, holomorphic=True",
-                at="{jnp}.asarray({at}, complex)",
-            ),
+        Swap(
+            "For a holomorphic function, say so, and give a complex argument.",
             when=_is_grad_without_options,
+            x="{x}, holomorphic=True",
+            at="{jnp}.asarray({at}, complex)",
         ),
     ],
     **_GRADIENT,
@@ -205,7 +170,7 @@ entry(
         "`{of}` is called with {g2} positional arguments, 0 to {last}.",
     ),
     why="Arguments are counted from 0, and those given by keyword do not count.",
-    fixes=[Swap("Give the number of an argument that is there.", x="{last}")],
+    fixes=Swap("Give the number of an argument that is there.", x="{last}"),
     link=_GRAD,
 )
 
@@ -228,11 +193,8 @@ def _loop_before(facts: Facts) -> Part | None:
 
 def _unknown_bound(facts: Facts) -> Part | None:
     """Look at the one bound of `lax.fori_loop` that is a name; None if both may be traced."""
-    bounds = [
-        probe(facts) for probe in (probes.argument(0, "lower", of="loop"), probes.argument(1, "upper", of="loop"))
-    ]
-    named = [one for one in bounds if one is not None and isinstance(one.node, ast.Name)]
-    return named[0] if len(named) == 1 else None
+    bounds = [facts["loop"].inside(one) for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)]
+    return bounds[0] if len(bounds) == 1 else None
 
 
 def _static_count(facts: Facts) -> Fix | None:

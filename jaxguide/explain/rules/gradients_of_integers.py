@@ -10,7 +10,7 @@ from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import TRANSFORMS, argnums, parameters
@@ -47,12 +47,12 @@ def _integers(facts: Facts) -> Part | None:
     return whole[0] if whole else unknown[0] if len(unknown) == 1 else None
 
 
-def _leaf(facts: Facts) -> Part | None:
-    """Look at the first integer in the containers that the argument holds."""
+def _leaf(facts: Facts) -> Part:
+    """Look at the first integer in the containers that a name holds, or at the argument itself."""
     x = facts["argument"]
-    leaves = jax.tree_util.tree_leaves_with_path(x.value)
+    leaves = jax.tree_util.tree_leaves_with_path({} if isinstance(x.node, _CONTAINERS) else x.value_or_missing)
     path, leaf = next(((jax.tree_util.keystr(path), leaf) for path, leaf in leaves if _is_integer(leaf)), ("", None))
-    return Part(x.node, x.source, facts.scene, x.spot, path, leaf) if path else None
+    return Part(x.node, x.source, facts.scene, x.spot, path, leaf) if path else x
 
 
 def _is_key(facts: Facts) -> bool:
@@ -72,18 +72,13 @@ def _is_index(facts: Facts) -> bool:
     return any(name in names_in(one) for one in (*indexed, *(one for one in nodes if called(one) in _COUNTED)))
 
 
-def _is_array_written(facts: Facts) -> bool:
-    """Ask whether the argument is an array: by its value, or as a call of JAX or arithmetic gives it."""
-    node = facts.node("x")
-    if isinstance(node, _CONTAINERS):
-        return False
-    module = str(getattr(facts.scene.spot.value(node.func), "__module__", "")) if isinstance(node, ast.Call) else "jax"
-    return is_array(facts.value("x")) or (facts.value("x") is MISSING and module.split(".")[0] == "jax")
+def _is_one_array(facts: Facts) -> bool:
+    """Ask whether the argument is a number or array: by its value, or as a function of `jax.numpy` gives it."""
+    return not facts["x"].path and (_is_integer(facts.value("x")) or str(facts["x"]).startswith(f"{facts['jnp']}."))
 
 
-def _is_neither(facts: Facts) -> bool:
-    """Ask whether the argument is neither a key nor an index."""
-    return not _is_key(facts) and not _is_index(facts)
+def _has_argnums(facts: Facts) -> bool:
+    return argument_of(facts.node("made"), 1, "argnums") is not None
 
 
 _INTEGERS: dict[str, Any] = {
@@ -93,7 +88,8 @@ _INTEGERS: dict[str, Any] = {
     "another": lambda facts: int(facts["number"] == 0) if len(facts.call().args) > 1 else None,
     "of": probes.argument(0, "fun", of="made"),
     "body": probes.definition(probes.argument(0, "fun", of="made")),
-    "array": lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
+    "known": lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
+    "int": lambda facts: "an int" if isinstance(facts.value("x"), int) else None,
     "link": f"{texts.API}/jax.grad.html",
 }
 _JUMPS: dict[str, Any] = {
@@ -103,10 +99,9 @@ _JUMPS: dict[str, Any] = {
 }
 _BY_ANOTHER = Swap(
     "Differentiate with respect to another argument.",
-    when=lambda facts: argument_of(facts.node("made"), 1, "argnums") is None,
+    when=probes.unless(_has_argnums),
     of="{of}, argnums={another}",
 )
-_ALL_FLOATS = Swap("Give floats.", argument="{jax}.tree.map(lambda leaf: {jnp}.asarray(leaf, float), {argument})")
 entry(
     "gradient_of_a_key",
     texts.GRAD_INTEGER,
@@ -116,7 +111,7 @@ entry(
     title="A derivative with respect to a key",
     what="`{x}` is a key here.",
     why="A derivative asks what a small change does, and a key cannot change by a little.",
-    fixes=[Either(_BY_ANOTHER, Code("Differentiate with respect to another argument.", "argnums=..."))],
+    fixes=[_BY_ANOTHER, Words("Differentiate with respect to another argument.", when=_has_argnums)],
     **_INTEGERS,
 )
 entry(
@@ -125,8 +120,8 @@ entry(
     texts.JACOBIAN_INTEGER,
     x=_integers,
     when=[probes.unless(_is_key), _is_index, probes.knows("another")],
-    what=("{array}", "`{x}` holds integers."),
-    fixes=["Arguments are counted from 0, and `{x}` is number {number}: give `argnums` the number of another one."],
+    what=("{known}", "`{x}` holds integers."),
+    fixes="Arguments are counted from 0, and `{x}` is number {number}: give `argnums` the number of another one.",
     **_JUMPS,
 )
 entry(
@@ -134,31 +129,21 @@ entry(
     texts.GRAD_INTEGER,
     texts.JACOBIAN_INTEGER,
     x=_leaf,
-    when=[_is_neither, probes.unless(probes.is_written("argument", *_CONTAINERS))],
-    what=("{array}", "`{x}` is an int here."),
-    fixes=[
-        _ALL_FLOATS,
-        "Or take `{x}` out, and pass it as an argument of its own, which is not differentiated.",
-    ],
-    **_JUMPS,
-)
-entry(
-    "gradient_of_integers",
-    texts.GRAD_INTEGER,
-    texts.JACOBIAN_INTEGER,
-    x=_integers,
-    when=[_is_neither, probes.unless(probes.is_valued("x", bool))],
-    int=lambda facts: "an int" if isinstance(facts.value("x"), int) else None,
-    held=lambda facts: "integers" if isinstance(facts.node("x"), _CONTAINERS) else None,
-    what=("{array}", "`{x}` is {int} here.", "`{x}` holds {held}.", "`{x}` has dtype {g2} here."),
+    when=[probes.unless(_is_key), probes.unless(_is_index), probes.unless(probes.is_valued("x", bool))],
+    what=("{known}", "`{x}` is {int} here.", "`{x}` holds integers."),
     fixes=[
         Either(
             Swap("Give floats.", when=probes.is_written("x", ast.Constant), x="{x}.0"),
-            Swap("Give floats.", when=probes.knows("int"), x="float({x})"),
-            Swap("Give floats.", when=_is_array_written, x="{x.atom}.astype(float)"),
-            _ALL_FLOATS,
+            Swap("Give floats.", when=_is_one_array, x="{jnp}.asarray({x}, float)"),
+            Swap("Give floats.", argument="{jax}.tree.map(lambda leaf: {jnp}.asarray(leaf, float), {argument})"),
         ),
-        _BY_ANOTHER,
+        Either(
+            Words(
+                "Or take `{x}` out, and pass it as an argument of its own, which is not differentiated.",
+                when=lambda facts: bool(facts["x"].path),
+            ),
+            _BY_ANOTHER,
+        ),
     ],
     **_JUMPS,
 )

@@ -1,49 +1,26 @@
 """Explain NumPy and SciPy functions, NumPy arrays and random numbers that get a traced value or size."""
 
 import ast
-import importlib
-import sys
-from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import is_tracer
+from jaxguide.code.user_frame import MISSING, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.catalogue import Code, Either, Static, Swap, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-from jaxguide.explain.rewrites.renaming import needed_imports, spelled
-from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.renaming import needed_imports, resolved, spelled
 from jaxguide.explain.scene import is_traced_integer
 
 _SIZE_DRAWS = probes.calls("normal", "uniform", "exponential")
 
 
-def _static(facts: Facts) -> Fix | None:
-    return static_fix(facts.scene, facts["x"].value)
-
-
-def _root(facts: Facts) -> Any:
-    """Find the module that the called name begins with."""
-    return facts.scene.spot.value(ast.Name(dotted(facts.node("f")).split(".")[0], ast.Load()))
-
-
-# NumPy arrays and functions.
-
-
-def _like_named(facts: Facts) -> str | None:
-    """Say JAX's function of the same name: `jnp.linalg.inv` for `np.linalg.inv`."""
-    inner, _dot, name = dotted(facts.node("f")).partition(".")[2].rpartition(".")
-    home = getattr(jnp, inner, None) if inner else jnp
-    path = f"{inner}.{name}" if inner else name
-    return f"{facts.scene.jnp}.{path}" if _root(facts) is np and hasattr(home, name) else None
-
-
-def _is_random(facts: Facts) -> bool:
-    return _root(facts) is np and dotted(facts.node("f")).split(".")[-2:-1] == ["random"]
+def _of_numpy(facts: Facts) -> str | None:
+    """Say the name of a function in NumPy, such as `linalg.inv`."""
+    name = dotted(facts.node("f")).partition(".")
+    return name[2] if facts.scene.spot.value(ast.Name(name[0], ast.Load())) is np else None
 
 
 def _other_table(facts: Facts) -> ast.expr | None:
@@ -51,6 +28,21 @@ def _other_table(facts: Facts) -> ast.expr | None:
     tables = [one.value for one in ast.walk(facts.node("statement")) if isinstance(one, ast.Subscript)]
     others = [one for one in tables if isinstance(facts.scene.spot.value(one), np.ndarray)]
     return next((one for one in others if one is not facts.node("table")), None)
+
+
+def _of_scipy(facts: Facts) -> str | None:
+    """Say the public name of a function of SciPy, such as `scipy.special.gammaln`."""
+    value, name = facts.value("f"), facts["f"].name
+    homes = ["scipy.special", ".".join(str(getattr(value, "__module__", "")).split(".")[:2])]
+    names = [f"{home}.{name}" for home in homes if home.startswith("scipy.") and callable(value)]
+    return next((one for one in names if resolved(one) is value), None)
+
+
+def _with_jax(facts: Facts) -> Fix | None:
+    """Make the fix that calls JAX's function, with the import that it needs."""
+    scene, name = facts.scene, facts["in_jax"]
+    edits = [scene.source.replace(facts.node("f"), spelled(scene, name)), *needed_imports(scene, name)]
+    return scene.fix("Use JAX's function of the same name.", *edits)
 
 
 _TO_JAX = "Make it JAX's array first: that can be indexed by a traced number."
@@ -69,51 +61,23 @@ entry(
             Swap(_TO_JAX, table="{jnp}.asarray({table})", other="{jnp}.asarray({other})"),
             Swap(_TO_JAX, table="{jnp}.asarray({table})"),
         ),
-        _static,
+        Static("x"),
     ],
     link=texts.ERRORS_PAGE,
 )
-
-
-# SciPy. Its functions of one number fail in another way.
-
-
-def _scipy_home(facts: Facts) -> str | None:
-    """Say the SciPy module of the called function, such as `scipy.special`."""
-    value, name, modules = facts.value("f"), facts["f"].name, list(sys.modules.items())
-    public = [home for home, _module in modules if home.startswith("scipy.") and home.count(".") == 1]
-    found = (home for home in public if "._" not in home and vars(sys.modules[home]).get(name) is value)
-    return next(found, None) if callable(value) else None
-
-
-def _in_jax(facts: Facts) -> str | None:
-    """Say the name of JAX's function of the same name."""
-    try:
-        home = importlib.import_module(f"jax.{facts['home']}")
-    except ImportError:
-        return None
-    return f"{home.__name__}.{facts['f'].name}" if hasattr(home, facts["f"].name) else None
-
-
-def _of_jax(facts: Facts) -> Fix | None:
-    """Make the fix that calls JAX's function, with the import that it needs."""
-    scene, name = facts.scene, facts["in_jax"]
-    edits = [scene.source.replace(facts.node("f"), spelled(scene, name)), *needed_imports(scene, name)]
-    return scene.fix("Use JAX's function of the same name.", *edits)
-
-
+# SciPy's functions of one number fail in another way.
 entry(
     "scipy_on_tracer",
     texts.TO_NUMPY,
     texts.CONCRETE,
     x=probes.traced,
-    home=_scipy_home,
-    when=probes.knows("home"),
-    in_jax=_in_jax,
+    name=_of_scipy,
+    when=probes.knows("name"),
+    in_jax=lambda facts: name if resolved(name := f"jax.{facts['name']}") is not MISSING else None,
     title="SciPy needs a known value, but `{x}` is traced",
     why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
     fixes=Either(
-        _of_jax,
+        _with_jax,
         Swap(
             "JAX has no such function: let the program call this one on the host.",
             when=probes.is_valued("f", np.ufunc),
@@ -129,25 +93,22 @@ entry(
     "numpy_random_of_tracer",
     texts.TO_NUMPY,
     x=probes.traced,
-    when=_is_random,
+    when=lambda facts: facts["numpy_name"].startswith("random."),
+    numpy_name=_of_numpy,
     title="NumPy's random numbers need a known value, but `{x}` is traced",
     why="NumPy draws now, once, while JAX records the program, and the values come later.",
-    fixes=Either(
-        Code(_DRAW, "{random}.permutation(key, {x})", when=probes.calls("permutation")),
-        Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS),
-        _DRAW,
-    ),
+    fixes=Either(Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS), _DRAW),
     link="https://docs.jax.dev/en/latest/random-numbers.html",
 )
 entry(
     "numpy_on_tracer",
     texts.TO_NUMPY,
     x=probes.traced,
-    like=_like_named,
+    like=lambda facts: name if resolved(f"jax.numpy.{(name := _of_numpy(facts))}") is not MISSING else None,
     title="NumPy needs a known value, but `{x}` is traced",
     why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
     fixes=[
-        Swap("Use JAX's function of the same name.", f="{like}"),
+        Swap("Use JAX's function of the same name.", f="{jnp}.{like}"),
         Code(
             "Leave NumPy outside: return `{x}` and convert the result.",
             "{np}.asarray(result)  # outside the transformed function",
@@ -163,7 +124,7 @@ entry(
     title="`{f}` needs a known size, but `{x}` is traced",
     why="NumPy {made} while JAX records the program, and the size comes later.",
     fixes=[
-        Either(_static, "Give NumPy a size that is known, such as a shape, or a static argument."),
+        Either(Static("x"), "Give NumPy a size that is known, such as a shape, or a static argument."),
         Code(
             "Draw with JAX, from a key that the function takes as an argument; the size is static there too.",
             "{random}.{f.name}(key, ({x},))",

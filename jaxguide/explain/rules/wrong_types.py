@@ -10,7 +10,7 @@ from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.pytrees import (
@@ -22,7 +22,7 @@ from jaxguide.explain.rewrites.pytrees import (
 )
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.scene import called, is_traced_integer
-from jaxguide.explain.transformed import TRANSFORMS, makers, set_to
+from jaxguide.explain.transformed import TRANSFORMS, makers
 
 _GOTCHAS = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 
@@ -53,14 +53,7 @@ entry(
     wanted=lambda facts: facts["other" if facts.node("odd") is facts.node("left") else "one"],
     fixes=[
         Swap("Use the function of `jax.numpy`, which promotes.", f="{jnp}.{name}"),
-        Either(
-            Swap(
-                "Convert one yourself.",
-                when=lambda facts: is_array(facts.value("odd")),
-                odd="{odd.atom}.astype({jnp}.{wanted})",
-            ),
-            Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
-        ),
+        Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
     ],
     **_LAX_DTYPES,
 )
@@ -108,14 +101,6 @@ def _is_list(facts: Facts) -> bool:
     return isinstance(value, list | tuple) and not (is_tree_of_arrays(value) and are_meant_as_trees([value]))
 
 
-def _returns_nothing(facts: Facts) -> ast.expr | None:
-    """Look at the function whose result the value is, if that function has no `return`."""
-    made = set_to(facts.scene.spot, str(facts["x"]))
-    function = probes.definition(lambda _facts: getattr(made, "func", None))(facts)
-    returns = function is None or any(isinstance(one, ast.Return) for one in ast.walk(function.node))
-    return made.func if isinstance(made, ast.Call) and not returns else None
-
-
 _NEEDS_ARRAY: dict[str, Any] = {
     "x": _no_array,
     "sign": lambda facts: None,  # unless the message names an operator
@@ -129,13 +114,8 @@ entry(
     texts.OPERAND,
     texts.NOT_AN_ARGUMENT,
     when=[_is_of_jax, probes.is_valued("x", type(None)), lambda facts: tree_map_around(facts.scene) is None],
-    maker=_returns_nothing,
     why="None is not a number. It often comes from a function that lacks its `return`.",
-    fixes=Either(
-        "`{maker}` returns nothing: let it return an array.",
-        Code("Find where `{x}` became None.", "assert {x} is not None", when=probes.is_written("x", ast.Name)),
-        Code("Find where it comes from, and give an array.", "print({x})"),
-    ),
+    fixes="Find where `{x}` became None, and give an array.",
     **_NEEDS_ARRAY,
 )
 entry(
@@ -144,14 +124,7 @@ entry(
     texts.NOT_AN_ARGUMENT,
     when=[_is_of_jax, probes.is_valued("x", str)],
     why="JAX computes with numbers; a text has none.",
-    fixes=Either(
-        Swap(
-            "Read the number out of it.",
-            when=lambda facts: facts["x"].value.replace(".", "", 1).strip("-+ ").isdigit(),
-            x="float({x})",
-        ),
-        Code("Give each choice a number, and pass the number.", "{{{x.value!r}: 0}}[{x}]"),
-    ),
+    fixes="Read the number out of it with `float`, or give each choice a number, and pass that.",
     **_NEEDS_ARRAY,
 )
 entry(
@@ -169,23 +142,18 @@ entry(
 
 
 def _sizes(facts: Facts) -> list[ast.expr] | None:
-    """Look at the sizes among the last arguments; `full` has the entry after them."""
+    """Look at the sizes, which are the last arguments."""
     args = facts.call().args
     numbers = [one for one in args if isinstance(facts.scene.spot.value(one), int)]
-    if len(numbers) < 2 or args[-len(numbers) :] != numbers:
-        return None
-    return numbers[:-1] if facts["f"].name == "full" else numbers
+    return numbers if len(numbers) > 1 and args[-len(numbers) :] == numbers else None
 
 
-def _entries(facts: Facts) -> list[Any] | None:
-    """Find the values of a dict that is read by the numbers 0, 1, 2 and so on."""
-    is_read = isinstance(getattr(facts.scene.node, "ctx", None), ast.Load)
-    table = facts["table"].value
-    return list(table.values()) if is_read and table and list(table) == list(range(len(table))) else None
-
-
-def _are_numbers(facts: Facts) -> bool:
-    return all(is_array(one) or isinstance(one, int | float) for one in facts["entries"])
+def _is_list_like(facts: Facts) -> bool:
+    """Ask whether a dict of numbers is read by the numbers 0, 1, 2 and so on."""
+    table = facts.value("table")
+    is_read = isinstance(getattr(facts.scene.node, "ctx", None), ast.Load) and isinstance(table, dict)
+    are_numbers = is_read and all(is_array(one) or isinstance(one, int | float) for one in table.values())
+    return are_numbers and list(table) == list(range(len(table)))
 
 
 def _static_keys(facts: Facts) -> Fix | None:
@@ -201,8 +169,7 @@ entry(
     title="A {g1} needs a known count, but `{x}` is traced",
     why="Python repeats a {g1} now, while JAX records the program, and the count comes later.",
     fixes=[
-        # A float counts nothing.
-        lambda facts: static_fix(facts.scene, facts["x"].value) if is_traced_integer(facts["x"].value) else None,
+        Static("x", when=lambda facts: is_traced_integer(facts.value("x"))),  # a float counts nothing
         Swap(
             "If every entry is to be multiplied: make an array of the list.",
             when=lambda facts: facts["g1"] != "str",
@@ -214,11 +181,9 @@ entry(
 entry(
     "shape_without_tuple",
     texts.SHAPE_AS_DTYPE,
-    x=lambda facts: facts["sizes"][1] if facts["f"].name != "full" else facts.call().args[-1],
+    x=lambda facts: facts["sizes"][1],
     sizes=_sizes,
-    when=probes.calls(
-        "full", "zeros", "ones", "empty", "normal", "uniform", "truncated_normal", "laplace", "exponential"
-    ),
+    when=probes.calls("zeros", "ones", "empty", "normal", "uniform", "truncated_normal", "laplace", "exponential"),
     start=lambda facts: facts["sizes"][0],
     end=lambda facts: facts["sizes"][-1],
     title="A shape that is not in one tuple",
@@ -244,28 +209,15 @@ entry(
     "dict_key_of_tracer",
     texts.UNHASHABLE_TRACER,
     x=probes.traced,
-    key=lambda facts: facts.node("node").slice,
     table=probes.one_of(probes.first(lambda value: isinstance(value, dict)), lambda facts: facts["owner"]),
     # Not a call of another function, such as one with a cache.
     when=lambda facts: not isinstance(facts.scene.node, ast.Call) or probes.is_valued("owner", dict, set)(facts),
-    entries=_entries,
-    needed=lambda facts: "a known key" if isinstance(facts["table"].value, dict) else "known entries",
-    title=(
-        "A {table.type} needs {needed}, but `{x}` is traced",
-        "A dict or set needs known keys, but `{x}` is traced",
-    ),
-    why=(
-        "A {table.type} looks up a value now, while JAX records the program, and the value comes later.",
-        "A dict or set looks up a value now, while JAX records the program, and the value comes later.",
-    ),
+    title="A dict or set needs known keys, but `{x}` is traced",
+    why="A dict or set looks up a value now, while JAX records the program, and the value comes later.",
     fixes=[
-        Words(
-            "Let the program choose one of the functions: `{lax}.switch({key}, list({table}.values()), ...)`.",
-            when=lambda facts: all(callable(one) for one in facts["entries"]),
-        ),
         Swap(
             "Make an array of its values: an array can be indexed by a traced number.",
-            when=_are_numbers,
+            when=_is_list_like,
             table="{jnp}.array(list({table}.values()))",
         ),
         _static_keys,
@@ -286,19 +238,18 @@ entry(
 _GOING_THROUGH = (enumerate, iter, list, max, min, reversed, set, sorted, sum, tuple, zip)
 
 
-def _gone_through(facts: Facts) -> ast.AST | None:
+def _gone_through(facts: Facts) -> Any:
     """Look at what a loop, or a function such as `sum`, goes through, or at the number in it."""
-    node = getattr(facts.scene.node, "iter", facts.scene.node)
-    outer = facts.scene.source.parents.get(node)
-    if isinstance(node, ast.Call) and any(facts.scene.spot.value(node.func) is one for one in _GOING_THROUGH):
-        given = [one for one in node.args if _is_number(facts.scene.spot.value(one))]
-        return given[0] if given else node.args[0] if isinstance(node.args[0], ast.Call) else None
-    if isinstance(node, ast.Call) and getattr(outer, "iter", None) is node:
-        return node
+    node: Any = getattr(facts.scene.node, "iter", facts.scene.node)
     if isinstance(getattr(node, "ctx", None), ast.Store):  # a result that is taken apart: the names hold older values
         return None
-    hit = facts.scene.spot.first(node, _is_number)
-    return hit[0] if hit is not None else None
+    value = facts.scene.spot.value
+    by_python = isinstance(node, ast.Call) and any(value(node.func) is one for one in _GOING_THROUGH)
+    given = node.args if by_python else [node]
+    numbers = [one for one in given if _is_number(value(one))]
+    is_through = by_python or getattr(facts.scene.source.parents.get(node), "iter", None) is node
+    computed = [one for one in given if isinstance(one, ast.Call) and is_through]
+    return next(iter([*numbers, *computed]), None) or probes.first(_is_number)(facts)
 
 
 def _is_number(value: Any) -> bool:
@@ -332,10 +283,6 @@ entry(
             x="range({x})",
         ),
         Swap("Give it an axis of length 1.", x="{jnp}.atleast_1d({x})"),
-        Words(
-            "Or keep an axis where it is computed: `axis=` says which one goes.",
-            when=probes.is_written("x", ast.Call),
-        ),
     ],
     link=f"{texts.API}/jax.numpy.atleast_1d.html",
 )
@@ -348,12 +295,6 @@ def _object_given(facts: Facts) -> ast.expr | None:
     """Look at the argument that is, or makes, an object of the class that the message names."""
     made = [one for one in facts.call().args if called(one) == facts["type"]]
     return probes.as_said(facts) or next(iter(made), None)
-
-
-def _as_pytree(facts: Facts) -> Fix | None:
-    """Make the fix that registers the class as a pytree."""
-    given: Any = facts.node("given_object") if facts.knows("given_object") else None
-    return as_pytree(facts.scene, facts["type"], facts.value("given_object"), given)
 
 
 def _has_no_options(facts: Facts) -> bool:
@@ -374,12 +315,12 @@ entry(
     title="`{maker}` was given something that is not an array",
     what=("`{given_object}` is an object of type `{type}` here.", "An argument holds an object of type `{type}`."),
     why="JAX looks for arrays in an argument, and into a class only where it is registered as a pytree.",
-    fixes=_as_pytree,
+    given_node=lambda facts: facts.node("given_object") if facts.knows("given_object") else ast.Constant(None),
+    fixes=lambda facts: as_pytree(facts.scene, facts["type"], facts.value("given_object"), facts.node("given_node")),
     otherwise="Pass its arrays in a tuple or a dict, or register its class as a pytree.",
     link=f"{texts.API}/jax.tree_util.register_dataclass.html",
     **_MADE,
 )
-_FILTERED = "Use Equinox's `filter_{maker.name}`, which leaves alone what is not an array."
 entry(
     "model_with_functions",
     texts.NOT_JAX_TYPE,
@@ -387,8 +328,12 @@ entry(
     when=lambda facts: facts["maker"].name in ("grad", "value_and_grad", "vmap"),
     title="`{maker}` was given a model that holds more than arrays",
     why="An Equinox model is a pytree, and its functions, such as the activation, are leaves of it.",
-    fixes=Swap(_FILTERED, when=_has_no_options, maker="{equinox}.filter_{maker.name}"),
-    otherwise=_FILTERED,
+    fixes=Swap(
+        "Use Equinox's `filter_{maker.name}`, which leaves alone what is not an array.",
+        when=_has_no_options,
+        or_say=True,
+        maker="{equinox}.filter_{maker.name}",
+    ),
     equinox=lambda facts: facts.scene.name_of("equinox"),
     link="https://docs.kidger.site/equinox/api/transformations/",
     **_MADE,
@@ -397,30 +342,16 @@ entry(
 
 _NO_ARRAY_GIVEN: dict[str, Any] = {
     "x": probes.as_said,
-    "function": probes.argument(0, of="made"),
     "title": "`{maker}` was given something that is not an array",
     "what": "`{x}` is {x.what} here.",
     **_MADE,
 }
-_BOUND = Either(
-    Swap(
-        "Pass it inside a function of the other arguments.",
-        when=lambda facts: facts.node("x") is facts.call().args[0],
-        call="{maker}(lambda *args: {function.atom}({x}, *args))({others})",
-    ),
-    Swap(
-        "Pass it inside a function of the other arguments.",
-        when=lambda facts: facts.node("x") is facts.call().args[-1],
-        call="{maker}(lambda *args: {function.atom}(*args, {x}))({others})",
-    ),
-    "Pass it inside a function of the other arguments, such as a `lambda`.",
-)
 entry(
     "mapped_no_array",
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name == "vmap"],
     why="`jax.vmap` takes every argument apart along an axis, and only arrays have axes.",
-    fixes=_BOUND,
+    fixes="Pass it inside a function of the other arguments, such as a `lambda`.",
     link=f"{texts.API}/jax.vmap.html",
     **_NO_ARRAY_GIVEN,
 )
@@ -429,14 +360,7 @@ entry(
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name in TRANSFORMS],
     why="A derivative asks what a small change of the argument does, and only numbers change by a little.",
-    fixes=[
-        _BOUND,
-        Swap(
-            "Differentiate with respect to another argument.",
-            when=lambda facts: facts.node("x") is facts.node("left"),
-            function="{function}, argnums=1",
-        ),
-    ],
+    fixes="Name another argument in `argnums`, or pass this one inside a function of the others, such as a `lambda`.",
     link=f"{texts.API}/jax.grad.html",
     **_NO_ARRAY_GIVEN,
 )

@@ -1,6 +1,6 @@
 """Cases of arguments that `jax.jvp` and `jax.vjp` do not support, and of incomplete derivative rules."""
 
-from explain_cases.case import Case, no_code, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -45,7 +45,7 @@ def f(x):
 result = jax.grad(f)(1.0)  # <--
 """,
         result="result",
-        after_fix=[no_code, no_edits],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="customvjp_missing",
@@ -58,7 +58,7 @@ def f(x):
 result = jax.grad(f)(1.0)  # <--
 """,
         result="result",
-        after_fix=[no_code, no_edits],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="customvjp_tuple",

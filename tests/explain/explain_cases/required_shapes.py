@@ -195,7 +195,7 @@ def f(x):
     return total
 result = f(jnp.ones(3))
 """,
-        [3.0, no_code],
+        [3.0],
     ),
     case(
         "a_set_of_labels",

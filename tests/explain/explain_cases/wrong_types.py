@@ -137,7 +137,7 @@ def f(cfg, x):
 result = jax.grad(f)('a', 3.0)  # <--
 """,
         result="result",
-        after_fix=[6.0, 6.0],
+        after_fix=[no_code],
     ),
     Case(
         name="vmap_str",
@@ -149,7 +149,7 @@ def f(a, mode):
 result = jax.vmap(f)(jnp.ones(3), 'relu')  # <--
 """,
         result="result",
-        after_fix=[[1.0, 1.0, 1.0]],
+        after_fix=[no_code],
     ),
     Case(
         name="dict_stored_by_a_tracer",
