@@ -200,8 +200,8 @@ def grade(
     from jaxguide.grading.batch.store import NoBatch, SeedError, Store, StoreError, seed_of
     from jaxguide.grading.batch.table import GradeTable, ProgressBar
     from jaxguide.grading.intake.file_owners import PatternError
+    from jaxguide.grading.intake.file_search import NothingToGrade
     from jaxguide.grading.intake.instructor_tables import TableError
-    from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.submission import why_passed_over
     from jaxguide.grading.isolation.self_test import find_isolation
     from jaxguide.grading.reports import write_reports

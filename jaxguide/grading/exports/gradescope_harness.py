@@ -13,7 +13,7 @@ from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, GradingProgress, gradescope_results
 from jaxguide.grading.intake.file_search import find_submissions
-from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.worker_process import GraderError
 
@@ -99,7 +99,7 @@ def _grade_files(grader: Grader, folder: Path, progress: GradingProgress) -> Non
     without_answers: list[str] = []
     for path in find_submissions([folder]):
         try:
-            entry = ReadEntry(path, FileEntry(path).read())
+            entry = Entry(path, Entry(path).read())
             result, *_confirmed = grader.grade_controlled(entry)
         except UnreadableSubmission as why:
             unreadable.append(f"{path.name}: {why}")
@@ -116,7 +116,7 @@ def _grade_files(grader: Grader, folder: Path, progress: GradingProgress) -> Non
     progress.unreadable = " ".join(unreadable)
 
 
-def _is_read_whole(entry: ReadEntry, grader: Grader) -> bool:
+def _is_read_whole(entry: Entry, grader: Grader) -> bool:
     """Return whether all code cells of a file could be parsed, so that no answer in it was missed."""
     try:
         return grader.read(entry.path, entry.content).is_python

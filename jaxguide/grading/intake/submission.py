@@ -30,6 +30,7 @@ CELL_LIMIT = 200_000
 CELLS_LIMIT = 3_000
 CODE_LIMIT = 1_000_000
 SUFFIXES = (".ipynb", ".py")
+ARCHIVE_SUFFIX = ".zip"
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 

@@ -10,7 +10,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import PatternError, StudentPattern, students_of
-from jaxguide.grading.intake.file_to_grade import FileEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides
 from jaxguide.grading.intake.lineup import LineUp, line_up
 from jaxguide.grading.intake.reading import CourseText
@@ -38,7 +38,7 @@ def files(tmp_path: Path, *names: str, content: str = DOUBLE) -> list[Path]:
 
 def lined_up(course: Course, tmp_path: Path, paths: list[Path], roster: list[str] | None = None) -> LineUp:
     read = Readers(lambda: CourseText.of(course)).read
-    files = [FileEntry(path) for path in paths]
+    files = [Entry(path) for path in paths]
     listed = ClassList.of(roster) if roster is not None else None
     return line_up(files, course, read=read, roots=[tmp_path / "class"], roster=listed)
 
