@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_code
-from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.intake.answer_runs import answer_runs
 from jaxguide.grading.intake.submission import (
     CODE_LIMIT,
+    CodeCell,
     Submission,
     SubmittedCell,
     UnreadableSubmission,
@@ -95,16 +95,10 @@ def printed_digest(source: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class ReadCell:
-    """One code cell.
+class ReadCell(CodeCell):
+    """One code cell, whose source is '' if it does not run.
 
     Args:
-        number: its number among the file's code cells, from 1.
-        label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
-        source: its Python, in which shell lines and magics do nothing; '' if it does not run.
-        magics: the shell lines and magics.
-        error: the syntax error, if there is one.
-        rejected: a sentence that says why Python cannot even parse it, '' if it can.
         is_empty: whether it contains no statement.
         is_printed: whether it is as printed in a lesson.
         defines: the exercises whose names its statements bind, as far as they are known.
@@ -113,12 +107,6 @@ class ReadCell:
         late_settings: the environment variables that it sets in vain, see `late_settings`.
     """
 
-    number: int
-    label: str
-    source: str
-    magics: list[str]
-    error: ErrorInfo | None
-    rejected: str
     is_empty: bool
     is_printed: bool
     defines: list[str]
@@ -290,12 +278,12 @@ def _cell(
     defines = {name for name, one in stubs.items() if cell.tree is None and cell.defines & given_in(one).names}
     runs = cell.tree is not None and not is_empty and not is_printed
     return ReadCell(
-        number=cell.number,
-        label=cell.label,
-        source=cell.source if runs else "",
-        magics=[line[:_MAGIC_LIMIT] for line in cell.magics],
-        error=cell.error,
-        rejected=cell.rejected,
+        cell.number,
+        cell.label,
+        cell.source if runs else "",
+        [line[:_MAGIC_LIMIT] for line in cell.magics],
+        cell.error,
+        cell.rejected,
         is_empty=is_empty,
         is_printed=is_printed,
         defines=sorted(defines | (cell.defines & stubs.keys())),
@@ -348,33 +336,30 @@ def _elsewhere(submission: Submission, absent: Iterable[Stub]) -> dict[str, str]
         submission: the file.
         absent: the exercises that it does not define.
     """
-    found: dict[str, str] = {}
-    for message, fields, names in _places(submission):
-        for exercise in absent:
-            if exercise.name in names:
-                found.setdefault(exercise.name, message.format(name=exercise.name, **fields))
-    return found
+    places = list(_places(submission))
+    said = {one.name: next((said for said, names in places if one.name in names), "") for one in absent}
+    return {name: f"`{name}` is {why}" for name, why in said.items() if why}
 
 
-def _places(submission: Submission) -> Iterator[tuple[str, dict[str, str], Collection[str]]]:
-    """Yield a message, its fields, and the names of what is there, for each place that defines nothing."""
+def _places(submission: Submission) -> Iterator[tuple[str, Collection[str]]]:
+    """Yield each place that defines nothing, with what to do, and the names of what is there."""
     for kind, source in submission.other_cells:
-        message = "`{name}` is in a {kind} cell, which does not run. Turn it into a code cell."
-        yield message, {"kind": "Markdown" if kind == "markdown" else "raw"}, seen_definitions(source)
+        kind = "Markdown" if kind == "markdown" else "raw"
+        yield f"in a {kind} cell, which does not run. Turn it into a code cell.", seen_definitions(source)
     for cell in submission.cells:
         for magic, text in cell.not_python:
-            message = "`{name}` is below `{magic}` in {label}, which is not run as Python. Delete `{magic}`."
-            yield message, {"magic": magic[:_NAME_LIMIT], "label": cell.label}, seen_definitions(text)
-        nodes = ast.walk(cell.tree) if cell.tree is not None else ()
-        for outer in nodes:
+            shown = magic[:_NAME_LIMIT]
+            why = f"below `{shown}` in {cell.label}, which is not run as Python. Delete `{shown}`."
+            yield why, seen_definitions(text)
+        for outer in ast.walk(cell.tree) if cell.tree is not None else ():
             if isinstance(outer, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = [n.name for n in ast.walk(outer) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-                message = "`{name}` is inside `{outer}` in {label}. Define it at the beginning of a line."
-                yield message, {"outer": outer.name[:_NAME_LIMIT], "label": cell.label}, {*inner} - {outer.name}
+                inner = {n.name for n in ast.walk(outer) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+                place = f"inside `{outer.name[:_NAME_LIMIT]}` in {cell.label}"
+                yield f"{place}. Define it at the beginning of a line.", inner - {outer.name}
     for cell in submission.cells:
         comments = "\n".join(line for line in cell.source.split("\n") if _COMMENT.match(line))
-        message = "`{name}` is in a comment in {label}, which does not run. Delete the `#` of its lines."
-        yield message, {"label": cell.label}, seen_definitions(_COMMENT.sub("", comments))
+        why = f"in a comment in {cell.label}, which does not run. Delete the `#` of its lines."
+        yield why, seen_definitions(_COMMENT.sub("", comments))
 
 
 def _alike(submission: Submission, absent: Iterable[Stub], known: Collection[str]) -> dict[str, str]:
@@ -386,16 +371,13 @@ def _alike(submission: Submission, absent: Iterable[Stub], known: Collection[str
         known: names that mean something else: those of exercises, and of what books define.
     """
     nodes = [node for cell in submission.cells if cell.tree is not None for node in cell.tree.body]
-    functions = {node.name: _parameters(node) for node in nodes if isinstance(node, ast.FunctionDef)}
-    others = {name: own for name, own in functions.items() if own and name not in known and len(name) <= _NAME_LIMIT}
-    stubs = {one.name: _parameters(node) for one in absent for node in ast.parse(one.starter_source).body}
-    found = {name: [other for other, own in others.items() if own == wanted] for name, wanted in stubs.items()}
-    return {name: same[-1] for name, same in found.items() if same}
+    functions = {parameters: name for name, parameters in map(_signature, nodes) if parameters and name not in known}
+    wanted = {one.name: _signature(ast.parse(one.starter_source).body[-1])[1] for one in absent}
+    return {name: functions[parameters] for name, parameters in wanted.items() if parameters in functions}
 
 
-def _parameters(node: ast.stmt) -> list[str]:
-    return (
-        [part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)]
-        if isinstance(node, ast.FunctionDef)
-        else []
-    )
+def _signature(node: ast.stmt) -> tuple[str, tuple[str, ...]]:
+    """Return a function's name and parameters; none if it is not one whose name can be that of an answer."""
+    if not isinstance(node, ast.FunctionDef) or len(node.name) > _NAME_LIMIT:
+        return "", ()
+    return node.name, tuple(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))

@@ -1,12 +1,12 @@
 """Students' names: read them in one form, compare them, tell them apart, and match them with the class list."""
 
+import collections
+import contextlib
 import dataclasses
 import functools
-import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from jaxguide.base.clean import clean, name_as_seen
 
@@ -27,7 +27,8 @@ _NUMBERS = ("sid", "canvas_id", "moodle_id")
 _HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 # Shorter numbers in file names are more likely those of exercises or weeks.
 _SHORTEST_NUMBER = 4
-
+# What a class list identifies students by, besides their ids.
+_NAME, _LETTERS, _ANY_ID = "name", "letters", "any id"
 
 Key = tuple[str, tuple[str, ...]]
 """What is equal for files of the same students: their names, and the ids that tell them from others."""
@@ -147,7 +148,7 @@ class ClassList:
         return cls(tuple(Person(name) for name in dict.fromkeys(names)))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name_key(name) in self._by_name
+        return isinstance(name, str) and (_NAME, name_key(name)) in self._index
 
     def find(self, name: str, ids: Mapping[str, str] | None = None) -> Person | None:
         """Return the only student whom an id, a name or the letters of a name fit, or None.
@@ -157,17 +158,12 @@ class ClassList:
             ids: what an export says besides.
         """
         for kind, value in (ids or {}).items():
-            found = self._by_id.get((kind, _id_key(value)))
-            if found:
+            if found := self._index.get((kind, _id_key(value))):
                 return _only(found)
-        key = name_key(name)
-        by_name = (self._by_name.get(key), self._by_any_id.get(key), self._by_letters.get(letters(name)))
-        others = itertools.chain(self._recoded(name), self._repositories(name))
-        fitting = next(filter(None, itertools.chain(by_name, others)), [])
+        fitting = next(filter(None, map(self._index.get, _keys(name))), [])
         # Another number of the same kind is another student's of the same name.
         numbers = {kind: value for kind, value in (ids or {}).items() if kind in _NUMBERS}
-        same = [p for p in fitting if all(_id_key(p.ids.get(k, own)) == _id_key(own) for k, own in numbers.items())]
-        return _only(same)
+        return _only([p for p in fitting if all(_id_key(p.ids.get(k, v)) == _id_key(v) for k, v in numbers.items())])
 
     def group_of(self, owner: Owner) -> tuple[Person, ...]:
         """Return the members of the group that an owner belongs to or names, or ()."""
@@ -177,41 +173,28 @@ class ClassList:
         return tuple(person for person in self.people if named and self.groups.get(person.name) == named[0])
 
     @functools.cached_property
-    def _by_name(self) -> dict[str, list[Person]]:
-        return _gathered((name_key(person.name), person) for person in self.people)
+    def _index(self) -> dict[tuple[str, str], list[Person]]:
+        """The students by kind and text of what identifies them."""
+        found = collections.defaultdict[tuple[str, str], list[Person]](list)
+        for person in self.people:
+            keys = {(_NAME, name_key(person.name)), *((_LETTERS, order) for order in _orders(person.name))}
+            keys |= {(kind, _id_key(value)) for kind, value in person.ids.items() if value}
+            said = {one for value in person.known_ids.values() for one in (value, value.partition("@")[0])}
+            keys |= {(_ANY_ID, name_key(one)) for one in said if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER}
+            for key in keys:
+                found[key].append(person)
+        return dict(found)
 
-    @functools.cached_property
-    def _by_id(self) -> dict[tuple[str, str], list[Person]]:
-        return _gathered(((kind, _id_key(value)), p) for p in self.people for kind, value in p.ids.items() if value)
 
-    @functools.cached_property
-    def _by_any_id(self) -> dict[str, list[Person]]:
-        found = [(value, person) for person in self.people for value in person.known_ids.values()]
-        found += [(value.partition("@")[0], person) for value, person in found if "@" in value]
-        long = [(name_key(one), who) for one, who in found if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER]
-        return _gathered(long)
-
-    @functools.cached_property
-    def _by_letters(self) -> dict[str, list[Person]]:
-        return _gathered((order, person) for person in self.people for order in _orders(person.name))
-
-    def _recoded(self, name: str) -> Iterator[list[Person]]:
-        """Yield the students whose names an archive contains in another coding."""
-        try:
-            content = name.encode("cp437")
-        except UnicodeEncodeError:
-            return
-        for coding in _OTHER_CODINGS if not name.isascii() else ():
-            try:
-                yield self._by_name.get(name_key(content.decode(coding)), [])
-            except UnicodeDecodeError:
-                continue
-
-    def _repositories(self, name: str) -> Iterator[list[Person]]:
-        """Yield the students whose repository of GitHub Classroom, `homework-LOGIN`, has this name."""
-        for start, char in enumerate(name):
-            if char == "-":
-                yield self._by_id.get(("github", name_key(name[start + 1 :])), [])
+def _keys(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the kinds and texts under which a class list may have a name, the surest first."""
+    yield from ((_NAME, name_key(name)), (_ANY_ID, name_key(name)), (_LETTERS, letters(name)))
+    for coding in _OTHER_CODINGS if not name.isascii() else ():
+        with contextlib.suppress(UnicodeError):
+            yield _NAME, name_key(name.encode("cp437").decode(coding))
+    for start, char in enumerate(name):
+        if char == "-":  # a repository of GitHub Classroom is called `homework-LOGIN`
+            yield "github", _id_key(name[start + 1 :])
 
 
 def _id_key(value: str) -> str:
@@ -220,15 +203,6 @@ def _id_key(value: str) -> str:
 
 def _only(people: Sequence[Person]) -> Person | None:
     return people[0] if len(people) == 1 else None
-
-
-def _gathered(pairs: Iterable[tuple[Any, Person]]) -> dict[Any, list[Person]]:
-    found: dict[Any, list[Person]] = {}
-    for key, person in pairs:
-        own = found.setdefault(key, [])
-        if person not in own:
-            own.append(person)
-    return found
 
 
 def _orders(name: str) -> set[str]:

@@ -61,29 +61,38 @@ def is_notebook(path: PurePath) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class SubmittedCell:
-    """One code cell.
+class CodeCell:
+    """What is known of a code cell.
 
     Args:
         number: its number among the file's code cells, from 1.
         label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
         source: its Python, see `as_ipython`; empty lines in front make its line numbers those of a Python file.
         magics: the shell lines and magics, which do nothing.
-        tree: its syntax tree, None if it is not valid Python.
         error: the syntax error, if there is one.
         rejected: a sentence that says why Python cannot even parse it, '' if it can.
-        defines: the names that its statements bind, as far as they are known.
-        not_python: the magic and the text of each part that is not Python, as below `%%bash`.
     """
 
     number: int
     label: str
     source: str
-    magics: tuple[str, ...]
-    tree: ast.Module | None
+    magics: list[str]
     error: ErrorInfo | None
+    rejected: str
+
+
+@dataclasses.dataclass(frozen=True)
+class SubmittedCell(CodeCell):
+    """One code cell and its syntax.
+
+    Args:
+        tree: its syntax tree, None if it is not valid Python.
+        defines: the names that its statements bind, as far as they are known.
+        not_python: the magic and the text of each part that is not Python, as below `%%bash`.
+    """
+
+    tree: ast.Module | None
     defines: frozenset[str]
-    rejected: str = ""
     not_python: tuple[tuple[str, str], ...] = ()
 
 
@@ -387,7 +396,8 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
         error, rejected = None, message.format(count=MAGICS_LIMIT, size=LINE_LIMIT)
     if error is not None or rejected:
         tree, defines = None, seen_definitions(code.python)
-    return SubmittedCell(number, label, code.python, code.magics, tree, error, defines, rejected, code.not_python)
+    magics, python = list(code.magics), code.python
+    return SubmittedCell(number, label, python, magics, error, rejected, tree, defines, code.not_python)
 
 
 def too_much_code() -> str:
