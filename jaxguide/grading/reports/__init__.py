@@ -34,26 +34,14 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     for name, text in _reports(batch, reveal, names):
         write_whole(folder / name, text)
         files.append(folder / name)
-    _remove_old_feedback(folder / "feedback", files)
-    return files
-
-
-def _remove_old_feedback(folder: Path, files: list[Path]) -> None:
-    """Delete the feedback pages and texts that this batch did not write; leave files that jaxguide did not create."""
-    if not folder.is_dir():
-        return
     # Compare by inode: on some file systems, names that differ only in case or accents are the same file.
-    written = {_identity(file) for file in files}
-    for path in sorted(folder.glob("*.html")):
-        if path.is_file() and _identity(path) not in written and is_page(path):
+    written = {path.stat().st_ino for path in files}
+    for path in sorted((folder / "feedback").glob("*.html")):
+        if path.is_file() and path.stat().st_ino not in written and is_page(path):
             # Delete the page last, so that the next run finds it if this one is interrupted.
             path.with_suffix(".txt").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino
+    return files
 
 
 def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:

@@ -130,10 +130,11 @@ def _card_text(result: str, reveal: bool) -> str:
 
 def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     """Yield the sentences about the submission as a whole."""
-    totals = totals_of(row) if row.state is not State.ABSENT else []
+    totals = totals_of(row) if row.state is not State.ABSENT else {}
     if row.score is not None and len(totals) != 1:
         yield f"{row.score:g} of {row.points:g} points"
-    yield from (line(total.said) for total in totals)
+    for lesson, (score, points) in totals.items():
+        yield line(f"{lesson}: {'no mark,' if score is None else f'{score:g}'} of {points:g} points")
     if batch.beyond:
         yield "Only the core of each lesson counts."
     given = any(mark.override is not None for mark in row.marks.values())

@@ -88,29 +88,10 @@ def columns_of(batch: BatchResult) -> list[Column]:
     return sorted(found.values(), key=lambda column: (order.get(column.lesson, -1), column.lesson))
 
 
-@dataclasses.dataclass(frozen=True)
-class LessonTotal:
-    """A student's points for one lesson; None if there is no mark, as for a lesson that was not handed in."""
-
-    lesson: str
-    score: float | None
-    points: float
-
-    @property
-    def said(self) -> str:
-        """The total in words: 'rows: 8 of 10 points'."""
-        if self.score is None:
-            return f"{self.lesson}: no mark, of {self.points:g} points"
-        return f"{self.lesson}: {self.score:g} of {self.points:g} points"
-
-
-def totals_of(row: Row) -> list[LessonTotal]:
-    """Return a student's points for each lesson of the batch."""
-    found = []
-    for lesson in dict.fromkeys(mark.column.lesson for mark in row.marks.values()):
-        score, points = _total([mark for mark in row.marks.values() if mark.column.lesson == lesson])
-        found.append(LessonTotal(lesson, score, points))
-    return found
+def totals_of(row: Row) -> dict[str, tuple[float | None, float]]:
+    """Return a student's points for each lesson, None if there is no mark, and the most points."""
+    lessons = dict.fromkeys(mark.column.lesson for mark in row.marks.values())
+    return {one: _total([mark for mark in row.marks.values() if mark.column.lesson == one]) for one in lessons}
 
 
 def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:

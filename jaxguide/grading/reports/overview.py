@@ -2,23 +2,30 @@
 
 import collections
 import dataclasses
+import shlex
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import plural
+from jaxguide.course.limits import write_limits
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Outcome, Verdict, about
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.reports.csv_tables import file_names
-from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of
-from jaxguide.grading.reports.page import percent, rendered
-from jaxguide.grading.reports.record_sections import record_view
+from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
+from jaxguide.grading.intake.submission import why_passed_over
+from jaxguide.grading.reports.csv_tables import file_names, points_cell
+from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of, totals_of
+from jaxguide.grading.reports.page import of_student, percent, rendered
+from jaxguide.grading.reports.results_json import feedback_stems
 from jaxguide.keys.problems import IN_WORDS
 
 BINS = 10
 _SHOWN = 12
+# (student or file, reason)
+_Entries = list[tuple[str, str]]
+# Fates of cells that need no mention in the report.
+_EXPECTED_FATES = (CellState.RAN, CellState.AS_PRINTED, CellState.EMPTY)
 
 
 def report_html(batch: BatchResult, names: bool = False) -> str:
@@ -33,15 +40,19 @@ def report_html(batch: BatchResult, names: bool = False) -> str:
 
 def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     """Return the values for the template `report.html`."""
-    rows = rows_of(batch)
+    rows, columns = rows_of(batch), columns_of(batch)
+    lessons = list(dict.fromkeys(column.lesson for column in columns))
     marks = distribution_of(rows)
     rates = sorted(rates_of(batch), key=lambda rate: (rate.is_untried, -rate.lost))
     causes = misconceptions_of(batch)
     named = [one for one in causes if one.is_named]
+    files = sum(len(file_names(row)) for row in rows)
+    students = plural("{count} student", "{count} students", len(rows))
+    count = f"{plural('{count} file', '{count} files', files)} of {students}"
     core = ["only the core counts"] if batch.beyond else []
     return {
         "title": f"Grading of {batch.course_name}" if batch.course_name else "Grading of a class",
-        "count": " · ".join([_count_line(rows), *(f"lesson {one}" for one in batch.lessons), *core]),
+        "count": " · ".join([count, *(f"lesson {one}" for one in batch.lessons), *core]),
         "tiles": _tiles(rows, marks["median"] / 100 if marks else None),
         "marks": marks,
         "rates": rates,
@@ -50,8 +61,28 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
         "other_misconceptions": named[_SHOWN:],
         "errors": [one for one in causes if not one.is_named],
         "names": names,
-        **record_view(batch, rows),
+        "how": _how(batch),
+        "command": reproduce(batch),
+        "checks": _checks_of(batch, columns),
+        "attention": [(title, entries) for title, entries in _before_publishing(batch, rows).items() if entries],
+        "lists": [(title, entries) for title, entries in _lists(batch, rows, columns).items() if entries],
+        "lessons": lessons if len(lessons) > 1 else [],
+        "columns": [column.name for column in columns],
+        "students": _students(batch, rows, columns),
+        "similar": batch.similar,
     }
+
+
+def _tiles(rows: list[Row], median: float | None) -> list[tuple[str, str]]:
+    """Return the numbers at the top of the page, each with its label."""
+    states = collections.Counter(row.state for row in rows)
+    marked = sum(row.score is not None for row in rows)
+    return [
+        (str(len(rows)), plural("student", "students", len(rows))),
+        (str(marked), plural("has marks", "have marks", marked)),
+        (percent(median), "median of the points"),
+        *((str(states[one]), one.word) for one in (State.ABSENT, State.UNREADABLE, State.NOT_GRADED) if states[one]),
+    ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,41 +132,14 @@ def rates_of(batch: BatchResult) -> list[Rate]:
     return rates
 
 
-def _count_line(rows: list[Row]) -> str:
-    """Return the number of files and students in one line."""
-    files = sum(len(file_names(row)) for row in rows)
-    students = plural("{count} student", "{count} students", len(rows))
-    return f"{plural('{count} file', '{count} files', files)} of {students}"
-
-
-def _tiles(rows: list[Row], median: float | None) -> list[tuple[str, str]]:
-    """Return the numbers at the top of the page, each with its label."""
-    states = [row.state for row in rows]
-    marked = sum(row.score is not None for row in rows)
-    tiles = [
-        (str(len(rows)), plural("student", "students", len(rows))),
-        (str(marked), plural("has marks", "have marks", marked)),
-        (percent(median), "median of the points"),
-    ]
-    tiles += [
-        (str(states.count(state)), state.word)
-        for state in (State.ABSENT, State.UNREADABLE, State.NOT_GRADED)
-        if state in states
-    ]
-    return tiles
-
-
 def distribution_of(rows: Sequence[Row]) -> dict[str, Any] | None:
     """Return the distribution of the marks in words and as a histogram, in percent; None if there are none."""
     shares = [row.share for row in rows if row.share is not None]
     if not shares:
         return None
     low, median, high = statistics.quantiles(shares, method="inclusive") if len(shares) > 1 else shares * 3
-    said = (
-        f"Half of the class has {100 * median:.0f} % of the points or more; "
-        f"the middle half is between {100 * low:.0f} and {100 * high:.0f} %."
-    )
-    words = [said]
+    half = f"Half of the class has {100 * median:.0f} % of the points or more"
+    words = [f"{half}; the middle half is between {100 * low:.0f} and {100 * high:.0f} %."]
     if full := sum(share >= 1 for share in shares):
         words.append(plural("{count} student has full marks.", "{count} students have full marks.", full))
     if none := sum(share <= 0 for share in shares):
@@ -154,15 +158,6 @@ def distribution_of(rows: Sequence[Row]) -> dict[str, Any] | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
-    """One failed check of one student."""
-
-    student: str
-    result: ExerciseResult
-    check: CheckResult
-
-
-@dataclasses.dataclass(frozen=True)
 class Misconception:
     """What several answers get wrong.
 
@@ -176,7 +171,7 @@ class Misconception:
         share: their share of the answers to these exercises.
         students: the students who gave them.
         exercises: the titles of the exercises in which they failed.
-        example: one failure, from a check that students may see in full if possible.
+        student, check: one failure, from a check that students may see in full if possible.
     """
 
     names: tuple[str, ...]
@@ -185,13 +180,14 @@ class Misconception:
     share: float
     students: tuple[str, ...]
     exercises: tuple[str, ...]
-    example: Example
+    student: str
+    check: CheckResult
 
     @property
     def title(self) -> str:
         """The names as one text."""
-        first, *others = self.names
-        return first[:1].upper() + first[1:] + "".join(f", or {name}" for name in others)
+        text = ", or ".join(self.names)
+        return text[:1].upper() + text[1:]
 
 
 def misconceptions_of(batch: BatchResult) -> list[Misconception]:
@@ -199,33 +195,25 @@ def misconceptions_of(batch: BatchResult) -> list[Misconception]:
 
     An answer counts once, with its first failure, since later ones may have the same cause.
     """
-    groups: dict[tuple[str, ...], list[Example]] = collections.defaultdict(list)
+    groups = collections.defaultdict[tuple[str, ...], list[tuple[str, ExerciseResult, CheckResult]]](list)
     judged = collections.Counter[str]()
     for submission in batch.counted:
         for result in submission.results:
-            if result.name in submission.not_graded:
-                continue
-            judged[result.title] += result.verdict is not Verdict.NOT_ATTEMPTED
-            if (failure := result.first_failure) is not None:
-                groups[_names(failure)].append(Example(submission.student, result, failure))
-    found = [_misconception(names, examples, judged) for names, examples in groups.items()]
+            if result.name not in submission.not_graded:
+                judged[result.title] += result.verdict is not Verdict.NOT_ATTEMPTED
+                if (failure := result.first_failure) is not None:
+                    groups[_names(failure)].append((submission.student, result, failure))
+    found = []
+    for names, failures in groups.items():
+        # Do not depend on the order of the files; prefer what students may see, since instructors show it to the class.
+        failures.sort(key=lambda one: (one[1].name, one[0]))
+        student, _result, check = min(failures, key=lambda one: (one[2].hidden, not one[2].got))
+        exercises = tuple(dict.fromkeys(result.title for _student, result, _check in failures))
+        share = len(failures) / max(1, sum(judged[title] for title in exercises))
+        students = tuple(sorted({one[0] for one in failures}))
+        is_named = bool(check.says) or check.verdict is Verdict.FAILED
+        found.append(Misconception(names, is_named, len(failures), share, students, exercises, student, check))
     return sorted(found, key=lambda one: (-one.answers, one.names))
-
-
-def _misconception(names: tuple[str, ...], examples: list[Example], judged: collections.Counter[str]) -> Misconception:
-    """Describe a misconception; `judged` counts the answers to each exercise."""
-    # Do not depend on the order of the files; prefer what students may see, since instructors show it to the class.
-    example = min(examples, key=lambda one: (one.check.hidden, not one.check.got, one.result.name, one.student))
-    exercises = tuple(dict.fromkeys(one.result.title for one in sorted(examples, key=lambda one: one.result.name)))
-    return Misconception(
-        names=names,
-        is_named=bool(example.check.says) or example.check.verdict is Verdict.FAILED,
-        answers=len(examples),
-        share=len(examples) / max(1, sum(judged[title] for title in exercises)),
-        students=tuple(sorted({one.student for one in examples})),
-        exercises=exercises,
-        example=example,
-    )
 
 
 def _names(failure: CheckResult) -> tuple[str, ...]:
@@ -239,3 +227,152 @@ def _names(failure: CheckResult) -> tuple[str, ...]:
     if failure.verdict is not Verdict.FAILED:
         return (failure.verdict.value,)
     return (f"fails: {clean(failure.fact or failure.name, 200)}",)
+
+
+def _how(batch: BatchResult) -> dict[str, Any]:
+    """Return the facts under "How this was graded"."""
+    # The work of a group ran once.
+    ran = list({one.path: one for one in batch.submissions if one.cpu_s or one.wall_s}.values())
+    used = "{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission"
+    limits = "{cpu:g} s of processor time and {memory:g} MB per exercise"
+    return {
+        "seed": batch.seed,
+        "course": batch.course_name,
+        "digest": batch.course_digest[:12],
+        "versions": ", ".join(f"{name} {version}" for name, version in batch.versions.items()),
+        "limits": limits.format(cpu=batch.limits.cpu_s, memory=batch.limits.memory_bytes / 2**20),
+        "marks": "all or nothing" if batch.all_or_nothing else "partial marks are given",
+        "only": batch.only,
+        "used": used.format(cpu=sum(one.cpu_s for one in ran), memory=max(one.memory_bytes for one in ran) / 2**20)
+        if ran
+        else "",
+    }
+
+
+def _before_publishing(batch: BatchResult, rows: list[Row]) -> dict[str, _Entries]:
+    """Return what the instructor should look at before students get their marks."""
+    not_graded = [
+        (row.student, f"{exercise}: {why}" if exercise else why)
+        for row in rows
+        if row.state is State.NOT_GRADED
+        for one in row.submissions
+        for exercise, why in one.not_graded.items()
+    ]
+    unreadable = [(one.student, f"{one.path.name}: {one.unreadable}") for one in batch.counted if one.unreadable]
+    stopped = [
+        (one.student, f"{result.name}: {of_student(result.first_failure.message)}")
+        for one in batch.counted
+        for result in one.results
+        if result.first_failure is not None and about(result.verdict).outcome is Outcome.STOPPED
+    ]
+    above = [(one.student, result.name) for one in batch.counted for result in one.above_the_points]
+    return {
+        "Not graded, through no fault of theirs: grade again to fill in the marks": not_graded,
+        "Not readable": unreadable,
+        "Points by hand above those of the exercise: change them if no bonus is meant": above,
+        "Stopped at a limit, or ended early": stopped,
+        "Cells that failed or did not run": list(_cells(batch)),
+        "Handed in without points": [(row.student, "") for row in rows if row.score == 0],
+        "Passed over": [(path, why_passed_over(path)) for path in batch.passed_over],
+    }
+
+
+def _lists(batch: BatchResult, rows: list[Row], columns: list[Column]) -> dict[str, _Entries]:
+    """Return lists of students for the record."""
+    absent = [
+        (row.student, " ".join(note for one in row.submissions for note in one.repairs))
+        for row in rows
+        if row.state is State.ABSENT
+    ]
+    replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
+    repairs = [
+        (one.student, of_student(line))
+        for one in batch.counted
+        for line in one.repairs
+        if one.state is not State.ABSENT and not any(line in _notes_on(cell, one) for cell in _lost_cells(one))
+    ]
+    groups = {one.path: (one.path.name, ", ".join(one.members)) for one in batch.counted if one.members}
+    most = {column.name: column.points for column in columns}
+    given = []
+    for one in batch.overrides:
+        was = "no mark" if one.was is None else f"{one.was:g}"
+        points = f"{one.points:g} of {most.get(one.exercise, one.points):g}"
+        old = " (older than the student's file)" if batch.outdated(one) else ""
+        given.append((one.student, f"{one.exercise}: {points} instead of {was}. {one.comment}{old}"))
+    return {
+        "Absent": absent,
+        "Not on the roster": [(student, "") for student in batch.unknown],
+        "Files that do not count, since another one does": replaced,
+        "Points given by hand": given,
+        "Handed in together": list(groups.values()),
+        "Repaired while reading": repairs,
+    }
+
+
+def _cells(batch: BatchResult) -> Iterator[tuple[str, str]]:
+    """Yield each student's cells that failed or did not run, with the points of the exercises that they define."""
+    for one in batch.counted:
+        marks = {result.name: f"{result.name}: {result.score:g} of {result.points:g} points" for result in one.results}
+        for cell in _lost_cells(one):
+            said = ": ".join(filter(None, (cell.label, cell.fate.value, cell.why)))
+            defines = "; ".join(marks[name] for name in cell.answers if name in marks) or "it defines no exercise"
+            yield one.student, f"{of_student(' '.join(_notes_on(cell, one)) or said)} ({defines})"
+
+
+def _lost_cells(one: SubmissionResult) -> list[CellFact]:
+    return [cell for cell in one.cells if cell.fate not in _EXPECTED_FATES]
+
+
+def _notes_on(cell: CellFact, one: SubmissionResult) -> list[str]:
+    return [line for line in one.repairs if line.startswith(f"{cell.label}: ")]
+
+
+def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Iterator[dict[str, Any]]:
+    """Yield each student's marks lazily, since in a class of thousands they are most of the page."""
+    stems = feedback_stems(row.student for row in rows)
+    for row in rows:
+        totals = totals_of(row)
+        yield {
+            "stem": stems[row.student],
+            "student": row.student,
+            "state": row.state.word,
+            "points": _points(row.score),
+            "totals": [_points(score) for score, _points_of in totals.values()] if len(totals) > 1 else [],
+            "marks": [_points(row.marks[column.name].score) for column in columns],
+            "commands": [reproduce(batch, one) for one in row.submissions if one.path.name],
+        }
+
+
+def _points(points: float | None) -> str:
+    return points_cell(points) or "\u2013"
+
+
+def _checks_of(batch: BatchResult, columns: list[Column]) -> list[tuple[str, CheckResult, dict[str, int]]]:
+    """Return the name of an exercise, a result of one of its checks, and how it came out, in the course's order."""
+    found: dict[str, dict[str, tuple[str, CheckResult, dict[str, int]]]] = {column.name: {} for column in columns}
+    for result in (one for submission in batch.counted for one in submission.results):
+        for check in result.checks:
+            new = result.name, check, dict.fromkeys(("passed", "failed", "not_checked"), 0)
+            counts = found[result.name].setdefault(check.name, new)[2]
+            is_open = check.verdict is Verdict.NOT_CHECKED
+            counts["passed" if check.passed else "not_checked" if is_open else "failed"] += 1
+    return [one for own in found.values() for one in own.values()]
+
+
+def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
+    """Return the command that grades a submission again with the same inputs, or its general form if `one` is None.
+
+    >>> from pathlib import Path
+    >>> reproduce(BatchResult([], seed=7), SubmissionResult(Path("my class/ada.ipynb"), "ada"))
+    "jaxguide grade 'my class/ada.ipynb' --seed 7 --out again"
+    >>> reproduce(BatchResult([], seed=7, course_name="spring", course_folder="../spring"))
+    'jaxguide grade FILE --course ../spring --seed 7 --only EXERCISE --out again'
+    """
+    words = ["jaxguide", "grade", clean(str(one.path), 500) if one else "FILE"]
+    words += ["--course", clean(batch.course_folder, 500)] if batch.course_folder else []
+    words += ["--seed", str(batch.seed)]
+    failed = next((r.name for r in one.results if r.first_failure), "") if one else "EXERCISE"
+    words += ["--only", clean(failed, 100)] if failed else []
+    words += ["--all-or-nothing"] if batch.all_or_nothing else []
+    words += ["--limits", limits] if (limits := write_limits(batch.limits)) else []
+    return shlex.join([*words, "--out", "again"])

@@ -25,12 +25,7 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def rendered(template: str, view: Mapping[str, Any]) -> str:
-    """Return a whole HTML page.
-
-    Args:
-        template: the name of a file in `templates/`.
-        view: the values of its variables; a missing one raises an error.
-    """
+    """Return a whole HTML page, made from a file in `templates/` and the values of all its variables."""
     out = io.StringIO()
     # Write piece by piece: for a large class, a list of all pieces takes more memory than the page itself.
     out.writelines(_environment().get_template(template).generate(view))
@@ -38,11 +33,7 @@ def rendered(template: str, view: Mapping[str, Any]) -> str:
 
 
 def is_page(path: Path) -> bool:
-    """Return whether `rendered` produced a file.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Return whether `rendered` produced a file."""
     head = (_TEMPLATES / "head.html").read_text("utf-8").encode()
     with path.open("rb") as file:
         return file.read(len(head)) == head
@@ -68,7 +59,14 @@ def _environment() -> "Environment":
         auto_reload=False,
     )
     environment.globals["plural"] = plural
-    filters = {"of_student": of_student, "percent": percent, "line": line, "block": block, "prose": prose, "card": card}
+    filters = {
+        "of_student": of_student,
+        "percent": percent,
+        "line": line,
+        "block": block,
+        "prose": _prose,
+        "card": _card,
+    }
     environment.filters.update(filters)
     return environment
 
@@ -87,11 +85,7 @@ def line(words: object, limit: int = 1000) -> Fit:
 
 
 def block(text: object, limit: int) -> Fit:
-    r"""Return text for `<pre>`, with its line breaks and spaces.
-
-    >>> block("1.0\n\x1b[31m2.0", 600)
-    '1.0\n2.0'
-    """
+    """Return text for `<pre>`, with its line breaks and spaces."""
     return Fit(clean(str(text), limit))
 
 
@@ -119,15 +113,13 @@ def percent(share: float | None) -> str:
 # `base/render/prose.py` (code between backticks) and `base/render/card_html.py` (cards), which escape their input.
 
 
-def prose(words: object, limit: int = 2000) -> "Markup":
-    """Return a sentence as HTML, with text in backticks as code."""
+def _prose(words: object, limit: int = 2000) -> "Markup":
     from markupsafe import Markup
 
     return Markup(prose_html(clean(str(words), limit)))
 
 
-def card(shown: Card) -> "Markup":
-    """Return a card as HTML."""
+def _card(shown: Card) -> "Markup":
     from markupsafe import Markup
 
     return Markup(shown.html())

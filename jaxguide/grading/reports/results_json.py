@@ -15,7 +15,7 @@ from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
-from jaxguide.grading.reports.marks import Row, rows_of
+from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.workers.replies import fits
 
 RESULTS_FORMAT = "jaxguide-results/5"
@@ -50,7 +50,8 @@ def to_text(batch: BatchResult) -> str:
     head = _dumped({**_head(batch), "submissions": []})
     if not batch.submissions:
         return head + "\n"
-    submissions = ",".join("\n    " + _dumped(_submission(one)).replace("\n", "\n    ") for one in batch.submissions)
+    each = ({name: part for name, part in one.to_plain().items() if name not in _OF_BATCH} for one in batch.submissions)
+    submissions = ",".join("\n    " + _dumped(one).replace("\n", "\n    ") for one in each)
     return head.removesuffix("]\n}") + submissions + "\n  ]\n}\n"
 
 
@@ -67,24 +68,19 @@ def _head(batch: BatchResult) -> dict[str, Any]:
         "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
         **{name: plain_of(getattr(batch, name)) for name in _BATCH},
         "complete": batch.is_complete,
-        "students": [_student(row, stems[row.student]) for row in rows],
+        "students": [
+            {
+                "student": row.student,
+                "ids": row.ids,
+                "state": row.state.value,
+                "score": row.score,
+                "points": row.points,
+                "feedback": f"feedback/{stems[row.student]}.html",
+                "marks": {name: mark.score for name, mark in row.marks.items()},
+            }
+            for row in rows
+        ],
     }
-
-
-def _student(row: Row, stem: str) -> dict[str, Any]:
-    return {
-        "student": row.student,
-        "ids": row.ids,
-        "state": row.state.value,
-        "score": row.score,
-        "points": row.points,
-        "feedback": f"feedback/{stem}.html",
-        "marks": {name: mark.score for name, mark in row.marks.items()},
-    }
-
-
-def _submission(one: SubmissionResult) -> dict[str, Any]:
-    return {name: value for name, value in one.to_plain().items() if name not in _OF_BATCH}
 
 
 def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
@@ -117,7 +113,7 @@ def read_document(path: Path) -> BatchResult:
         NoResults: the file cannot be read, or does not contain results.
     """
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=int)  # which refuses NaN and infinity
     except OSError as error:
         raise NoResults(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
@@ -125,16 +121,8 @@ def read_document(path: Path) -> BatchResult:
     return batch_from_plain(plain)
 
 
-def _no_number(text: str) -> None:
-    """Refuse NaN and infinity, which JSON does not have but Python reads."""
-    raise ValueError(text)
-
-
 def recorded_course(folder: Path) -> Path | None:
-    """Return the folder of the course that was graded, or None for the course that comes with the package.
-
-    Args:
-        folder: the results folder; if it has no store, the course is unknown and the result is None.
+    """Return the folder of the course that was graded; None for the one that comes with the package, or if unknown.
 
     Raises:
         NoResults: the store cannot be read.
@@ -181,12 +169,7 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
 
 
 def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
-    """Return the message of an error; if the store is damaged, it says where the finished marks still are.
-
-    Args:
-        error: why the store cannot be used.
-        folder: the results folder.
-    """
+    """Return why the store of a folder cannot be used; if it is damaged, also where the finished marks still are."""
     document = folder / RESULTS_FILE_NAME
     count = _count_marks(folder) if isinstance(error, store.DamagedStore) else None
     if not count:

@@ -22,9 +22,15 @@ from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text, feedback_view
 from jaxguide.grading.reports.marks import Row, rows_of
-from jaxguide.grading.reports.overview import distribution_of, misconceptions_of, rates_of, report_html, report_view
+from jaxguide.grading.reports.overview import (
+    distribution_of,
+    misconceptions_of,
+    rates_of,
+    report_html,
+    report_view,
+    reproduce,
+)
 from jaxguide.grading.reports.page import rendered
-from jaxguide.grading.reports.record_sections import reproduce
 
 VOID = {"meta", "br"}
 REPORTS = Path(jaxguide.grading.reports.__file__).parent
@@ -369,7 +375,7 @@ def test_misconceptions_are_counted_by_answer_and_exemplified_by_a_visible_check
         if r.first_failure is not None and r.first_failure.misconceptions == ("one_key_for_all_rows",)
     }
     assert set(one.students) == met
-    assert not one.example.check.hidden
+    assert not one.check.hidden
     assert [m.answers for m in found] == sorted((m.answers for m in found), reverse=True)
     assert {m.names for m in found if not m.is_named} == {("raised TypeError",), ("out of time",)}
 
@@ -404,14 +410,14 @@ def test_an_example_is_of_a_visible_check_where_there_is_one() -> None:
     ada.results = [exercise("dropout_rows", Verdict.FAILED, hidden_fails=True)]
     bo.results = [exercise("dropout_rows", Verdict.FAILED)]
     (one,) = misconceptions_of(BatchResult([ada, bo]))
-    assert (one.students, one.example.student) == (("Ada", "Bo"), "Bo")
+    assert (one.students, one.student) == (("Ada", "Bo"), "Bo")
 
 
 def test_the_order_of_the_files_does_not_change_what_is_said_of_the_class() -> None:
     batch = made_class()
     turned = dataclasses.replace(batch, submissions=batch.submissions[::-1])
-    assert [(m.names, m.students, m.example.student) for m in misconceptions_of(turned)] == [
-        (m.names, m.students, m.example.student) for m in misconceptions_of(batch)
+    assert [(m.names, m.students, m.student) for m in misconceptions_of(turned)] == [
+        (m.names, m.students, m.student) for m in misconceptions_of(batch)
     ]
 
 
