@@ -187,7 +187,7 @@ def gradescope(
     need_names(folder, only, lessons)
     from jaxguide.course.judging.draw import fresh_seed
     from jaxguide.course.limits import LimitsError, parse_limits
-    from jaxguide.grading.exports.gradescope_harness import AutograderSettings
+    from jaxguide.grading.exports.gradescope import AutograderSettings
     from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 
     course = read_course(folder, keys=True)
@@ -232,7 +232,7 @@ def fill_gradescope(root: Path) -> None:
     Example: jaxguide export fill-gradescope /autograder
     """
     begin_with_zygote()
-    from jaxguide.grading.exports.gradescope_harness import fill_autograder
+    from jaxguide.grading.exports.gradescope import fill_autograder
     from jaxguide.grading.workers.worker_process import GraderError
 
     try:
@@ -250,6 +250,6 @@ def run_gradescope(root: Path) -> None:
     Example: jaxguide export run-gradescope /autograder
     """
     begin_with_zygote()
-    from jaxguide.grading.exports.gradescope_harness import run_autograder
+    from jaxguide.grading.exports.gradescope import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

@@ -1,4 +1,4 @@
-"""Write results in Gradescope's format: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+"""Grade in a Gradescope container: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 
 An exercise with hidden checks becomes two tests. The first shows the visible checks at once. The second shows the marks
 and what students may know about the hidden checks, once the instructor publishes them. Gradescope hides the total from
@@ -6,17 +6,31 @@ students as long as any test is not visible to them.
 """
 
 import dataclasses
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from jaxguide.base.clean import clean
+from jaxguide.base.files import write_whole
+from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.base.text import plural
+from jaxguide.course.books.library import load_course
 from jaxguide.course.cards import Card
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.intake.file_search import find_submissions
+from jaxguide.grading.intake.file_to_grade import Entry
+from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.reports.page import line
+from jaxguide.grading.workers.worker_process import GraderError
 
+AUTOGRADER_SETTINGS_NAME = "settings.json"
 AFTER_PUBLISHED = "after_published"
+_STORED = ("seed", "limits", "all_or_nothing", "trust_submissions", "visibility")
 
 _UNANSWERED = (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION)
 _WIDTH = 90
@@ -30,8 +44,7 @@ class GradingProgress:
         results: the finished exercises, in the order in which they were finished.
         not_graded: the names of the exercises that could not be graded, through no fault of the student.
         done: whether grading has finished.
-        unreadable: which files cannot be read, and why, or ''. If there are no results, it is the reason nothing can
-            be graded.
+        unreadable: which files cannot be read, and why, or ''; without results, why nothing can be graded.
         trouble: why the grader stopped, in words for students, or ''.
         notes: notes on how the files were read.
         facts: data that only the instructor sees.
@@ -88,13 +101,11 @@ def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLIS
     >>> "score" in gradescope_results(GradingProgress())
     False
     """
+    said = "Not graded yet. This is not your fault; your instructor knows."
     tests: list[dict[str, Any]] = []
     for number, result in enumerate(progress.results, 1):
-        if result.name in progress.not_graded:
-            said = "Not graded yet. This is not your fault; your instructor knows."
-            tests.append(_test(number, result.title, said))
-        else:
-            tests += _tests(number, result, visibility)
+        is_missing = result.name in progress.not_graded
+        tests += [_test(number, result.title, said)] if is_missing else _tests(number, result, visibility)
     if not progress.done:
         tests.append(_test(len(progress.results) + 1, "Grading has not finished", "More exercises follow."))
     plain: dict[str, Any] = {"output": _output(progress), "output_format": "text", "visibility": "visible"}
@@ -104,42 +115,32 @@ def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLIS
 
 
 def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dict[str, Any]]:
-    marks = {"score": result.score, "max_score": result.points}
+    whole = _test(number, result.title, Card(result).text(_WIDTH), result)
+    whole |= {"score": result.score, "max_score": result.points}
     if not any(check.hidden for check in result.checks):
-        return [_test(number, result.title, Card(result).text(_WIDTH), _status(result), **marks)]
+        return [whole]
     seen = visible_part(result)
-    name = f"{result.title}: marks, with hidden checks"
-    return [
-        _test(number, result.title, _visible_text(seen), _status(seen)),
-        {**_test(number, name, Card(result).text(_WIDTH), _status(result), **marks), "visibility": visibility},
-    ]
+    # Do not list the checks: one that was not reached would reveal that a hidden check failed before it.
+    said = "No visible check failed. You will get your marks later, with the hidden checks."
+    first = _test(number, result.title, said if seen.verdict is Verdict.PASSED else Card(seen).text(_WIDTH), seen)
+    name = line(f"{result.title}: marks, with hidden checks")
+    return [first, {**whole, "name": name, "visibility": visibility}]
 
 
 def visible_part(result: ExerciseResult) -> ExerciseResult:
     """Return the result of an exercise for its visible checks only; it is passed if none of them failed."""
     checks = [check for check in result.checks if not check.hidden]
     part = dataclasses.replace(result, checks=checks, hidden_printed="", note="")
-    if result.verdict is Verdict.NOT_ATTEMPTED:
-        return part
-    failure = part.first_failure
-    part.verdict = Verdict.PASSED if failure is None else failure.verdict
+    if result.verdict is not Verdict.NOT_ATTEMPTED:
+        part.verdict = Verdict.PASSED if part.first_failure is None else part.first_failure.verdict
     return part
 
 
-def _visible_text(seen: ExerciseResult) -> str:
-    if seen.verdict is not Verdict.PASSED:
-        return Card(seen).text(_WIDTH)
-    # Do not list the checks: one that was not reached would reveal that a hidden check failed before it.
-    return "No visible check failed. You will get your marks later, with the hidden checks."
-
-
-def _status(result: ExerciseResult) -> str:
-    return "passed" if result.verdict is Verdict.PASSED else "failed"
-
-
-def _test(number: int, name: str, output: str, status: str = "", **marks: float) -> dict[str, Any]:
+def _test(number: int, name: str, output: str, result: ExerciseResult | None = None) -> dict[str, Any]:
     test = {"number": str(number), "name": line(name), "output": clean(output), "output_format": "text"}
-    return {**test, **({"status": status} if status else {}), **marks, "visibility": "visible"}
+    if result is not None:
+        test["status"] = "passed" if result.verdict is Verdict.PASSED else "failed"
+    return {**test, "visibility": "visible"}
 
 
 def _output(progress: GradingProgress) -> str:
@@ -158,3 +159,113 @@ def _output(progress: GradingProgress) -> str:
     if progress.notes:
         lines += ["While reading your file:", *(f"  - {line(note)}" for note in progress.notes)]
     return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True)
+class AutograderSettings(GradeSettings):
+    """The settings of an autograder on Gradescope, stored in its zip as `settings.json`, but for the paths.
+
+    Args:
+        visibility: the visibility of marks and hidden checks, see `gradescope_results`.
+    """
+
+    visibility: str = AFTER_PUBLISHED
+
+    def to_text(self) -> str:
+        """Return the text of `settings.json`.
+
+        >>> AutograderSettings.from_text(AutograderSettings(7, only=frozenset({"walk"})).to_text()).only
+        frozenset({'walk'})
+        """
+        plain = {name: plain_of(getattr(self, name)) for name in _STORED}
+        plain["only"] = None if self.only is None else sorted(self.only)
+        return json.dumps(plain, indent=2) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> "AutograderSettings":
+        """Build settings from the output of `to_text`."""
+        settings: AutograderSettings = read_plain(cls, json.loads(text))
+        return settings
+
+
+def run_autograder(root: Path) -> bool:
+    """Grade the files in `submission/` with the course in `source/`, and write `results/results.json`.
+
+    Args:
+        root: Gradescope's folder, `/autograder` in its containers.
+
+    Returns:
+        Whether the results have a total; see `gradescope_results`.
+
+    Raises:
+        OSError: a file or folder from the zip does not exist, or the results cannot be written.
+    """
+    root = root.absolute()
+    settings = _settings_in(root)
+    progress = GradingProgress()
+
+    def write() -> None:
+        text = json.dumps(gradescope_results(progress, settings.visibility), indent=2, ensure_ascii=False)
+        write_whole(root / "results" / "results.json", text + "\n")
+
+    def tell(_path: Path, result: ExerciseResult) -> None:
+        progress.add([result])
+        write()
+
+    write()
+    try:
+        course = load_course(root / "source" / "course")
+        hidden = (root / "source", root / "results", root / "submission")
+        own = dataclasses.replace(settings, conceal=hidden)
+        with beside_files(course.files), open_grader(course, own, tell) as grader:
+            _grade_files(grader, root / "submission", progress)
+        progress.done = True
+    except (GraderError, AuthorError) as error:
+        print(error)  # for the instructor: standard output is hidden from students
+        why = "it does not work on this machine" if isinstance(error, GraderError) else "the course cannot be read"
+        progress.trouble = f"{why}; your instructor can see why."
+    write()
+    return progress.is_complete
+
+
+def _settings_in(root: Path) -> AutograderSettings:
+    return AutograderSettings.from_text((root / "source" / AUTOGRADER_SETTINGS_NAME).read_text("utf-8"))
+
+
+def _grade_files(grader: Grader, folder: Path, progress: GradingProgress) -> None:
+    unreadable: list[str] = []
+    without_answers: list[str] = []
+    for path in find_submissions([folder]):
+        try:
+            entry = Entry(path, Entry(path).read())
+            result, *_confirmed = grader.grade_controlled(entry)
+            if result.unreadable is None:
+                progress.take(result)
+            elif grader.read(path, entry.read()).is_python:  # so that no answer in it was missed
+                without_answers.append(f"{path.name}: {result.unreadable}")
+            else:
+                unreadable.append(f"{path.name}: {result.unreadable}")
+        except UnreadableSubmission as why:
+            unreadable.append(f"{path.name}: {why}")
+    if progress.results:
+        progress.notes += without_answers
+    elif not unreadable:
+        unreadable = without_answers or ["The submission contains no notebook (.ipynb) and no Python file (.py)."]
+    progress.unreadable = " ".join(unreadable)
+
+
+def fill_autograder(root: Path) -> None:
+    """Compile and compute everything that the course's checks need, while the container's image is built.
+
+    Args:
+        root: as in `run_autograder`.
+
+    Raises:
+        OSError: a file from the zip does not exist.
+        AuthorError: the course cannot be read.
+        GraderError: the grader does not work on this machine; it may still work where the image runs.
+    """
+    course = load_course(root.absolute() / "source" / "course")
+    with beside_files(course.files), open_grader(course, _settings_in(root.absolute())) as grader:
+        for topic in course.books:
+            grader.prepare(topic)

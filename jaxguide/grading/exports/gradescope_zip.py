@@ -11,7 +11,7 @@ from jaxguide.base.files import zip_bytes
 from jaxguide.course.books.library import Course
 from jaxguide.course.requirements import pinned
 from jaxguide.course.settings import SETTINGS_NAME
-from jaxguide.grading.exports.gradescope_harness import AUTOGRADER_SETTINGS_NAME, AutograderSettings
+from jaxguide.grading.exports.gradescope import AUTOGRADER_SETTINGS_NAME, AutograderSettings
 
 # Gradescope runs this once, as root, to build the image. On Ubuntu 22.04, its oldest image, python3 is Python 3.10.
 _SETUP = """\

@@ -59,15 +59,8 @@ def _environment() -> "Environment":
         auto_reload=False,
     )
     environment.globals["plural"] = plural
-    filters = {
-        "of_student": of_student,
-        "percent": percent,
-        "line": line,
-        "block": block,
-        "prose": _prose,
-        "card": _card,
-    }
-    environment.filters.update(filters)
+    named = {one.__name__: one for one in (of_student, percent, line, block)}
+    environment.filters.update(named, prose=_prose, card=_card)
     return environment
 
 

@@ -22,8 +22,7 @@ import jaxguide
 from jaxguide.course.books.library import load_course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results, visible_part
-from jaxguide.grading.exports.gradescope_harness import AutograderSettings
+from jaxguide.grading.exports.gradescope import AutograderSettings, GradingProgress, gradescope_results, visible_part
 from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 from jaxguide.grading.workers.shared_programs import SHARED, VALUES
 
