@@ -3,7 +3,7 @@
 import ast
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from jaxguide.code.sameness import HasStarter
 from jaxguide.code.slices import bound_names
@@ -12,6 +12,7 @@ from jaxguide.grading.intake.submission import Submission
 MOST_RUNS = 128
 _RUN_LENGTH = 3
 _LEAST_RUNS = 25
+_UNSAID = ("annotation", "returns", "type_comment", "ctx", "kind")
 
 
 def answer_runs(submission: Submission, exercise: HasStarter) -> list[int]:
@@ -53,53 +54,36 @@ def _with_helpers(name: str, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         node = binding.pop(waiting.pop(0), None)
         if node is not None and node not in found:
             found.append(node)
-            reads = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-            waiting += dict.fromkeys(reads)
+            waiting += dict.fromkeys(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
     return found
 
 
-def _words(statement: ast.stmt, own: frozenset[str]) -> Iterator[str]:
-    """Yield a word for each node of a statement's tree, from the root down.
+def _words(statement: ast.stmt, own: frozenset[str]) -> list[str]:
+    """Return a word for each node of a statement's tree, from the root down.
 
-    Names that the statement binds are replaced by numbers, in the order in which they appear.
-
-    Args:
-        statement: the code.
-        own: the names of the answer and its helpers, which are all replaced by the same word.
+    Names that the statement binds are replaced by numbers, in the order in which they appear; `own` names, those of the
+    answer and its helpers, by the same word.
     """
-    parts = list(ast.walk(statement))
-    bound = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    bound |= {part.arg for part in parts if isinstance(part, ast.arg)}
-    bound |= {part.name for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)}
-    places: dict[str, str] = {}
+    bound = set(own)
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            bound.add(part.id)
+        elif isinstance(part, ast.arg | ast.FunctionDef | ast.ClassDef):
+            bound.add(part.arg if isinstance(part, ast.arg) else part.name)
+    numbers = dict.fromkeys(own, "own")
+    words: list[str] = []
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.expr_context) or _is_docstring(node):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # such as a docstring
             continue
-        called = getattr(node, "id", None) or getattr(node, "arg", None) or getattr(node, "name", None)
-        if isinstance(node, ast.keyword):
-            pass
-        elif called in own:
-            called = "own"
-        elif called in bound:
-            called = places.setdefault(str(called), f"#{len(places)}")
-        word = type(node).__name__
+        fields = [value for name, value in ast.iter_fields(node) if name not in _UNSAID]
+        said = [one for one in fields if isinstance(one, str)]
         if isinstance(node, ast.Constant):
-            word += f":{node.value!r}"
-        elif isinstance(node, ast.Attribute):
-            word += f":{node.attr}"
-        elif called is not None:
-            word += f":{called}"
-        yield word
-        said = ("annotation", "returns", "type_comment")
-        children: list[ast.AST] = []
-        for field, value in ast.iter_fields(node):
-            if field not in said:
-                values = value if isinstance(value, list) else [value]
-                children += [child for child in values if isinstance(child, ast.AST)]
-        waiting += reversed(children)
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+            said = [repr(node.value)]
+        elif not isinstance(node, ast.keyword | ast.Attribute):
+            said = [numbers.setdefault(one, f"#{len(numbers) - len(own)}") if one in bound else one for one in said]
+        words.append(":".join([type(node).__name__, *said]))
+        children = [child for value in fields for child in (value if isinstance(value, list) else [value])]
+        waiting += reversed([child for child in children if isinstance(child, ast.AST)])
+    return words

@@ -5,20 +5,23 @@ Parsing can take time and memory without bounds, so the grader leaves this to a 
 """
 
 import ast
+import contextlib
 import dataclasses
 import difflib
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from jaxguide.code.as_ipython import UNREADABLE
 from jaxguide.code.sameness import given_in, meaning, starters_in_cells
 from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_code
 from jaxguide.grading.intake.answer_runs import answer_runs
 from jaxguide.grading.intake.submission import (
     CODE_LIMIT,
+    TOO_MUCH_CODE,
     CodeCell,
     Submission,
     SubmittedCell,
@@ -26,7 +29,6 @@ from jaxguide.grading.intake.submission import (
     is_notebook,
     parse_submission,
     seen_definitions,
-    too_much_code,
 )
 
 if TYPE_CHECKING:  # which imports JAX
@@ -167,90 +169,86 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     """
     submission = parse_submission(Path(name), content)
     if sum(len(cell.source.lstrip("\n")) for cell in submission.cells) > CODE_LIMIT:
-        raise UnreadableSubmission(too_much_code())
+        raise UnreadableSubmission(TOO_MUCH_CODE)
     lessons = lessons_of(submission, course.names)
     stubs = {stub.name: stub for stub in course.stubs}
-    given, as_printed = frozenset(course.given), frozenset(course.printed)
+    given, printed = frozenset(course.given), frozenset(course.printed)
     starters, apart = starters_in_cells([cell.tree for cell in submission.cells], stubs)
-    printed = [
-        cell.tree is not None and printed_digest(cell.source) in as_printed and not cell.defines & apart
-        for cell in submission.cells
-    ]
     cells = [
-        _cell(cell, stubs, given, one, found)
-        for cell, one, found in zip(submission.cells, printed, starters, strict=True)
+        _cell(cell, stubs, given, printed if cell.defines.isdisjoint(apart) else frozenset(), own)
+        for cell, own in zip(submission.cells, starters, strict=True)
     ]
     if sum(len(cell.magics) for cell in cells) > _MAGICS_LIMIT:
         raise UnreadableSubmission(f"The file contains more than {_MAGICS_LIMIT} magics.")
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
-    unknown = defined - stubs.keys() - course.dropped.keys()
-    others = sorted(one for one in unknown if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
     asked = [stubs[name] for topic in lessons for name in course.names[topic]]
     absent = [stub for stub in asked or stubs.values() if stub.name not in defined]
-    own = dataclasses.replace(
-        submission, cells=[one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
+    own_cells = [one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
+    own = dataclasses.replace(submission, cells=own_cells)
+    others = sorted(one for one in defined - {*stubs, *course.dropped} if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
+    hints = _Hints(
+        _elsewhere(own, absent),
+        _misspelled([stub.name for stub in absent], others),
+        _alike(own, absent, {*stubs, *given, *course.dropped}),
     )
-    misspelled = _misspelled([stub.name for stub in absent], others)
-    elsewhere = _elsewhere(own, absent)
-    alike = _alike(own, absent, set(stubs) | given | course.dropped.keys())
     topics = [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names]
     dropped = sorted(defined & course.dropped.keys())
     seen = {name for cell in cells for name in cell.defines}
     missing = {
         # The lesson's own file, if it is not of an earlier edition, once had all functions.
-        name: _why_missing(name, topic in topics and not dropped, elsewhere, misspelled, alike)
+        name: hints.why_missing(name, topic in topics and not dropped)
         for topic in lessons
         for name in course.names[topic]
         if name not in seen
     }
+    named = [identity for _topic, identity in submission.starts() if identity]
     return ReadSubmission(
         cells,
         lessons,
         topics,
         {name: why for name, why in missing.items() if why},
-        "" if lessons else _why_no_exercise(cells, elsewhere, misspelled, alike),
-        not lessons and bool(misspelled),
+        "" if lessons else hints.why_no_exercise(cells),
+        not lessons and bool(hints.misspelled),
         {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
         dropped,
-        _other_course(submission, course.identity),
+        "" if course.identity in named else "".join(named[:1])[:_NAME_LIMIT],
         is_notebook(Path(name)),
     )
 
 
-def _why_missing(
-    name: str, is_lesson: bool, elsewhere: Mapping[str, str], misspelled: Mapping[str, str], alike: Mapping[str, str]
-) -> str:
-    """Return why a function is missing: it is elsewhere, renamed or deleted; or '' if it was not attempted."""
-    said = f"Your file has no function `{name}`"
-    if name in elsewhere:
-        return elsewhere[name]
-    if name in misspelled:
-        return f"{said}, but a similar `{misspelled[name]}`. Give it the exercise's name."
-    if is_lesson and name in alike:
-        return f"{said}, but `{alike[name]}` has its parameters. Was it renamed?"
-    return f"{said}. Was its cell deleted, the function renamed, or is the file old?" if is_lesson else ""
+class _Hints(NamedTuple):
+    """Where the functions that a file does not define may be: exercise -> a sentence, a similar name, a function."""
 
+    elsewhere: dict[str, str]
+    misspelled: dict[str, str]
+    alike: dict[str, str]
 
-def _why_no_exercise(
-    cells: Iterable[ReadCell], elsewhere: Mapping[str, str], misspelled: Mapping[str, str], alike: Mapping[str, str]
-) -> str:
-    said = "The file does not answer any exercise of this course."
-    if elsewhere:
-        return f"{said} {next(iter(elsewhere.values()))}"
-    if misspelled or len(alike) == 1:
-        name, other = next(iter((misspelled or alike).items()))
-        said += f" It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
-    broken = next((cell for cell in cells if cell.error is not None or cell.rejected), None)
-    if broken is None:
-        return said
-    if broken.error is None:
-        return f"{said} At {broken.label}: {broken.rejected}"
-    return f"{said} At {broken.label}: {broken.error.message[:_MAGIC_LIMIT]} (line {broken.error.line or '?'})."
+    def why_missing(self, name: str, is_lesson: bool) -> str:
+        """Return why a function is missing: it is elsewhere, renamed or deleted; or '' if it was not attempted."""
+        said = f"Your file has no function `{name}`"
+        if name in self.elsewhere:
+            return self.elsewhere[name]
+        if name in self.misspelled:
+            return f"{said}, but a similar `{self.misspelled[name]}`. Give it the exercise's name."
+        if is_lesson and name in self.alike:
+            return f"{said}, but `{self.alike[name]}` has its parameters. Was it renamed?"
+        return f"{said}. Was its cell deleted, the function renamed, or is the file old?" if is_lesson else ""
 
-
-def _other_course(submission: Submission, identity: str) -> str:
-    named = [course for _topic, course in submission.starts() if course]
-    return "" if identity in named else "".join(named[:1])[:_NAME_LIMIT]
+    def why_no_exercise(self, cells: Iterable[ReadCell]) -> str:
+        """Return why a file with these cells answers no exercise."""
+        said = "The file does not answer any exercise of this course."
+        if self.elsewhere:
+            return f"{said} {next(iter(self.elsewhere.values()))}"
+        if self.misspelled or len(self.alike) == 1:
+            name, other = next(iter((self.misspelled or self.alike).items()))
+            said += f" It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name."
+        broken = next((cell for cell in cells if cell.error is not None or cell.rejected), None)
+        if broken is None:
+            return said
+        why = broken.rejected
+        if broken.error is not None:
+            why = f"{broken.error.message[:_MAGIC_LIMIT]} (line {broken.error.line or '?'})."
+        return f"{said} At {broken.label}: {why}"
 
 
 def lessons_of(submission: Submission, names: Mapping[str, Collection[str]]) -> list[str]:
@@ -261,22 +259,24 @@ def lessons_of(submission: Submission, names: Mapping[str, Collection[str]]) -> 
         names: lesson -> the names of its exercises.
     """
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
-    found = [topic for topic, exercises in names.items() if not defined.isdisjoint(exercises)]
-    if not found:
-        found = [topic for topic in dict.fromkeys(submission.topics()) if topic in names]
-    if not found:
-        found = [topic for topic in names if topic in submission.path.stem]
-    return found
+    return (
+        [topic for topic, exercises in names.items() if not defined.isdisjoint(exercises)]
+        or [topic for topic in dict.fromkeys(submission.topics()) if topic in names]
+        or [topic for topic in names if topic in submission.path.stem]
+    )
 
 
 def _cell(
-    cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str], is_printed: bool, starters: set[str]
+    cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str], printed: Collection[str], starters: set[str]
 ) -> ReadCell:
     is_empty = cell.tree is not None and not cell.tree.body
-    is_printed = is_printed and not is_empty
+    is_printed = cell.tree is not None and not is_empty and printed_digest(cell.source) in printed
     # A cell that Python cannot read may contain code of an exercise whose function is in another cell.
     defines = {name for name, one in stubs.items() if cell.tree is None and cell.defines & given_in(one).names}
     runs = cell.tree is not None and not is_empty and not is_printed
+    reads = frozenset[str]()
+    with contextlib.suppress(*UNREADABLE):  # `return` at top level is only found when a cell is compiled
+        reads = global_names(cell.source) if runs else reads
     return ReadCell(
         cell.number,
         cell.label,
@@ -284,20 +284,13 @@ def _cell(
         [line[:_MAGIC_LIMIT] for line in cell.magics],
         cell.error,
         cell.rejected,
-        is_empty=is_empty,
-        is_printed=is_printed,
+        is_empty,
+        is_printed,
         defines=sorted(defines | (cell.defines & stubs.keys())),
         starters=sorted(starters) if runs else [],
-        reads=sorted(_reads(cell.source) & given) if runs else [],
+        reads=sorted(reads & given),
         late_settings=late_settings(cell) if runs else [],
     )
-
-
-def _reads(source: str) -> frozenset[str]:
-    try:
-        return global_names(source)
-    except (SyntaxError, ValueError, RecursionError):  # `return` at top level is only found when a cell is compiled
-        return frozenset()
 
 
 def _misspelled(absent: Iterable[str], others: Iterable[str]) -> dict[str, str]:
