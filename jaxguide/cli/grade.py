@@ -46,7 +46,7 @@ class _SubmittedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(value)
         if not path.exists():
-            from jaxguide.grading.intake.archives import archive_around
+            from jaxguide.grading.intake.file_search import archive_around
 
             if archive_around(path) is not None:
                 return path

@@ -204,10 +204,10 @@ def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None
         return marked
     for part in parts[:-1]:
         if _GRADESCOPE.match(part):
-            alone = Owner((Person(part, {SUBMISSION: part.removeprefix("submission_")}),))
+            alone = Owner.of(part, {SUBMISSION: part.removeprefix("submission_")})
             return (gradescope or {}).get(part, alone)
     if len(parts) == 1 and (is_canvas or _SURE_CANVAS.search(parts[0])):
-        return _canvas_owner(parts[0]) or NO_ONE
+        return _canvas_owner(parts[0])
     return NO_ONE
 
 
@@ -226,7 +226,7 @@ def owner_on_disk(path: Path, is_canvas: bool = False) -> Owner:
     for folder in reversed(path.absolute().parents):  # what a student packed must not name others
         if _GRADESCOPE.match(folder.name) and (folder.parent / GRADESCOPE_METADATA).is_file():
             return _unpacked(folder.parent / GRADESCOPE_METADATA).get(folder.name, NO_ONE)
-    return _marked_owner(path.absolute().parts) or (is_canvas and _canvas_owner(path.name)) or NO_ONE
+    return _marked_owner(path.absolute().parts) or (_canvas_owner(path.name) if is_canvas else NO_ONE)
 
 
 @functools.lru_cache(maxsize=1)
@@ -255,17 +255,15 @@ def _marked_owner(parts: Sequence[str]) -> Owner | None:
     """Return whom a path names that Moodle or Blackboard has marked as its own."""
     found, attempt = next(filter(None, map(_MOODLE.match, parts)), None), _BLACKBOARD.match(parts[-1])
     if found is None:
-        return Owner((Person(as_read(attempt["login"]), {"login": as_read(attempt["login"])}),)) if attempt else None
+        return Owner.of(attempt["login"], {"login": as_read(attempt["login"])}) if attempt else None
     group = _GROUP.match(found["student"])
     name = found["student"][group.end() :] if group else found["student"]
-    return Owner((Person(as_read(name), {"moodle_id": found["id"]}),), as_read(group["group"]) if group else "")
+    return Owner.of(name, {"moodle_id": found["id"]}, group["group"] if group else "")
 
 
-def _canvas_owner(name: str) -> Owner | None:
+def _canvas_owner(name: str) -> Owner:
     found = _CANVAS.match(name)
-    if found is None:
-        return None
-    return Owner((Person(as_read(found["student"]), {"canvas_id": found["id"]} if found["id"] else {}),))
+    return Owner.of(found["student"], {"canvas_id": found["id"]} if found["id"] else {}) if found else NO_ONE
 
 
 def gradescope_owners(metadata: str) -> dict[str, Owner]:

@@ -1,18 +1,46 @@
-"""Find the files to grade among the files, folders and archives named on the command line."""
+"""Find the files to grade among files and folders, in learning platforms' exports and in students' archives."""
 
+import collections
 import contextlib
 import dataclasses
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from jaxguide.grading.intake.archives import archive_around, expand
-from jaxguide.grading.intake.file_owners import StudentPattern, are_canvas_names, below, owner_on_disk
-from jaxguide.grading.intake.file_to_grade import Entry, is_passed_over
-from jaxguide.grading.intake.student_names import ClassList, Key, Owner, Person, as_read
-from jaxguide.grading.intake.submission import ARCHIVE_SUFFIX, SUFFIXES
+from jaxguide.grading.intake.file_owners import (
+    GRADESCOPE_METADATA,
+    METADATA_LIMIT_BYTES,
+    StudentPattern,
+    are_canvas_names,
+    below,
+    gradescope_owners,
+    owner_in,
+    owner_on_disk,
+)
+from jaxguide.grading.intake.file_to_grade import (
+    MEMBERS_LIMIT,
+    NESTING_LIMIT,
+    PACKED_LIMIT_BYTES,
+    Entry,
+    is_passed_over,
+    name_parts,
+    open_zip,
+    read_member,
+    why_refused,
+)
+from jaxguide.grading.intake.student_names import NO_ONE, ClassList, Key, Owner
+from jaxguide.grading.intake.submission import (
+    ARCHIVE_SUFFIX,
+    FILE_LIMIT_BYTES,
+    OTHER_ARCHIVES,
+    SUFFIXES,
+    UnreadableSubmission,
+    wrong_kind,
+)
 
 STORE_NAME = "grading.sqlite"
 """The file that every results folder contains."""
@@ -22,6 +50,12 @@ _LAID_THERE = re.compile(
     r"(^|/)(jaxguide-progress[^/]*\.json|submission_metadata\.yml|[^/]*_attempt_[\d-]+\.txt)$"
     r"|_assignsubmission_onlinetext|_(text|link)\.html$"
 )
+
+OWN_FILES_LIMIT = 200
+# On all archives in a class's archive, and on those of one student.
+_TOTAL_LIMIT_BYTES = 8 * 2**30
+_OWN_LIMIT_BYTES = 4 * PACKED_LIMIT_BYTES
+_Spent = collections.Counter[tuple[str, Key | None]]
 
 
 class NothingToGrade(ValueError):
@@ -116,14 +150,14 @@ def _only_others(
         name = pattern.find(place) if pattern is not None and folders else None
         known = (person.name for person in map(roster.find, folders or (place.stem,)) if person is not None)
         name = name or next(known, None) or (folders[0] if are_folders and folders else "")
-        return file.owner if file.owner.people or not name else Owner((Person(as_read(name)),))
+        return file.owner.known_or(Owner.of(name) if name else NO_ONE)
 
     answered: set[Key] = set()
     for entry in found:
-        answered |= {entry.owner.key, *(Owner((Person(person.name),)).key for person in entry.owner.people)}
+        answered |= {entry.owner.key, *(Owner.of(person.name).key for person in entry.owner.people)}
     for file in _on_disk(at):
         place = below(file.path, roots)
-        answered |= {named(file).key, Owner((Person(place.parts[0] if len(place.parts) > 1 else place.stem),)).key}
+        answered |= {named(file).key, Owner.of(place.parts[0] if len(place.parts) > 1 else place.stem).key}
     others: dict[Key, Entry] = {}
     for file in _on_disk(path for root in roots if root.is_dir() for path in files_of_students(root, out)):
         whose = named(file)
@@ -165,3 +199,136 @@ def holds_python(folder: Path) -> bool:
     """Return whether a folder contains Python or jaxguide, which workers need: the top of a clone may contain both."""
     places = (sys.prefix, sys.base_prefix, Path(__file__).parents[1])
     return any(Path(place).is_relative_to(folder.absolute()) for place in places)
+
+
+def archive_around(path: Path) -> Path | None:
+    """Return the archive in a path that leads into one, such as `class.zip/ada/lesson.ipynb`, or None."""
+    return next((above for above in path.parents if above.is_file()), None)
+
+
+def expand(archives: Iterable[Path]) -> list[Entry]:
+    """Return a row for each submission in these archives, including those that cannot be read.
+
+    Args:
+        archives: zip files; archives inside are read too, to a depth of 2.
+    """
+    archives = list(archives)
+    neighbours = collections.Counter(path.parent for path in archives)
+    found = []
+    for path in archives:
+        # Several archives in a folder belong to one student each; a single one may belong to anyone.
+        alone = NO_ONE if neighbours[path.parent] == 1 else Owner.of(path.stem)
+        owner = owner_on_disk(path).known_or(alone)
+        whole = Entry(path, owner=owner, archive=path)
+        if owner.people and path.exists() and path.stat().st_size > PACKED_LIMIT_BYTES:
+            size = PACKED_LIMIT_BYTES // 2**20
+            message = f"The archive is larger than {size} MB; hand in the files themselves."
+            found.append(dataclasses.replace(whole, problem=message))
+        else:
+            found += _without_floods(_rows(whole, None, owner.key if owner.people else None, _Spent()))
+    return found
+
+
+def _take(spent: _Spent, student: Key | None, members: int, size_bytes: int = 0) -> None:
+    """Count files that are listed, or an archive that is unpacked, of a student, or None for the class.
+
+    Raises:
+        UnreadableSubmission: the student's archives, or all in the class's, contain too much.
+    """
+    spent["files", student] += members
+    if spent["files", student] > MEMBERS_LIMIT:
+        raise UnreadableSubmission(f"The archive and those in it contain more than {MEMBERS_LIMIT} files.")
+    for who, limit_bytes in {student: _OWN_LIMIT_BYTES, None: _TOTAL_LIMIT_BYTES}.items():
+        spent["bytes", who] += size_bytes
+        if spent["bytes", who] > limit_bytes:
+            size = limit_bytes // 2**20
+            raise UnreadableSubmission(f"The archive and those in it contain more than {size} MB.")
+
+
+def _rows(packed: Entry, around: zipfile.ZipFile | None, student: Key | None, spent: _Spent) -> list[Entry]:
+    """Return the rows of an archive's files, or one row for the archive if it cannot be read.
+
+    Args:
+        packed: the archive.
+        around: the open archive that contains it, None if it is on disk.
+        student: whose archive it is; None for a class's.
+        spent: what the archives contain so far.
+    """
+    try:
+        content: Path | bytes = packed.path
+        if around is not None:
+            if len(packed.numbers) > NESTING_LIMIT:
+                too_deep = f"Archives are nested more than {NESTING_LIMIT} deep; hand in the file itself."
+                raise UnreadableSubmission(too_deep)
+            content = read_member(around, packed.numbers[-1], PACKED_LIMIT_BYTES)
+            _take(spent, student, 0, len(content))
+        with open_zip(content) as archive:
+            found = list(_files_of(archive, packed, student, spent))
+    except UnreadableSubmission as problem:
+        return [dataclasses.replace(packed, problem=str(problem))]
+    nothing = "The archive contains no notebook (.ipynb) and no Python file (.py)."
+    return found or [dataclasses.replace(packed, problem=nothing)]
+
+
+def _files_of(archive: zipfile.ZipFile, packed: Entry, student: Key | None, spent: _Spent) -> Iterator[Entry]:
+    """Yield the rows of the files in an open archive that are submissions or stand for one."""
+    members = archive.infolist()
+    _take(spent, student, len(members))
+    is_own = bool(packed.numbers)
+    named_parts = [name_parts(member.filename) for member in members]
+    last = {parts: number for number, (parts, problem) in enumerate(named_parts) if not problem}
+    gradescope = {} if is_own else _metadata(archive)  # what a student packed must not name others
+    is_canvas = not is_own and are_canvas_names(parts[0] for parts in last if len(parts) == 1)
+    others: dict[Key, Entry] = {}
+    answered: set[Key] = set()
+    for number, (member, (parts, problem)) in enumerate(zip(members, named_parts, strict=True)):
+        if member.filename.endswith("/") or is_passed_over(member.filename.replace("\\", "/").split("/")):
+            continue
+        named = NO_ONE if packed.owner.is_exported else owner_in(parts, gradescope, is_canvas)
+        whose = named.known_or(packed.owner)
+        path, numbers = packed.path.joinpath(*parts), (*packed.numbers, number)
+        row = Entry(path, None, whose, packed.archive, problem, _changed_s(member), numbers)
+        suffix = path.suffix.lower()
+        if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *OTHER_ARCHIVES):
+            if whose.people and path.name != GRADESCOPE_METADATA:
+                others.setdefault(whose.key, dataclasses.replace(row, problem=problem or wrong_kind(path)))
+            continue
+        answered.add(whose.key)
+        if not problem and last[parts] != number:
+            problem = "A later file of the same name in the archive counts instead."
+        if not problem and suffix == ARCHIVE_SUFFIX:
+            inner = dataclasses.replace(row, owner=whose.known_or(Owner.of(path.stem)))
+            yield from _rows(inner, archive, student or inner.owner.key, spent)
+        else:
+            problem = problem or wrong_kind(path) or why_refused(member, FILE_LIMIT_BYTES)
+            yield dataclasses.replace(row, problem=problem)
+    # Students who handed in only other files must not be listed as absent.
+    yield from (row for key, row in others.items() if key not in answered)
+
+
+def _changed_s(member: zipfile.ZipInfo) -> float:
+    try:
+        return time.mktime(time.struct_time((*member.date_time, 0, 0, -1)))
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _metadata(archive: zipfile.ZipFile) -> dict[str, Owner]:
+    names = [member.filename.rsplit("/", 1)[-1] for member in archive.infolist()]
+    with contextlib.suppress(ValueError, UnreadableSubmission):
+        content = read_member(archive, names.index(GRADESCOPE_METADATA), METADATA_LIMIT_BYTES)
+        return gradescope_owners(content.decode("utf-8", "replace"))
+    return {}
+
+
+def _without_floods(found: list[Entry]) -> list[Entry]:
+    """Replace the rows of a student who has too many files with a single row that says so."""
+    counts = collections.Counter(row.owner.key for row in found if row.owner.people)
+    kept: dict[object, Entry] = {}
+    for row in found:
+        many = f"The archive contains {counts[row.owner.key]} files of one student; at most {OWN_FILES_LIMIT} are read."
+        if counts[row.owner.key] <= OWN_FILES_LIMIT:
+            kept[id(row)] = row
+        else:
+            kept[row.owner.key] = Entry(row.file, owner=row.owner, archive=row.archive, problem=many)
+    return list(kept.values())

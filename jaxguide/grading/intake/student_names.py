@@ -69,6 +69,15 @@ class Owner:
     people: tuple[Person, ...] = ()
     group: str = ""
 
+    @classmethod
+    def of(cls, name: str, ids: dict[str, str] | None = None, group: str = "") -> "Owner":
+        """Return one student, whose name and group are written anyhow."""
+        return cls((Person(as_read(name), ids or {}),), as_read(group))
+
+    def known_or(self, other: "Owner") -> "Owner":
+        """Return this owner if its people are known, or else another."""
+        return self if self.people else other
+
     @property
     def name(self) -> str | None:
         """The students' names as one, or None if they are not known."""

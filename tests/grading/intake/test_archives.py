@@ -18,9 +18,8 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.intake import archives, file_to_grade
-from jaxguide.grading.intake.archives import expand
-from jaxguide.grading.intake.file_search import find_entries, find_submissions
+from jaxguide.grading.intake import file_search, file_to_grade
+from jaxguide.grading.intake.file_search import expand, find_entries, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import line_up
 from jaxguide.grading.intake.reading import CourseText
@@ -317,7 +316,7 @@ def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: py
 
 
 def test_what_one_student_packs_into_each_other_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_OWN_LIMIT_BYTES", 2**20)
+    monkeypatch.setattr(file_search, "_OWN_LIMIT_BYTES", 2**20)
     inner = zip_bytes([("hw.py", CODE), ("x", os.urandom(400_000))])
     folders = ("Ada_12_assignsubmission_file_", "Bob_13_assignsubmission_file_")
     packed(tmp_path, *((f"{folder}/{number}.zip", inner) for folder in folders for number in range(3)))
@@ -326,7 +325,7 @@ def test_what_one_student_packs_into_each_other_has_a_limit(tmp_path: Path, monk
         return int(row.problem.removeprefix("The archive and those in it contain more than ")[0]) if row.problem else 0
 
     for around, limits in ((4, [0, 0, 1, 0, 0, 1]), (1, [0, 0, 1, 1, 1, 1])):
-        monkeypatch.setattr(archives, "_TOTAL_LIMIT_BYTES", around * 2**20)
+        monkeypatch.setattr(file_search, "_TOTAL_LIMIT_BYTES", around * 2**20)
         assert [too_large(row) for row in expand([tmp_path / "class.zip"])] == limits
 
 
