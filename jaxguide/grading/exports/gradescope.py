@@ -85,16 +85,12 @@ class GradingProgress:
 
 
 def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLISHED) -> dict[str, Any]:
-    """Return the document `results.json` that Gradescope reads.
+    """Return the document `results.json` that Gradescope reads; marks and hidden checks have this visibility.
 
     The total is included only if every exercise has a mark. Without it, and with a test that has no score, Gradescope
     treats the run as failed and notifies the instructor, instead of counting a missing mark as 0. The total is also
     left out if some of several files cannot be read, because they may contain answers. If no file can be read, the
     total is 0: without a total, Gradescope would not show students the message that they should submit again.
-
-    Args:
-        progress: the progress of grading.
-        visibility: the visibility of marks and hidden checks, 'after_published' or 'hidden'.
 
     >>> gradescope_results(GradingProgress(done=True, unreadable="The file is empty."))["score"]
     0.0
@@ -163,11 +159,7 @@ def _output(progress: GradingProgress) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class AutograderSettings(GradeSettings):
-    """The settings of an autograder on Gradescope, stored in its zip as `settings.json`, but for the paths.
-
-    Args:
-        visibility: the visibility of marks and hidden checks, see `gradescope_results`.
-    """
+    """The settings of an autograder on Gradescope, stored in its zip as `settings.json`, but for the paths."""
 
     visibility: str = AFTER_PUBLISHED
 
@@ -189,10 +181,7 @@ class AutograderSettings(GradeSettings):
 
 
 def run_autograder(root: Path) -> bool:
-    """Grade the files in `submission/` with the course in `source/`, and write `results/results.json`.
-
-    Args:
-        root: Gradescope's folder, `/autograder` in its containers.
+    """Grade what is in Gradescope's folder `root` and write `results/results.json` there.
 
     Returns:
         Whether the results have a total; see `gradescope_results`.
@@ -256,9 +245,6 @@ def _grade_files(grader: Grader, folder: Path, progress: GradingProgress) -> Non
 
 def fill_autograder(root: Path) -> None:
     """Compile and compute everything that the course's checks need, while the container's image is built.
-
-    Args:
-        root: as in `run_autograder`.
 
     Raises:
         OSError: a file from the zip does not exist.

@@ -63,8 +63,6 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
     It contains the key and the seed, so keep it as secret as they are.
 
     Args:
-        course: the course, with its keys.
-        settings: how submissions are graded.
         requirement: the jaxguide that pip installs: the path of a wheel, which is added to the zip, or a requirement
             such as 'jaxguide @ git+https://...'. By default a wheel of the running jaxguide's own files.
 

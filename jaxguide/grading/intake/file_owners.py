@@ -118,11 +118,8 @@ def students_of(
     files of other names are that student's, too.
 
     Args:
-        paths: the files.
         course: the course; the names of its lessons do not name students.
         roots: the folders given on the command line; names above them are ignored.
-        pattern: how paths contain the student's name.
-        roster: the class list.
         named: for each path, the student that an export names, or None.
     """
     roster = roster or ClassList()
@@ -191,7 +188,6 @@ def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None
 
     Args:
         parts: folders and file, from the top of the archive.
-        gradescope: owners by folder, from `gradescope_owners`.
         is_canvas: whether the files beside it show that Canvas named them, see `are_canvas_names`.
 
     >>> owner_in(["Group 3-Ada Byron_1201_assignsubmission_file_", "homework.ipynb"])
@@ -213,10 +209,6 @@ def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None
 
 def owner_on_disk(path: Path, is_canvas: bool = False) -> Owner:
     """Return the students that an unpacked export names.
-
-    Args:
-        path: the file.
-        is_canvas: see `are_canvas_names`; a single file is not taken for Canvas's.
 
     >>> owner_on_disk(Path("week1/Ada Byron_1201_assignsubmission_file/homework.ipynb")).name
     'Ada Byron'

@@ -63,13 +63,9 @@ class NothingToGrade(ValueError):
 
 
 def find_submissions(paths: Iterable[Path], suffixes: Sequence[str] = SUFFIXES) -> list[Path]:
-    """Return the files named by `paths`, and those of some kinds in the folders among them, without duplicates.
+    """Return the files named by `paths`, and notebooks and Python files in the folders among them, without duplicates.
 
     This includes pipes, sockets and devices with such names; their rows say what they are.
-
-    Args:
-        paths: files and folders.
-        suffixes: of files in folders; by default those of notebooks and Python files.
 
     Raises:
         FileNotFoundError: one of the paths does not exist.
@@ -93,11 +89,6 @@ def find_entries(
     """Return all that is to be graded among and below `paths`, except what is in the results folder.
 
     A student who handed in only files of other kinds has one of them, which cannot be read.
-
-    Args:
-        paths: files, folders and archives.
-        out: the folder for results.
-        pattern, roster: whose files of other kinds are.
 
     Raises:
         FileNotFoundError: one of the paths is not there.
@@ -207,11 +198,7 @@ def archive_around(path: Path) -> Path | None:
 
 
 def expand(archives: Iterable[Path]) -> list[Entry]:
-    """Return a row for each submission in these archives, including those that cannot be read.
-
-    Args:
-        archives: zip files; archives inside are read too, to a depth of 2.
-    """
+    """Return a row for each submission in these archives and those in them, including those that cannot be read."""
     archives = list(archives)
     neighbours = collections.Counter(path.parent for path in archives)
     found = []
@@ -248,11 +235,7 @@ def _take(spent: _Spent, student: Key | None, members: int, size_bytes: int = 0)
 def _rows(packed: Entry, around: zipfile.ZipFile | None, student: Key | None, spent: _Spent) -> list[Entry]:
     """Return the rows of an archive's files, or one row for the archive if it cannot be read.
 
-    Args:
-        packed: the archive.
-        around: the open archive that contains it, None if it is on disk.
-        student: whose archive it is; None for a class's.
-        spent: what the archives contain so far.
+    It is on disk, or in another one `around` it; its `student` is None if it is a class's.
     """
     try:
         content: Path | bytes = packed.path

@@ -31,9 +31,6 @@ class Override:
     """Points from the instructor that replace the grader's.
 
     Args:
-        student, exercise: the student, and the exercise.
-        points: the points that count.
-        comment: the instructor's comment.
         was: the grader's points, None if it gave none.
         files: the digests of the files that answered the exercise when these points were first given, None if unknown.
     """
@@ -51,7 +48,6 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
 
     Args:
         path: a CSV file with the columns `student`, `exercise`, `points` and optionally `comment`.
-        course: the course that contains the exercises.
 
     Raises:
         TableError: the file cannot be read, a column is missing, the course does not have an exercise, points are not

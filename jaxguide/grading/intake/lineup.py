@@ -71,8 +71,6 @@ class LineUp:
     """The files and students of a batch.
 
     Args:
-        files: the files, in the order in which they were found.
-        roster: the class list, None if none was given.
         passed_over: the files that answer no exercise, beside others that do, or are of another kind.
         elsewhere: student -> a note on each file that answers only lessons that are not graded.
     """
@@ -127,13 +125,8 @@ def line_up(
     does, or if its name is that of a test or of code that others import.
 
     Args:
-        entries: the files.
-        course: the course.
         read: reads a file's content; called for the files of students who sent more than one, or for all if there are
             several lessons.
-        roots: the folders given on the command line.
-        pattern: how paths contain the student's name.
-        roster: the class list.
         lessons: the lessons that are graded, by default all; files that answer only others are left out.
         known: absolute path of a file -> its students, if it was in a class before of which these files are a part.
     """

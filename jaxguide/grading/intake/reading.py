@@ -58,8 +58,6 @@ class CourseText:
     """What reading a submission needs of a course, all of which students see, as plain data.
 
     Args:
-        names: lesson -> the names of its exercises.
-        stubs: the exercises.
         given: the names that books define for answers.
         printed: a digest of each code cell of the printed lessons.
         identity: the course's identity, by which its notebooks start it.
@@ -101,8 +99,6 @@ class ReadCell(CodeCell):
     """One code cell, whose source is '' if it does not run.
 
     Args:
-        is_empty: whether it contains no statement.
-        is_printed: whether it is as printed in a lesson.
         defines: the exercises whose names its statements bind, as far as they are known.
         starters: those of them that are still the printed stub.
         reads: the names among those that books define that it reads.
@@ -127,8 +123,6 @@ class ReadSubmission:
     """The code cells of one file, and what they answer.
 
     Args:
-        cells: its code cells.
-        lessons: the lessons that it answers, see `lessons_of`.
         topics: the course's lessons that it names with `start("topic")`.
         missing: exercise -> a sentence that says why its function is missing, unless it was not attempted.
         no_exercise: why the file answers no exercise, '' if it answers one.
@@ -136,7 +130,6 @@ class ReadSubmission:
         runs: exercise -> the hashes that identify its answer, see `answer_runs`.
         dropped: the exercises that it defines and that the course no longer has: it is of an earlier edition.
         other_course: the identity of the course that it was started for, '' if that is this one or not known.
-        may_await: whether its cells may await outside of functions.
     """
 
     cells: list[ReadCell]
@@ -252,12 +245,7 @@ class _Hints(NamedTuple):
 
 
 def lessons_of(submission: Submission, names: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the lessons that a submission answers: by its definitions, else by its `start` calls, else by its name.
-
-    Args:
-        submission: the submission.
-        names: lesson -> the names of its exercises.
-    """
+    """Return the lessons that a submission answers: by its definitions, else by its `start` calls, else by its name."""
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     return (
         [topic for topic, exercises in names.items() if not defined.isdisjoint(exercises)]
@@ -323,12 +311,7 @@ def _names_set(node: ast.AST) -> Iterator[str]:
 
 
 def _elsewhere(submission: Submission, absent: Iterable[Stub]) -> dict[str, str]:
-    """Return a sentence for each exercise whose function is in a file without being defined.
-
-    Args:
-        submission: the file.
-        absent: the exercises that it does not define.
-    """
+    """Return a sentence for each of the exercises that a file does not define but whose function is in it."""
     places = list(_places(submission))
     said = {one.name: next((said for said, names in places if one.name in names), "") for one in absent}
     return {name: f"`{name}` is {why}" for name, why in said.items() if why}
@@ -356,13 +339,7 @@ def _places(submission: Submission) -> Iterator[tuple[str, Collection[str]]]:
 
 
 def _alike(submission: Submission, absent: Iterable[Stub], known: Collection[str]) -> dict[str, str]:
-    """Return a function with the same parameters for each exercise that has one.
-
-    Args:
-        submission: the file.
-        absent: the exercises that the file does not define.
-        known: names that mean something else: those of exercises, and of what books define.
-    """
+    """Return a function with the same parameters, whose name is not `known`, for each exercise that a file lacks."""
     nodes = [node for cell in submission.cells if cell.tree is not None for node in cell.tree.body]
     functions = {parameters: name for name, parameters in map(_signature, nodes) if parameters and name not in known}
     wanted = {one.name: _signature(ast.parse(one.starter_source).body[-1])[1] for one in absent}

@@ -31,7 +31,6 @@ class Roster:
     """A class list and how it was read.
 
     Args:
-        students: the class list.
         platform: the learning platform whose headings the table has, '' if none.
         column: the columns that the names come from.
         left_out: the names in rows that are not of students.
@@ -81,12 +80,7 @@ def read_roster(path: Path, column: str | None = None) -> Roster:
 
 
 class _Columns:
-    """What the columns of a class list are.
-
-    Args:
-        path: the file, for messages.
-        header: the headings.
-        chosen: the heading of the names that the instructor chose, or None.
+    """What the columns of a class list are; the names are in the one that was chosen, if any.
 
     Raises:
         TableError: no column has names.

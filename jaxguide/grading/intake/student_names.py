@@ -36,12 +36,7 @@ Key = tuple[str, tuple[str, ...]]
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """A student, as an export or the class list names them.
-
-    Args:
-        name: the name.
-        ids: kind of id, see `ID_KINDS` -> id.
-    """
+    """A student, as an export or the class list names them, with ids by kind, see `ID_KINDS`."""
 
     name: str
     ids: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -59,12 +54,7 @@ class Person:
 
 @dataclasses.dataclass(frozen=True)
 class Owner:
-    """Whose a file is, as far as its export or its place says.
-
-    Args:
-        people: its students, more than one if a group handed it in; () if they are not known.
-        group: the name of their group, or ''.
-    """
+    """Whose a file is, as far as its export or its place says: one student, a group, or () if that is not known."""
 
     people: tuple[Person, ...] = ()
     group: str = ""
@@ -160,12 +150,7 @@ class ClassList:
         return isinstance(name, str) and (_NAME, name_key(name)) in self._index
 
     def find(self, name: str, ids: Mapping[str, str] | None = None) -> Person | None:
-        """Return the only student whom an id, a name or the letters of a name fit, or None.
-
-        Args:
-            name: the name as written somewhere, or an id in its place.
-            ids: what an export says besides.
-        """
+        """Return the only student whom an id, a name or the letters of a name fit, or None."""
         for kind, value in (ids or {}).items():
             if found := self._index.get((kind, _id_key(value))):
                 return _only(found)

@@ -66,11 +66,8 @@ class CodeCell:
     """What is known of a code cell.
 
     Args:
-        number: its number among the file's code cells, from 1.
         label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
         source: its Python, see `as_ipython`; empty lines in front make its line numbers those of a Python file.
-        magics: the shell lines and magics, which do nothing.
-        error: the syntax error, if there is one.
         rejected: a sentence that says why Python cannot even parse it, '' if it can.
     """
 
@@ -84,10 +81,9 @@ class CodeCell:
 
 @dataclasses.dataclass(frozen=True)
 class SubmittedCell(CodeCell):
-    """One code cell and its syntax.
+    """One code cell and its syntax tree, None if it is not valid Python.
 
     Args:
-        tree: its syntax tree, None if it is not valid Python.
         defines: the names that its statements bind, as far as they are known.
         not_python: the magic and the text of each part that is not Python, as below `%%bash`.
     """
@@ -313,10 +309,7 @@ _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 def _runnable(start: int, lines: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
     """Yield a part, or if Python cannot run it, each statement that it cannot run and what is between them.
 
-    Args:
-        start: the number of the part's first line.
-        lines: its lines.
-        starts: the lines at which its statements begin.
+    It begins at line `start`, and its statements at `starts`.
     """
     source = "\n".join(lines)
     if _can_run(as_ipython(source)):

@@ -22,8 +22,6 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     earlier batch for students who are not in this one is deleted.
 
     Args:
-        batch: the graded batch.
-        folder: created if it does not exist.
         reveal: also show students the details of hidden checks.
         names: name the students with each misconception in `report.html`.
 

@@ -76,7 +76,6 @@ def moodle_csv(batch: BatchResult, item: str = "Grade", identifier: str | None =
     """Return marks in a format that Moodle imports, as a gradebook (Grades, Import) and as a grading worksheet.
 
     Args:
-        batch: the marks; students without one keep theirs in the gradebook.
         item: the column of the marks; a worksheet's is 'Grade'.
         identifier: the Moodle column that contains our student names: 'Username', 'Email address' or 'ID number'. By
             default it is none, if ids of students are known.
@@ -97,7 +96,6 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> 
     """Return marks in the format that Canvas imports (Gradebook, Import).
 
     Args:
-        batch: the marks; students without one keep theirs in the gradebook.
         item: the name of the assignment, followed by its number in parentheses if it exists: 'Homework 1 (4711)'.
         identifier: the Canvas column that contains our student names: 'SIS Login ID', 'SIS User ID' or 'ID'. By default
             it is none, if ids of students are known.

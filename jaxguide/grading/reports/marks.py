@@ -31,12 +31,9 @@ class Mark:
     """One student's mark for one exercise.
 
     Args:
-        column: the exercise.
         score: the points that count, or None if there is no mark, which is not the same as 0.
         said: the verdict in words, 'not graded', 'not handed in', 'not readable' if an unreadable file may contain the
             answer, or 'given by hand' if the instructor's points are the only ones.
-        result: the grader's result, or None if nothing was handed in.
-        override: the instructor's points, or None if the grader's count.
     """
 
     column: Column
@@ -56,12 +53,9 @@ class Row:
     """All marks of one student.
 
     Args:
-        student: the student's name.
-        state: the state of the student's submissions.
         submissions: the files that count; for an absent student, a placeholder without a file.
         marks: one for each exercise of the batch, by name.
         score: the sum of the marks, or None if a mark is missing or nothing could be graded.
-        points: the maximum score.
         ids: kind -> id by which a learning platform knows the student.
     """
 

@@ -29,12 +29,7 @@ _EXPECTED_FATES = (CellState.RAN, CellState.AS_PRINTED, CellState.EMPTY)
 
 
 def report_html(batch: BatchResult, names: bool = False) -> str:
-    """Return the instructor's page.
-
-    Args:
-        batch: the graded batch.
-        names: whether misconceptions name the students; if False, only the first list and those at the end do.
-    """
+    """Return the instructor's page. Without `names`, only its first list and those at the end name students."""
     return rendered("report.html", report_view(batch, names))
 
 
@@ -167,10 +162,6 @@ class Misconception:
             check, in words.
         is_named: whether a check failed or a planted wrong answer does the same. An exception or a limit alone can have
             many causes.
-        answers: the number of answers, one for each student and exercise.
-        share: their share of the answers to these exercises.
-        students: the students who gave them.
-        exercises: the titles of the exercises in which they failed.
         student, check: one failure, from a check that students may see in full if possible.
     """
 

@@ -141,7 +141,6 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
     """Return the results of a batch.
 
     Args:
-        path: the results folder, or a `results.json`.
         overrides: the instructor's current points; None for those in `results.json`, if that file exists.
 
     Raises:
