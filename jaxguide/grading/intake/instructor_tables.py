@@ -8,9 +8,8 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.course.books.library import Course
@@ -67,12 +66,12 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
         except ValueError:
             points = math.nan
         if not 0 <= points <= _MOST_POINTS:
-            message = "{path}:{line}: points must be a number from 0 to {most}, with a decimal point, not `{points}`."
-            raise TableError(message.format(path=path, line=line, most=_MOST_POINTS, points=row["points"]))
+            said = f"points must be a number from 0 to {_MOST_POINTS}, with a decimal point, not `{row['points']}`."
+            raise TableError(f"{path}:{line}: {said}")
         key = name_key(row["student"]), row["exercise"]
         if key in overrides:
-            message = "{path}:{line}: `{student}` already has points for `{exercise}` in a line above."
-            raise TableError(message.format(path=path, line=line, student=row["student"], exercise=row["exercise"]))
+            said = f"`{row['student']}` already has points for `{row['exercise']}` in a line above."
+            raise TableError(f"{path}:{line}: {said}")
         overrides[key] = Override(row["student"], row["exercise"], points, row.get("comment", ""))
     return list(overrides.values())
 
@@ -85,20 +84,48 @@ def require_students(overrides: Iterable[Override], students: ClassList, path: P
     """
     for one in overrides:
         if students.find(one.student) is None:
-            message = (
-                "{path}: Points for `{exercise}` are given to `{student}`, who handed in nothing and is not on the "
-                "roster."
-            )
-            said = message.format(path=path, exercise=one.exercise, student=one.student)
-            raise TableError(said + did_you_mean(one.student, [person.name for person in students.people]))
+            said = f"Points for `{one.exercise}` are given to `{one.student}`, who handed in nothing and is not on the"
+            names = [person.name for person in students.people]
+            raise TableError(f"{path}: {said} roster.{did_you_mean(one.student, names)}")
 
 
-def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """Return a table's column names, and its rows with their line numbers, by column names in lower case.
 
     Raises:
-        TableError: the file cannot be read, or is not a table; reading the rows raises it, too.
+        TableError: the file cannot be read, or is not a table.
     """
+    text = _text_of(path)
+    delimiter = max(_DELIMITERS, key=text.lstrip("\n").partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        found = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error:
+        raise _bad_quote(path, text, delimiter) from None
+    if not found:
+        raise TableError(f"{path}: the table is empty; its first row must name the columns.")
+    header, rows = [name.strip() for name in found[0][1]], []
+    for line, row in found[1:]:
+        cells = [cell.strip() for cell in row]
+        other = next((one for one in _DELIMITERS if one != delimiter and one in cells[0]), None)
+        if len(cells) == 1 < len(header) and other is not None:
+            said = f"{_DELIMITERS[other]} separates the cells of this row, but {_DELIMITERS[delimiter]} those of"
+            raise TableError(f"{path}:{line}:{cells[0].index(other) + 1}: {said} the first row.")
+        for char in "".join(cells):
+            if char != "\n" and unicodedata.category(char) == "Cc":
+                above = line - 1 - "".join(row).count("\n")
+                offset = sum(len(one) + 1 for one in text.split("\n")[:above])
+                said = f"a cell contains the control character U+{ord(char):04X}. Delete it."
+                raise TableError(f"{_place(path, text, text.index(char, offset))}: {said}")
+        if any(cells[len(header) :]):
+            said = f"the row has {len(row)} cells, but the first row has {len(header)}."
+            raise TableError(f"{path}:{line}: {said}")
+        names = [name.casefold() for name in header]
+        rows.append((line, dict(itertools.zip_longest(names, cells[: len(header)], fillvalue=""))))
+    return header, rows
+
+
+def _text_of(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -111,55 +138,12 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str
         place = _place(path, before, len(before))
         raise TableError(f"{place}: cannot be read as UTF-8 text. Save the table in this encoding.") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if text[:4].casefold() == "sep=":  # for spreadsheets
-        text = text[text.find("\n") :]
-    head = text.lstrip("\n").split("\n", 1)[0]
-    delimiter = max(_DELIMITERS, key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = [name.strip() for name in next((row for row in reader if row), [])]
-    except csv.Error:
-        raise _bad_quote(path, text, delimiter) from None
-    if not any(header):
-        raise TableError(f"{path}: the table is empty; its first row must name the columns.")
-    return header, _rows(path, text, reader, [name.casefold() for name in header])
-
-
-def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    delimiter, read = reader.dialect.delimiter, reader.line_num
-    try:
-        for row in reader:
-            start, read = read, reader.line_num
-            if not any(cell.strip() for cell in row):
-                continue
-            cells = [cell.strip() for cell in row]
-            _require_one_separator(path, reader.line_num, cells, header, delimiter)
-            hidden = next((char for char in "".join(cells) if char != "\n" and unicodedata.category(char) == "Cc"), "")
-            if hidden:
-                offset = sum(len(line) + 1 for line in text.split("\n")[:start])
-                place = _place(path, text, text.index(hidden, offset))
-                raise TableError(f"{place}: a cell contains the control character U+{ord(hidden):04X}. Delete it.")
-            if any(cells[len(header) :]):
-                found = f"the row has {len(row)} cells, but the first row has {len(header)}."
-                raise TableError(f"{path}:{reader.line_num}: {found}")
-            yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))
-    except csv.Error:
-        raise _bad_quote(path, text, delimiter) from None
+    return text[text.find("\n") :] if text[:4].casefold() == "sep=" else text  # for spreadsheets
 
 
 def _place(path: Path, text: str, offset: int) -> str:
     """Return the path with the line and column of a character of its text."""
-    line = text.count("\n", 0, offset) + 1
-    column = offset - text.rfind("\n", 0, offset)
-    return f"{path}:{line}:{column}"
-
-
-def _require_one_separator(path: Path, line: int, cells: list[str], header: list[str], delimiter: str) -> None:
-    other = next((one for one in _DELIMITERS if one != delimiter and one in cells[0]), None)
-    if len(cells) == 1 < len(header) and other is not None:
-        found = f"{_DELIMITERS[other]} separates the cells of this row"
-        place = f"{path}:{line}:{cells[0].index(other) + 1}"
-        raise TableError(f"{place}: {found}, but {_DELIMITERS[delimiter]} those of the first row.")
+    return f"{path}:{text.count(chr(10), 0, offset) + 1}:{offset - text.rfind(chr(10), 0, offset)}"
 
 
 def _bad_quote(path: Path, text: str, delimiter: str) -> TableError:
