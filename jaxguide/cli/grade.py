@@ -24,7 +24,7 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from jaxguide.grading.intake.roster import Roster
+    from jaxguide.grading.intake.instructor_tables import Roster
 
 _MOST_LINES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130

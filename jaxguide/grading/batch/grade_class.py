@@ -32,10 +32,9 @@ from jaxguide.grading.intake.file_search import (
     passed_over_below,
 )
 from jaxguide.grading.intake.file_to_grade import Entry
-from jaxguide.grading.intake.instructor_tables import Override, read_overrides, require_students
+from jaxguide.grading.intake.instructor_tables import Override, Roster, read_overrides, read_roster, require_students
 from jaxguide.grading.intake.lineup import LineUp, Submitted, line_up
 from jaxguide.grading.intake.reading import CourseText
-from jaxguide.grading.intake.roster import Roster, read_roster
 from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.self_test import find_isolation

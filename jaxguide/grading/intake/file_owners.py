@@ -65,8 +65,8 @@ class StudentPattern:
         self.text = text = unicodedata.normalize("NFC", text)
         self._is_glob = "{student}" in text
         if not self._is_glob and "(?P<student>" not in text:
-            message = "`{text}` does not say where the student's name is. Write, for example, `{{student}}_*.ipynb`."
-            raise PatternError(message.format(text=text))
+            said = f"`{text}` does not say where the student's name is."
+            raise PatternError(f"{said} Write, for example, `{{student}}_*.ipynb`.")
         try:
             self._regex = re.compile(_regex_of(text) if self._is_glob else text)
         except re.error as error:
@@ -123,64 +123,56 @@ def students_of(
         named: for each path, the student that an export names, or None.
     """
     roster = roster or ClassList()
-    folders = {path.absolute().parent for path in paths}
-    stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
+    files = [path.absolute() for path in paths]
+    counts = collections.Counter(path.parent for path in files)
+    stems = collections.Counter(stem for stem, _folder in {(path.stem, path.parent) for path in files})
 
     def student(path: Path, exported: str | None) -> tuple[str, Path | None]:
         """Return the student's name, and the folder or file without suffix that it is the name of, if it is one's."""
-        place = below(path, roots)
-        found = pattern.find(place) if pattern is not None else None
-        if found is not None:
+        place, named = below(path, roots), path.with_suffix("")
+        if pattern is not None and (found := pattern.find(place)) is not None:
             person = roster.find(found)
             return person.name if person is not None else found, None
         if exported is not None:
             return exported, None
-        named = path.absolute().with_suffix("")
-        for number, name in enumerate((*place.parts[:-1], place.stem), 1):
-            if (person := roster.find(name)) is not None:
-                above = len(place.parts) - number
-                return person.name, named.parents[above - 1] if above else named
+        for one in reversed([named, *named.parents][: len(place.parts)]):
+            if (person := roster.find(one.name)) is not None:
+                return person.name, one
         is_lesson = path.stem in course.books or _EDITION.sub("", path.stem) in course.books
         if is_lesson or stems[path.stem] > 1:
-            return _shortest(named.parent, folders), named.parent
+            return _shortest(path.parent, counts), path.parent
         return unicodedata.normalize("NFC", path.stem), named
 
-    found = [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
+    found = list(map(student, files, named or [None] * len(paths)))
     # Of the places that bear one name, the one farthest up is the student's: the others are in someone's folder.
     homes: dict[str, Path] = {}
-    for name, place in sorted(found, key=lambda one: len(one[1].parts) if one[1] is not None else 0):
+    owners: dict[Path, str] = {}
+    for path, (name, place) in zip(files, found, strict=True):
         if place is not None:
-            homes.setdefault(name_key(name), place)
-    owners = {
-        place: name
-        for path, (name, place) in zip(paths, found, strict=True)
-        if place is not None and place in path.absolute().parents
-    }
-    counts = collections.Counter(path.absolute().parent for path in paths)
+            homes[name_key(name)] = min(homes.get(name_key(name), place), place, key=lambda one: len(one.parts))
+            if place in path.parents:
+                owners[place] = name
 
     def checked(path: Path, name: str, place: Path | None) -> str:
-        if place == path.absolute().with_suffix("") and roster.find(name) is None:
-            name = next((owners[above] for above in reversed(path.absolute().parents) if above in owners), name)
+        if place == path.with_suffix("") and roster.find(name) is None:
+            name = next((owners[above] for above in reversed(path.parents) if above in owners), name)
         home = homes.get(name_key(name))
         if place is None or home is None or len(place.parts) == len(home.parts) or place.is_relative_to(home):
             return name
-        folder = path.absolute().parent
-        own = _shortest(folder, folders)
+        own = _shortest(path.parent, counts)
         if name_key(own) == name_key(name):  # the folder has that name
-            return f"{folder.parent.name}/{own}"
-        return own if counts[folder] == 1 or folder in owners else f"{own}/{name}"
+            return f"{path.parent.parent.name}/{own}"
+        return own if counts[path.parent] == 1 or path.parent in owners else f"{own}/{name}"
 
-    return [checked(path, *one) for path, one in zip(paths, found, strict=True)]
+    return [checked(path, *one) for path, one in zip(files, found, strict=True)]
 
 
-def _shortest(folder: Path, folders: set[Path]) -> str:
+def _shortest(folder: Path, folders: Iterable[Path]) -> str:
     """Return the shortest end of a folder's path that tells it from the other folders."""
-    for count in range(1, len(folder.parts)):
-        end = folder.parts[-count:]
-        if not any(other != folder and other.parts[-count:] == end for other in folders):
-            break
-    name = "/".join(folder.parts[-count:]) if len(folder.parts) > 1 else folder.name
-    return unicodedata.normalize("NFC", name)
+    others = [other.parts for other in folders if other != folder]
+    ends = (folder.parts[-count:] for count in range(1, len(folder.parts)))
+    alone = (end for end in ends if all(other[-len(end) :] != end for other in others))
+    return unicodedata.normalize("NFC", "/".join(next(alone, folder.parts[1:])))
 
 
 def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None, is_canvas: bool = False) -> Owner:

@@ -11,10 +11,9 @@ from jaxguide.grading.batch.batch_result import apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import PatternError, StudentPattern, students_of
 from jaxguide.grading.intake.file_to_grade import Entry
-from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides
+from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster
 from jaxguide.grading.intake.lineup import LineUp, line_up
 from jaxguide.grading.intake.reading import CourseText
-from jaxguide.grading.intake.roster import read_roster
 from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.workers.reader import Readers
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.grading.intake.instructor_tables import TableError
-from jaxguide.grading.intake.roster import Roster, read_roster
+from jaxguide.grading.intake.instructor_tables import Roster, TableError, read_roster
 from jaxguide.grading.intake.student_names import Owner, Person
 
 CANVAS = (
