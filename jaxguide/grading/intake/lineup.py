@@ -56,14 +56,9 @@ class Submitted:
         return joined(self.students)
 
     @property
-    def replaced(self) -> frozenset[str]:
-        """The names of those for whom other files of theirs count instead."""
-        return frozenset(name for name, exercises in self.counts.items() if not exercises)
-
-    @property
     def superseded(self) -> bool:
-        """Whether it counts for none of its students."""
-        return self.replaced.issuperset(self.students)
+        """Whether other files count for each of its students."""
+        return all(name in self.counts and not self.counts[name] for name in self.students)
 
 
 @dataclasses.dataclass(frozen=True)

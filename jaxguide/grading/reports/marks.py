@@ -17,18 +17,8 @@ GIVEN = "given by hand"
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
-    """One exercise of the batch."""
-
-    name: str
-    title: str
-    lesson: str
-    points: float
-
-
-@dataclasses.dataclass(frozen=True)
 class Mark:
-    """One student's mark for one exercise.
+    """One student's mark for one exercise, of which `column` is some result.
 
     Args:
         score: the points that count, or None if there is no mark, which is not the same as 0.
@@ -36,7 +26,7 @@ class Mark:
             answer, or 'given by hand' if the instructor's points are the only ones.
     """
 
-    column: Column
+    column: ExerciseResult
     score: float | None
     said: str
     result: ExerciseResult | None = None
@@ -73,11 +63,11 @@ class Row:
         return None if self.score is None or not self.points else self.score / self.points
 
 
-def columns_of(batch: BatchResult) -> list[Column]:
-    """Return the exercises that at least one file was graded on, in the course's order."""
-    found: dict[str, Column] = {}
+def columns_of(batch: BatchResult) -> list[ExerciseResult]:
+    """Return some result of each exercise that at least one file was graded on, in the course's order."""
+    found: dict[str, ExerciseResult] = {}
     for one in (one for submission in batch.counted for one in submission.results):
-        found.setdefault(one.name, Column(one.name, one.title, one.lesson, one.points))
+        found.setdefault(one.name, one)
     order = {lesson: number for number, lesson in enumerate(batch.lessons)}
     return sorted(found.values(), key=lambda column: (order.get(column.lesson, -1), column.lesson))
 
@@ -143,7 +133,7 @@ def _total(marks: Collection[Mark]) -> tuple[float | None, float]:
     return round(sum(given), 2) if is_known else None, sum(mark.column.points for mark in marks)
 
 
-def _mark(column: Column, submissions: Sequence[SubmissionResult], override: Override | None) -> Mark:
+def _mark(column: ExerciseResult, submissions: Sequence[SubmissionResult], override: Override | None) -> Mark:
     score, said, result = None, NOT_HANDED_IN, None
     for submission in submissions:
         for one in submission.results:

@@ -15,7 +15,7 @@ from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
 from jaxguide.grading.intake.submission import why_passed_over
 from jaxguide.grading.reports.csv_tables import file_names, points_cell
-from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of, totals_of
+from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Row, columns_of, rows_of, totals_of
 from jaxguide.grading.reports.page import of_student, percent, rendered
 from jaxguide.grading.reports.results_json import feedback_stems
 from jaxguide.keys.problems import IN_WORDS
@@ -82,32 +82,21 @@ def _tiles(rows: list[Row], median: float | None) -> list[tuple[str, str]]:
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """The results of one exercise, over all students who handed in its lesson; `lost` points are of those who tried."""
+    """The results of one exercise, over all students who handed in its lesson.
 
-    column: Column
+    Args:
+        column: some result of it.
+        lost: the points that those who tried it lost.
+        share: the share of students with a mark who passed; None if no one has a mark.
+        words: the size of each group: '12 passed, 3 not right'.
+    """
+
+    column: ExerciseResult
     counts: dict[Outcome, int]
     lost: float
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def share(self) -> float | None:
-        """The share of students with a mark who passed; None if no one has a mark."""
-        graded = self.total - self.counts[Outcome.NOT_GRADED]
-        return self.counts[Outcome.PASSED] / graded if graded else None
-
-    @property
-    def is_untried(self) -> bool:
-        return self.counts[Outcome.NOT_ATTEMPTED] == self.total
-
-    @property
-    def words(self) -> str:
-        """The size of each group: '12 passed, 3 not right'."""
-        if self.is_untried:
-            return "nobody attempted it"
-        return ", ".join(f"{count} {group}" for group, count in self.counts.items() if count)
+    share: float | None
+    is_untried: bool
+    words: str
 
 
 def rates_of(batch: BatchResult) -> list[Rate]:
@@ -123,7 +112,12 @@ def rates_of(batch: BatchResult) -> list[Rate]:
                 outcome = about(mark.result.verdict).outcome
                 counts[outcome] += 1
                 lost += column.points - (mark.score or 0) if outcome is not Outcome.NOT_ATTEMPTED else 0
-        rates.append(Rate(column, counts, lost))
+        total = sum(counts.values())
+        graded = total - counts[Outcome.NOT_GRADED]
+        is_untried = counts[Outcome.NOT_ATTEMPTED] == total
+        words = ", ".join(f"{count} {group}" for group, count in counts.items() if count)
+        share = counts[Outcome.PASSED] / graded if graded else None
+        rates.append(Rate(column, counts, lost, share, is_untried, "nobody attempted it" if is_untried else words))
     return rates
 
 
@@ -268,7 +262,7 @@ def _before_publishing(batch: BatchResult, rows: list[Row]) -> dict[str, _Entrie
     }
 
 
-def _lists(batch: BatchResult, rows: list[Row], columns: list[Column]) -> dict[str, _Entries]:
+def _lists(batch: BatchResult, rows: list[Row], columns: list[ExerciseResult]) -> dict[str, _Entries]:
     """Return lists of students for the record."""
     absent = [
         (row.student, " ".join(note for one in row.submissions for note in one.repairs))
@@ -318,7 +312,7 @@ def _notes_on(cell: CellFact, one: SubmissionResult) -> list[str]:
     return [line for line in one.repairs if line.startswith(f"{cell.label}: ")]
 
 
-def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Iterator[dict[str, Any]]:
+def _students(batch: BatchResult, rows: list[Row], columns: list[ExerciseResult]) -> Iterator[dict[str, Any]]:
     """Yield each student's marks lazily, since in a class of thousands they are most of the page."""
     stems = feedback_stems(row.student for row in rows)
     for row in rows:
@@ -338,7 +332,7 @@ def _points(points: float | None) -> str:
     return points_cell(points) or "\u2013"
 
 
-def _checks_of(batch: BatchResult, columns: list[Column]) -> list[tuple[str, CheckResult, dict[str, int]]]:
+def _checks_of(batch: BatchResult, columns: list[ExerciseResult]) -> list[tuple[str, CheckResult, dict[str, int]]]:
     """Return the name of an exercise, a result of one of its checks, and how it came out, in the course's order."""
     found: dict[str, dict[str, tuple[str, CheckResult, dict[str, int]]]] = {column.name: {} for column in columns}
     for result in (one for submission in batch.counted for one in submission.results):

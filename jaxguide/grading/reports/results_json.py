@@ -19,15 +19,13 @@ from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.workers.replies import fits
 
 RESULTS_FORMAT = "jaxguide-results/5"
-_OLD_FORMAT = "jaxguide-results/4"
-"""The format without groups, ids and files passed over."""
+_OLD_FORMAT = "jaxguide-results/4"  # without groups, ids and files passed over
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # Parts of a batch that stand elsewhere in the document, or are made from the others.
 _APART = ("submissions", "course_name", "course_folder", "course_digest", "ids")
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART]
-_OPTIONAL = ("passed_over", "lessons", "beyond")
 # Parts of a submission that are told once for the batch.
 _OF_BATCH = ("course_digest", "versions")
 
@@ -83,18 +81,24 @@ def _head(batch: BatchResult) -> dict[str, Any]:
     }
 
 
-def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
-    """Rebuild a batch from the data in the text of `to_text`; each part must have its type.
+def read_document(path: Path) -> BatchResult:
+    """Read a `results.json`, each part of which must have its type.
 
     Raises:
-        NoResults: the data is in another format or damaged.
+        NoResults: the file cannot be read, does not contain results, or is in another format.
     """
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=int)  # which refuses NaN and infinity
+    except OSError as error:
+        raise NoResults(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise NoResults(f"{path} is not valid JSON.") from None
     found = plain.get("format") if isinstance(plain, dict) else None
     if found not in (RESULTS_FORMAT, _OLD_FORMAT):
         said = clean(repr(found), 100)
         raise NoResults(f"The results are in the format {said}; this jaxguide reads '{RESULTS_FORMAT}'. Grade again.")
     try:
-        head = {name: plain[name] for name in _BATCH if name in plain or name not in _OPTIONAL}
+        head = {name: plain[name] for name in _BATCH if name in plain or name != "passed_over"}
         head |= {f"course_{name}": plain["course"][name] for name in ("name", "folder", "digest")}
         batch: BatchResult = read_plain(BatchResult, {**head, "submissions": []})
         batch.submissions = [SubmissionResult.from_plain(one) for one in plain["submissions"]]
@@ -104,21 +108,6 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise NoResults(f"The results are damaged ({clean(repr(error), 100)}). Grade again.") from None
     return batch
-
-
-def read_document(path: Path) -> BatchResult:
-    """Read a `results.json`.
-
-    Raises:
-        NoResults: the file cannot be read, or does not contain results.
-    """
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=int)  # which refuses NaN and infinity
-    except OSError as error:
-        raise NoResults(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
-        raise NoResults(f"{path} is not valid JSON.") from None
-    return batch_from_plain(plain)
 
 
 def recorded_course(folder: Path) -> Path | None:
@@ -138,7 +127,7 @@ def recorded_course(folder: Path) -> Path | None:
 
 
 def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
-    """Return the results of a batch.
+    """Return the results in a folder, or in a `results.json`.
 
     Args:
         overrides: the instructor's current points; None for those in `results.json`, if that file exists.
