@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import tokenize
+import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
@@ -327,21 +328,15 @@ def _runnable(start: int, lines: list[str], starts: list[int]) -> Iterator[tuple
 def _can_run(code: CellCode) -> bool:
     """Return whether Python can run code outside of a function."""
     try:
-        waiting: list[ast.AST] = [ast.parse(code.python)]
+        with warnings.catch_warnings(action="ignore"):
+            compile(code.python, "<cell>", "exec", dont_inherit=True)
     except SyntaxError:
         return False
     except UNREADABLE:  # splitting it would not help
-        return True
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, _IN_FUNCTIONS) or (isinstance(node, ast.comprehension) and node.is_async):
-            return False
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
+        pass
     return True
 
 
-_IN_FUNCTIONS = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Return, ast.Yield, ast.YieldFrom)
 _DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.MULTILINE)
 
 

@@ -12,7 +12,7 @@ from jaxguide.base.text import plural
 from jaxguide.course.limits import write_limits
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Outcome, Verdict, about
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
+from jaxguide.grading.batch.submission_result import CellState, State, SubmissionResult
 from jaxguide.grading.intake.submission import why_passed_over
 from jaxguide.grading.reports.csv_tables import file_names, points_cell
 from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Row, columns_of, rows_of, totals_of
@@ -37,6 +37,7 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     """Return the values for the template `report.html`."""
     rows, columns = rows_of(batch), columns_of(batch)
     lessons = list(dict.fromkeys(column.lesson for column in columns))
+    attention, lists = _entries(batch, rows, columns)
     marks = distribution_of(rows)
     rates = sorted(rates_of(batch), key=lambda rate: (rate.is_untried, -rate.lost))
     causes = misconceptions_of(batch)
@@ -59,8 +60,8 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
         "how": _how(batch),
         "command": reproduce(batch),
         "checks": _checks_of(batch, columns),
-        "attention": [(title, entries) for title, entries in _before_publishing(batch, rows).items() if entries],
-        "lists": [(title, entries) for title, entries in _lists(batch, rows, columns).items() if entries],
+        "attention": [(title, entries) for title, entries in attention.items() if entries],
+        "lists": [(title, entries) for title, entries in lists.items() if entries],
         "lessons": lessons if len(lessons) > 1 else [],
         "columns": [column.name for column in columns],
         "students": _students(batch, rows, columns),
@@ -234,82 +235,60 @@ def _how(batch: BatchResult) -> dict[str, Any]:
     }
 
 
-def _before_publishing(batch: BatchResult, rows: list[Row]) -> dict[str, _Entries]:
-    """Return what the instructor should look at before students get their marks."""
-    not_graded = [
+def _entries(
+    batch: BatchResult, rows: list[Row], columns: list[ExerciseResult]
+) -> tuple[dict[str, _Entries], dict[str, _Entries]]:
+    """Return what the instructor should look at before students get their marks, and lists for the record."""
+    unreadable, above, stopped, cells, repairs, given = (_Entries() for _list in range(6))
+    for one in batch.counted:
+        unreadable += [(one.student, f"{one.path.name}: {one.unreadable}")] if one.unreadable else []
+        above += [(one.student, result.name) for result in one.above_the_points]
+        stopped += [
+            (one.student, f"{result.name}: {of_student(failure.message)}")
+            for result in one.results
+            if (failure := result.first_failure) is not None and about(result.verdict).outcome is Outcome.STOPPED
+        ]
+        marks = {result.name: f"{result.name}: {result.score:g} of {result.points:g} points" for result in one.results}
+        said = set[str]()
+        for cell in (cell for cell in one.cells if cell.fate not in _EXPECTED_FATES):
+            notes = [line for line in one.repairs if line.startswith(f"{cell.label}: ")]
+            said.update(notes)
+            why = " ".join(notes) or ": ".join(filter(None, (cell.label, cell.fate.value, cell.why)))
+            defines = "; ".join(marks[name] for name in cell.answers if name in marks) or "it defines no exercise"
+            cells.append((one.student, f"{of_student(why)} ({defines})"))
+        if one.state is not State.ABSENT:
+            repairs += [(one.student, of_student(line)) for line in one.repairs if line not in said]
+    most = {column.name: column.points for column in columns}
+    for override in batch.overrides:
+        was = "no mark" if override.was is None else f"{override.was:g}"
+        points = f"{override.points:g} of {most.get(override.exercise, override.points):g} instead of {was}"
+        old = " (older than the student's file)" if batch.outdated(override) else ""
+        given.append((override.student, f"{override.exercise}: {points}. {override.comment}{old}"))
+    missing = [
         (row.student, f"{exercise}: {why}" if exercise else why)
         for row in rows
-        if row.state is State.NOT_GRADED
-        for one in row.submissions
+        for one in (row.submissions if row.state is State.NOT_GRADED else ())
         for exercise, why in one.not_graded.items()
     ]
-    unreadable = [(one.student, f"{one.path.name}: {one.unreadable}") for one in batch.counted if one.unreadable]
-    stopped = [
-        (one.student, f"{result.name}: {of_student(result.first_failure.message)}")
-        for one in batch.counted
-        for result in one.results
-        if result.first_failure is not None and about(result.verdict).outcome is Outcome.STOPPED
-    ]
-    above = [(one.student, result.name) for one in batch.counted for result in one.above_the_points]
+    absent = [row for row in rows if row.state is State.ABSENT]
+    groups = {one.path: (one.path.name, ", ".join(one.members)) for one in batch.counted if one.members}
+    replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
     return {
-        "Not graded, through no fault of theirs: grade again to fill in the marks": not_graded,
+        "Not graded, through no fault of theirs: grade again to fill in the marks": missing,
         "Not readable": unreadable,
         "Points by hand above those of the exercise: change them if no bonus is meant": above,
         "Stopped at a limit, or ended early": stopped,
-        "Cells that failed or did not run": list(_cells(batch)),
+        "Cells that failed or did not run": cells,
         "Handed in without points": [(row.student, "") for row in rows if row.score == 0],
         "Passed over": [(path, why_passed_over(path)) for path in batch.passed_over],
-    }
-
-
-def _lists(batch: BatchResult, rows: list[Row], columns: list[ExerciseResult]) -> dict[str, _Entries]:
-    """Return lists of students for the record."""
-    absent = [
-        (row.student, " ".join(note for one in row.submissions for note in one.repairs))
-        for row in rows
-        if row.state is State.ABSENT
-    ]
-    replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
-    repairs = [
-        (one.student, of_student(line))
-        for one in batch.counted
-        for line in one.repairs
-        if one.state is not State.ABSENT and not any(line in _notes_on(cell, one) for cell in _lost_cells(one))
-    ]
-    groups = {one.path: (one.path.name, ", ".join(one.members)) for one in batch.counted if one.members}
-    most = {column.name: column.points for column in columns}
-    given = []
-    for one in batch.overrides:
-        was = "no mark" if one.was is None else f"{one.was:g}"
-        points = f"{one.points:g} of {most.get(one.exercise, one.points):g}"
-        old = " (older than the student's file)" if batch.outdated(one) else ""
-        given.append((one.student, f"{one.exercise}: {points} instead of {was}. {one.comment}{old}"))
-    return {
-        "Absent": absent,
+    }, {
+        "Absent": [(row.student, " ".join(note for one in row.submissions for note in one.repairs)) for row in absent],
         "Not on the roster": [(student, "") for student in batch.unknown],
         "Files that do not count, since another one does": replaced,
         "Points given by hand": given,
         "Handed in together": list(groups.values()),
         "Repaired while reading": repairs,
     }
-
-
-def _cells(batch: BatchResult) -> Iterator[tuple[str, str]]:
-    """Yield each student's cells that failed or did not run, with the points of the exercises that they define."""
-    for one in batch.counted:
-        marks = {result.name: f"{result.name}: {result.score:g} of {result.points:g} points" for result in one.results}
-        for cell in _lost_cells(one):
-            said = ": ".join(filter(None, (cell.label, cell.fate.value, cell.why)))
-            defines = "; ".join(marks[name] for name in cell.answers if name in marks) or "it defines no exercise"
-            yield one.student, f"{of_student(' '.join(_notes_on(cell, one)) or said)} ({defines})"
-
-
-def _lost_cells(one: SubmissionResult) -> list[CellFact]:
-    return [cell for cell in one.cells if cell.fate not in _EXPECTED_FATES]
-
-
-def _notes_on(cell: CellFact, one: SubmissionResult) -> list[str]:
-    return [line for line in one.repairs if line.startswith(f"{cell.label}: ")]
 
 
 def _students(batch: BatchResult, rows: list[Row], columns: list[ExerciseResult]) -> Iterator[dict[str, Any]]:
