@@ -273,7 +273,7 @@ class Grader:
         """
         books = self.course.books
         # This search does not parse the file.
-        topics = [t for t, book in books.items() if any(name.encode() in entry.content for name in book.exercise_names)]
+        topics = [t for t, book in books.items() if any(name.encode() in entry.read() for name in book.exercise_names)]
         with self._lock:
             for topic in topics:
                 self.prepare(topic)

@@ -107,14 +107,12 @@ def own_wheel() -> tuple[str, bytes]:
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: jaxguide\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     for name in ("METADATA", "entry_points.txt"):
         files[f"{info}/{name}"] = (found.read_text(name) or "").encode()
-    rows = [f"{name},{_record_of(content)}\n" for name, content in sorted(files.items())]
-    files[f"{info}/RECORD"] = "".join([*rows, f"{info}/RECORD,,\n"]).encode()
+    record = ""
+    for name, content in sorted(files.items()):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        record += f"{name},sha256={digest},{len(content)}\n"
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     return f"jaxguide-{found.version}-py3-none-any.whl", zip_bytes(files)
-
-
-def _record_of(content: bytes) -> str:
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
-    return f"sha256={digest},{len(content)}"
 
 
 def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:

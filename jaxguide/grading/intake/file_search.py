@@ -150,7 +150,7 @@ def _only_others(
         place = below(file.path, roots)
         answered |= {named(file).key, Owner.of(place.parts[0] if len(place.parts) > 1 else place.stem).key}
     others: dict[Key, Entry] = {}
-    for file in _on_disk(path for root in roots if root.is_dir() for path in files_of_students(root, out)):
+    for file in _on_disk(_of_students(roots, out)):
         whose = named(file)
         if whose.people and whose.key not in answered and file.path.absolute() not in at:
             others.setdefault(whose.key, dataclasses.replace(file, owner=whose))
@@ -172,9 +172,9 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(path for path in below if not is_passed_over(path.relative_to(folder).parts))
 
 
-def files_of_students(root: Path, out: Path) -> list[Path]:
-    """Return the files below a folder, except those in the results folder or in earlier ones."""
-    files = files_below(root)
+def _of_students(roots: Iterable[Path], out: Path) -> list[Path]:
+    """Return the files below folders, except those in the results folder or in earlier ones."""
+    files = dict.fromkeys(path for root in roots if root.is_dir() for path in files_below(root))
     results = {out.absolute(), *(path.absolute().parent for path in files if path.name == STORE_NAME)}
     return [path for path in files if results.isdisjoint(path.absolute().parents)]
 
@@ -182,7 +182,7 @@ def files_of_students(root: Path, out: Path) -> list[Path]:
 def passed_over_below(roots: Iterable[Path], known: Iterable[Path], out: Path) -> list[Path]:
     """Return the files below folders that are not known, without those that jaxguide or a platform lays there."""
     at = {path.absolute() for path in known}
-    files = dict.fromkeys(path for root in roots if root.is_dir() for path in files_of_students(root, out))
+    files = _of_students(roots, out)
     return [path for path in files if path.absolute() not in at and not _LAID_THERE.search(path.as_posix())]
 
 

@@ -226,7 +226,7 @@ def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
             claims.setdefault(found.name, set()).add(person.identity)
     listed = [None if found and len(claims.get(found.name, ())) > 1 else found for found in listed]
     others = [person for person, found in zip(written, listed, strict=True) if found is None]
-    names = iter(told_apart([*others, *roster.people])[: len(others)])
+    names = iter(told_apart([*others, *roster.people]))
     people = iter(
         Person(next(names), person.ids) if found is None else Person(found.name, {**person.known_ids, **found.ids})
         for person, found in zip(written, listed, strict=True)
@@ -267,17 +267,15 @@ def told_apart_by_sight(names: Sequence[str]) -> list[str]:
     >>> told_apart_by_sight(["ada", "a\u200bda", "bob\ufeff", "bob\ufeff"])
     ['ada', 'ada (a\\u200bda)', 'bob', 'bob']
     """
-    looks: dict[str, set[str]] = {}
+    plain: dict[str, str] = {}
+    for name in sorted(set(names), key=lambda name: (name_as_seen(name) != name, name)):
+        plain.setdefault(name_key(name), name.casefold())
+    shown = []
     for name in names:
-        looks.setdefault(name_key(name), set()).add(name)
-    shown = {}
-    for seen, same in looks.items():
-        plain = min(same, key=lambda name: (name_as_seen(name) != name, name))
-        for name in same:
-            hidden = name.casefold() not in (plain.casefold(), seen)
-            written = name.encode("unicode_escape").decode("ascii")
-            shown[name] = f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name)
-    return [shown[name] for name in names]
+        hidden = name.casefold() not in (plain[name_key(name)], name_key(name))
+        written = name.encode("unicode_escape").decode("ascii")
+        shown.append(f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name))
+    return shown
 
 
 def shows_hidden(name: str) -> bool:

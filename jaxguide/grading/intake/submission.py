@@ -114,9 +114,9 @@ class Submission:
                 case ast.Call(
                     func=ast.Name("start") | ast.Attribute(attr="start"), args=[ast.Constant(str(topic)), *more]
                 ) if topic:
-                    course = [*more[:1], *(one.value for one in node.keywords if one.arg == "course"), None][0]
-                    is_known = isinstance(course, ast.Constant) and isinstance(course.value, str)
-                    found.append((topic, course.value if is_known else ""))
+                    course = [*more[:1], *(one.value for one in node.keywords if one.arg == "course")]
+                    identity = course[0].value if course and isinstance(course[0], ast.Constant) else ""
+                    found.append((topic, identity if isinstance(identity, str) else ""))
         return found
 
 

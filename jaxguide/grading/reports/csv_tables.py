@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from jaxguide.base.clean import clean
 from jaxguide.grading.batch.batch_result import BatchResult
@@ -55,7 +55,7 @@ def grades_csv(batch: BatchResult) -> str:
     last = ["overrides", "files"]
     head += [f"{column.name} (exercise)" if column.name in (*head, *last) else column.name for column in columns]
     head += [*(f"{column.name}: verdict" for column in columns), *last]
-    lines: list[list[str | float | None]] = [head]
+    lines: list[Sequence[str | float | None]] = [head]
     for row in students:
         marks = [row.marks[column.name] for column in columns]
         totals = totals_of(row)
@@ -85,7 +85,7 @@ def moodle_csv(batch: BatchResult, item: str = "Grade", identifier: str | None =
     named = identifier or ("" if kinds else MOODLE_IDS["login"])
     kinds = [kind for kind in kinds if MOODLE_IDS[kind] != named]
     head = [*(MOODLE_IDS[kind] for kind in kinds), named or "Full name", item, "State (do not import)"]
-    lines: list[list[str | float | None]] = [head]
+    lines: list[Sequence[str | float | None]] = [head]
     for row in rows:
         ids = row.ids | ({"moodle_id": f"Participant {row.ids['moodle_id']}"} if row.ids.get("moodle_id") else {})
         lines.append([*(ids.get(kind, "") for kind in kinds), row.student, row.score, row.state.value])
@@ -111,7 +111,7 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> 
         identifier = CANVAS_IDS["login"]
     possible = max((row.points for row in rows), default=0.0)
     head = ["Student", *known, "Section", item]
-    lines: list[list[str | float | None]] = [head, [_CANVAS_POINTS, "", "", "", "", possible]]
+    lines: list[Sequence[str | float | None]] = [head, [_CANVAS_POINTS, "", "", "", "", possible]]
     for row in rows:
         ids = [row.ids.get(kind, "") or row.student * (name == identifier) for kind, name in CANVAS_IDS.items()]
         lines.append([row.student, *ids, "", row.score])

@@ -33,6 +33,11 @@ class Mark:
     override: Override | None = None
 
     @property
+    def lost(self) -> float:
+        """The points that it lacks."""
+        return self.column.points - (self.score or 0)
+
+    @property
     def is_missing(self) -> bool:
         """Whether the answer may exist but has no mark."""
         return self.score is None and self.said in (NOT_GRADED, NOT_READABLE)

@@ -112,7 +112,7 @@ def rates_of(batch: BatchResult) -> list[Rate]:
             elif mark.said not in (NOT_HANDED_IN, GIVEN) and mark.result is not None:
                 outcome = about(mark.result.verdict).outcome
                 counts[outcome] += 1
-                lost += column.points - (mark.score or 0) if outcome is not Outcome.NOT_ATTEMPTED else 0
+                lost += mark.lost if outcome is not Outcome.NOT_ATTEMPTED else 0
         total = sum(counts.values())
         graded = total - counts[Outcome.NOT_GRADED]
         is_untried = counts[Outcome.NOT_ATTEMPTED] == total

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 from jaxguide.base.clean import clean
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.text import plural
-from jaxguide.course.cards import Card
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -45,22 +43,24 @@ def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    def fit(value: object) -> object:
-        return value if isinstance(value, Fit | Markup) else line(value)
-
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=fit,
+        finalize=lambda value: value if isinstance(value, Fit | Markup) else line(value),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
     )
     environment.globals["plural"] = plural
-    named = {one.__name__: one for one in (of_student, percent, line, block)}
-    environment.filters.update(named, prose=_prose, card=_card)
+    # Jinja does not escape the results of the last two. They are HTML from this package's own renderers,
+    # `base/render/prose.py` (code between backticks) and `base/render/card_html.py` (cards), which escape their input.
+    environment.filters.update(
+        {one.__name__: one for one in (of_student, percent, line, block)},
+        prose=lambda words, limit=2000: Markup(prose_html(clean(str(words), limit))),
+        card=lambda shown: Markup(shown.html()),
+    )
     return environment
 
 
@@ -100,19 +100,3 @@ def percent(share: float | None) -> str:
     ('67 %', '–')
     """
     return "\u2013" if share is None else f"{100 * share:.0f} %"
-
-
-# Jinja does not escape the results of the next two filters. They are HTML from this package's own renderers,
-# `base/render/prose.py` (code between backticks) and `base/render/card_html.py` (cards), which escape their input.
-
-
-def _prose(words: object, limit: int = 2000) -> "Markup":
-    from markupsafe import Markup
-
-    return Markup(prose_html(clean(str(words), limit)))
-
-
-def _card(shown: Card) -> "Markup":
-    from markupsafe import Markup
-
-    return Markup(shown.html())

@@ -45,40 +45,38 @@ def to_text(batch: BatchResult) -> str:
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
     ('jaxguide-results/5', 'optics', [])
     """
-    head = _dumped({**_head(batch), "submissions": []})
-    if not batch.submissions:
-        return head + "\n"
-    each = ({name: part for name, part in one.to_plain().items() if name not in _OF_BATCH} for one in batch.submissions)
-    submissions = ",".join("\n    " + _dumped(one).replace("\n", "\n    ") for one in each)
-    return head.removesuffix("]\n}") + submissions + "\n  ]\n}\n"
-
-
-def _dumped(plain: Any) -> str:
-    return json.dumps(cleaned(plain), indent=2, ensure_ascii=False)
-
-
-def _head(batch: BatchResult) -> dict[str, Any]:
     rows = rows_of(batch)
     stems = feedback_stems(row.student for row in rows)
-    return {
+    students = [
+        {
+            "student": row.student,
+            "ids": row.ids,
+            "state": row.state.value,
+            "score": row.score,
+            "points": row.points,
+            "feedback": f"feedback/{stems[row.student]}.html",
+            "marks": {name: mark.score for name, mark in row.marks.items()},
+        }
+        for row in rows
+    ]
+    head = {
         "format": RESULTS_FORMAT,
         "jaxguide": jaxguide.__version__,
         "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
         **{name: plain_of(getattr(batch, name)) for name in _BATCH},
         "complete": batch.is_complete,
-        "students": [
-            {
-                "student": row.student,
-                "ids": row.ids,
-                "state": row.state.value,
-                "score": row.score,
-                "points": row.points,
-                "feedback": f"feedback/{stems[row.student]}.html",
-                "marks": {name: mark.score for name, mark in row.marks.items()},
-            }
-            for row in rows
-        ],
+        "students": students,
+        "submissions": [],
     }
+    if not batch.submissions:
+        return _dumped(head) + "\n"
+    each = ({name: part for name, part in one.to_plain().items() if name not in _OF_BATCH} for one in batch.submissions)
+    submissions = ",".join("\n    " + _dumped(one).replace("\n", "\n    ") for one in each)
+    return _dumped(head).removesuffix("]\n}") + submissions + "\n  ]\n}\n"
+
+
+def _dumped(plain: Any) -> str:
+    return json.dumps(cleaned(plain), indent=2, ensure_ascii=False)
 
 
 def read_document(path: Path) -> BatchResult:
