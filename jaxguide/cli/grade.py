@@ -24,7 +24,7 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from jaxguide.grading.intake.instructor_tables import Roster
+    from jaxguide.grading.intake.student_names import ClassList
 
 _MOST_LINES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
@@ -84,16 +84,16 @@ def _no_choice(_context: click.Context, _parameter: click.Parameter, asked: str 
         raise click.UsageError("`--isolation` is gone: submissions are always isolated as `jaxguide doctor` says.")
 
 
-def _say_roster(roster: "Roster") -> None:
+def _say_roster(roster: "ClassList") -> None:
     message = plural(
         "Roster: {count} student, by {column}",
         "Roster: {count} students, by {column}",
-        len(roster.students.people),
+        len(roster.people),
         column=roster.column,
     )
     if roster.platform:
         message += f", as {roster.platform} exports them"
-    groups = len(set(roster.students.groups.values()))
+    groups = len(set(roster.groups.values()))
     if groups:
         message += plural(", in {count} group", ", in {count} groups", groups)
     if roster.left_out:

@@ -32,7 +32,7 @@ from jaxguide.grading.intake.file_search import (
     passed_over_below,
 )
 from jaxguide.grading.intake.file_to_grade import Entry
-from jaxguide.grading.intake.instructor_tables import Override, Roster, read_overrides, read_roster, require_students
+from jaxguide.grading.intake.instructor_tables import Override, read_overrides, read_roster, require_students
 from jaxguide.grading.intake.lineup import LineUp, Submitted, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.student_names import ClassList
@@ -99,10 +99,7 @@ class ClassRun:
         self.order = order
         self._before = last_batch_in(order.out)
         course = order.course
-        self.roster: Roster | None = None
-        if order.roster is not None:
-            self.roster = read_roster(order.roster, order.roster_column)
-        roster = self.roster.students if self.roster is not None else None
+        self.roster = roster = read_roster(order.roster, order.roster_column) if order.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
         hidden = (course.folders.solutions.absolute(), order.out.absolute())
         with contextlib.closing(Readers(lambda: CourseText.of(course), hidden, find_isolation())) as readers:

@@ -140,18 +140,17 @@ def _test(number: int, name: str, output: str, result: ExerciseResult | None = N
 
 
 def _output(progress: GradingProgress) -> str:
-    lines = []
+    lines, count, unreadable = [], len(progress.not_graded), line(progress.unreadable)
     if progress.trouble:
         lines.append(f"The grader stopped: {progress.trouble} This is not your fault.")
     elif not progress.done:
         lines.append("Grading has not finished.")
-    elif progress.unreadable and not progress.results:
-        lines.append(f"Nothing was graded. {line(progress.unreadable)}")
-    elif progress.not_graded:
-        count = len(progress.not_graded)
+    elif unreadable and not progress.results:
+        lines.append(f"Nothing was graded. {unreadable}")
+    elif count:
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
-    if progress.unreadable and progress.results:
-        lines.append(f"There is no total, because not every file could be read. {line(progress.unreadable)}")
+    if unreadable and progress.results:
+        lines.append(f"There is no total, because not every file could be read. {unreadable}")
     if progress.notes:
         lines += ["While reading your file:", *(f"  - {line(note)}" for note in progress.notes)]
     return "\n".join(lines)

@@ -180,23 +180,7 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-@dataclasses.dataclass(frozen=True)
-class Roster:
-    """A class list and how it was read.
-
-    Args:
-        platform: the learning platform whose headings the table has, '' if none.
-        column: the columns that the names come from.
-        left_out: the names in rows that are not of students.
-    """
-
-    students: ClassList
-    platform: str
-    column: str
-    left_out: tuple[str, ...] = ()
-
-
-def read_roster(path: Path, column: str | None = None) -> Roster:
+def read_roster(path: Path, column: str | None = None) -> ClassList:
     """Read the class list.
 
     Args:
@@ -253,7 +237,7 @@ def read_roster(path: Path, column: str | None = None) -> Roster:
     named = [dataclasses.replace(one, name=name) for one, name in zip(people, told_apart(people), strict=True)]
     in_groups = {person.name: group for person, group in zip(named, groups, strict=True) if group}
     said = " + ".join(f"`{name}`" for plain, name in reversed(headings.items()) if plain in shown)
-    return Roster(ClassList(tuple(named), in_groups), platform, said, tuple(left_out))
+    return ClassList(tuple(named), in_groups, platform, said, tuple(left_out))
 
 
 def _platform(has: Collection[str]) -> str:

@@ -132,6 +132,9 @@ class ClassList:
     Args:
         people: the students; their names are unique.
         groups: name of a student -> name of their group, for work that is handed in by groups.
+        platform: the learning platform whose headings its table has, '' if none.
+        column: the columns that the names come from.
+        left_out: the names in rows that are not of students.
 
     >>> aoife = ClassList((Person("O'Connor, Aoife", {"canvas_id": "10233"}), Person("Lee, Bob"))).find("Aoife OConnor")
     >>> aoife.name, aoife.ids
@@ -140,6 +143,9 @@ class ClassList:
 
     people: tuple[Person, ...] = ()
     groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    platform: str = ""
+    column: str = ""
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "ClassList":

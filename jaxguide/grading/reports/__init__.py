@@ -28,8 +28,20 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     Raises:
         OSError: the folder cannot be created or written.
     """
+    rows = rows_of(batch)
+    stems = feedback_stems(row.student for row in rows)
+
+    def texts() -> Iterator[tuple[str, str]]:  # one at a time, since all pages of a class together are large
+        yield RESULTS_FILE_NAME, to_text(batch)
+        yield "grades.csv", grades_csv(batch)
+        yield "junit.xml", junit_xml(batch)
+        yield "report.html", report_html(batch, names=names)
+        for row in rows:
+            yield f"feedback/{stems[row.student]}.html", feedback_html(row, batch, reveal)
+            yield f"feedback/{stems[row.student]}.txt", feedback_text(row, batch, reveal)
+
     files = []
-    for name, text in _reports(batch, reveal, names):
+    for name, text in texts():
         write_whole(folder / name, text)
         files.append(folder / name)
     # Compare by inode: on some file systems, names that differ only in case or accents are the same file.
@@ -40,17 +52,3 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
             path.with_suffix(".txt").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
     return files
-
-
-def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each report, one at a time, since all pages of a class together are large."""
-    yield RESULTS_FILE_NAME, to_text(batch)
-    yield "grades.csv", grades_csv(batch)
-    yield "junit.xml", junit_xml(batch)
-    yield "report.html", report_html(batch, names=names)
-    rows = rows_of(batch)
-    stems = feedback_stems(row.student for row in rows)
-    for row in rows:
-        stem = f"feedback/{stems[row.student]}"
-        yield f"{stem}.html", feedback_html(row, batch, reveal)
-        yield f"{stem}.txt", feedback_text(row, batch, reveal)

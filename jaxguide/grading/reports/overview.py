@@ -39,7 +39,7 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
     lessons = list(dict.fromkeys(column.lesson for column in columns))
     attention, lists = _entries(batch, rows, columns)
     marks = distribution_of(rows)
-    rates = sorted(rates_of(batch), key=lambda rate: (rate.is_untried, -rate.lost))
+    rates = sorted(rates_of(batch), key=lambda rate: (rate["is_untried"], -rate["lost"]))
     causes = misconceptions_of(batch)
     named = [one for one in causes if one.is_named]
     files = sum(len(file_names(row)) for row in rows)
@@ -52,7 +52,7 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
         "tiles": _tiles(rows, marks["median"] / 100 if marks else None),
         "marks": marks,
         "rates": rates,
-        "outcomes": [group for group in Outcome if any(rate.counts[group] for rate in rates)],
+        "outcomes": [group for group in Outcome if any(rate["counts"][group] for rate in rates)],
         "misconceptions": named[:_SHOWN],
         "other_misconceptions": named[_SHOWN:],
         "errors": [one for one in causes if not one.is_named],
@@ -81,27 +81,11 @@ def _tiles(rows: list[Row], median: float | None) -> list[tuple[str, str]]:
     ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Rate:
-    """The results of one exercise, over all students who handed in its lesson.
+def rates_of(batch: BatchResult) -> list[dict[str, Any]]:
+    """Return the results of each exercise over all students who handed in its lesson, in the course's order.
 
-    Args:
-        column: some result of it.
-        lost: the points that those who tried it lost.
-        share: the share of students with a mark who passed; None if no one has a mark.
-        words: the size of each group: '12 passed, 3 not right'.
+    `share` is that of students with a mark who passed; `lost` points are of those who tried.
     """
-
-    column: ExerciseResult
-    counts: dict[Outcome, int]
-    lost: float
-    share: float | None
-    is_untried: bool
-    words: str
-
-
-def rates_of(batch: BatchResult) -> list[Rate]:
-    """Return the results of each exercise, in the course's order."""
     rows = rows_of(batch)
     rates = []
     for column in columns_of(batch):
@@ -118,7 +102,8 @@ def rates_of(batch: BatchResult) -> list[Rate]:
         is_untried = counts[Outcome.NOT_ATTEMPTED] == total
         words = ", ".join(f"{count} {group}" for group, count in counts.items() if count)
         share = counts[Outcome.PASSED] / graded if graded else None
-        rates.append(Rate(column, counts, lost, share, is_untried, "nobody attempted it" if is_untried else words))
+        found = {"column": column, "counts": counts, "lost": lost, "share": share, "is_untried": is_untried}
+        rates.append({**found, "words": "nobody attempted it" if is_untried else words})
     return rates
 
 

@@ -98,7 +98,7 @@ def test_points_given_by_hand_fill_the_gap_and_are_called_so() -> None:
     cy = rows["Cy"]
     assert (cy["two_samples"], cy["two_samples: verdict"]) == ("1", "given by hand")
     assert (cy["score"], cy["train_step: verdict"]) == ("", "not readable")
-    assert [(rate.column.name, sum(rate.counts.values())) for rate in rates_of(batch)] == [
+    assert [(rate["column"].name, sum(rate["counts"].values())) for rate in rates_of(batch)] == [
         ("train_step", 1),
         ("two_samples", 3),
     ]

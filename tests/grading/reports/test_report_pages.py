@@ -195,7 +195,7 @@ def test_every_chart_is_described() -> None:
     assert said[0].startswith("Marks of 25 students by share of the points; ")
     assert sum(int(count) for count in re.findall(r"%: (\d+)", said[0])) == 25
     for rate, words in zip(rates_of(batch), said[1:], strict=True):
-        assert sum(int(count) for count in re.findall(r"\d+", words)) == sum(rate.counts.values())
+        assert sum(int(count) for count in re.findall(r"\d+", words)) == sum(rate["counts"].values())
 
 
 def test_a_student_reads_nothing_of_what_a_hidden_check_saw() -> None:
@@ -291,10 +291,14 @@ def test_the_report_counts_what_the_class_did() -> None:
     marks = distribution_of(rows)
     assert marks is not None
     assert sum(count for count, _height in marks["bars"]) == sum(row.score is not None for row in rows) == 25
-    rate = next(one for one in rates_of(batch) if one.column.name == "dropout_rows")
+    rate = next(one for one in rates_of(batch) if one["column"].name == "dropout_rows")
     passed = sum(r.verdict is Verdict.PASSED for one in batch.counted for r in one.results if r.name == "dropout_rows")
-    assert (rate.counts[Outcome.PASSED], rate.counts[Outcome.NOT_GRADED], sum(rate.counts.values())) == (passed, 1, 26)
-    assert rate.share == pytest.approx(passed / 25)
+    assert (rate["counts"][Outcome.PASSED], rate["counts"][Outcome.NOT_GRADED], sum(rate["counts"].values())) == (
+        passed,
+        1,
+        26,
+    )
+    assert rate["share"] == pytest.approx(passed / 25)
     words = " ".join(_Page(report_html(batch)).words.split())
     assert f"{passed} passed" in words
     for part in ("median", "1 ended early", "2 absent", "1 not readable", "1 not graded", "seed", "jax 0.12.0"):
