@@ -275,17 +275,14 @@ def gradescope_owners(metadata: str) -> dict[str, Owner]:
                 indent = -1
             if indent >= 0 and people:
                 people[-1][field["name"]] = _scalar(field["value"])
-    owners = {folder: _gradescope_owner(folder, listed[:_PEOPLE_LIMIT]) for folder, listed in found.items()}
-    return {folder: owner for folder, owner in owners.items() if owner.people}
-
-
-def _gradescope_owner(folder: str, listed: Sequence[Mapping[str, str]]) -> Owner:
-    people = []
-    for one in listed:
-        ids = {kind: as_read(one[kind]) for kind in ("sid", "email") if one.get(kind)}
-        if name := as_read(one.get("name") or one.get("email", "")):
-            people.append(Person(name, ids or {SUBMISSION: folder.removeprefix("submission_")}))
-    return Owner(tuple(people))
+    owners: dict[str, Owner] = {}
+    for folder, listed in found.items():
+        for one in listed[:_PEOPLE_LIMIT]:
+            ids = {kind: as_read(one[kind]) for kind in ("sid", "email") if one.get(kind)}
+            if name := as_read(one.get("name") or one.get("email", "")):
+                person = Person(name, ids or {SUBMISSION: folder.removeprefix("submission_")})
+                owners[folder] = Owner((*owners.get(folder, NO_ONE).people, person))
+    return owners
 
 
 def _scalar(text: str) -> str:

@@ -8,17 +8,17 @@ import ast
 import contextlib
 import dataclasses
 import difflib
+import functools
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxguide.code.as_ipython import UNREADABLE
-from jaxguide.code.sameness import given_in, meaning, starters_in_cells
-from jaxguide.code.slices import global_names
+from jaxguide.code.sameness import HasStarter, given_in, meaning, starters_in_cells
+from jaxguide.code.slices import bound_names, global_names
 from jaxguide.course.books.printer import printed_code
-from jaxguide.grading.intake.answer_runs import answer_runs
 from jaxguide.grading.intake.submission import (
     CODE_LIMIT,
     TOO_MUCH_CODE,
@@ -34,6 +34,10 @@ from jaxguide.grading.intake.submission import (
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.books.library import Course
 
+MOST_RUNS = 128
+_RUN_LENGTH = 3
+_LEAST_RUNS = 25
+_UNSAID = ("annotation", "returns", "type_comment", "ctx", "kind")
 CLOSE = 0.8
 _MAGICS_LIMIT, _MAGIC_LIMIT = 1_000, 300
 # Names longer than this are not misspelled names of exercises.
@@ -179,9 +183,11 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
     own_cells = [one for one, cell in zip(submission.cells, cells, strict=True) if not cell.is_printed]
     own = dataclasses.replace(submission, cells=own_cells)
     others = sorted(one for one in defined - {*stubs, *course.dropped} if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
+    as_written = {one.casefold(): one for one in others}
+    close = {one.name: difflib.get_close_matches(one.name.casefold(), as_written, 1, CLOSE) for one in absent}
     hints = _Hints(
         _elsewhere(own, absent),
-        _misspelled([stub.name for stub in absent], others),
+        {name: as_written[found[0]] for name, found in close.items() if found},
         _alike(own, absent, {*stubs, *given, *course.dropped}),
     )
     topics = [topic for topic in dict.fromkeys(submission.topics()) if topic in course.names]
@@ -281,12 +287,6 @@ def _cell(
     )
 
 
-def _misspelled(absent: Iterable[str], others: Iterable[str]) -> dict[str, str]:
-    as_written = {one.casefold(): one for one in others}
-    close = {name: difflib.get_close_matches(name.casefold(), as_written, n=1, cutoff=CLOSE) for name in absent}
-    return {name: as_written[found[0]] for name, found in close.items() if found}
-
-
 def late_settings(cell: SubmittedCell) -> list[str]:
     """Return the variables that a cell sets although JAX has read them already."""
     names = [name for node in ast.walk(cell.tree) for name in _names_set(node)] if cell.tree is not None else []
@@ -351,3 +351,80 @@ def _signature(node: ast.stmt) -> tuple[str, tuple[str, ...]]:
     if not isinstance(node, ast.FunctionDef) or len(node.name) > _NAME_LIMIT:
         return "", ()
     return node.name, tuple(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))
+
+
+# Describe an answer by the runs of words in its syntax tree, so that near-identical answers can be found.
+
+
+def answer_runs(submission: Submission, exercise: HasStarter) -> list[int]:
+    """Return the fingerprint of an answer in a submission; none of a very short answer or an unchanged starter.
+
+    It is the set of hashes of all runs of 3 words in the syntax tree of the answer and of the student's functions that
+    it calls. It ignores names of locals, comments, docstrings, annotations and layout.
+    """
+    own = [node for cell in submission.cells if cell.tree for node in cell.tree.body]
+    own = [node for node in own if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign)]
+    try:
+        runs = _runs(exercise.name, own)
+        if len(runs) >= _LEAST_RUNS and runs != _starter_runs(exercise.name, exercise.starter_source):
+            return sorted(runs)[:MOST_RUNS]
+    except RecursionError:  # nested too deeply to be walked
+        pass
+    return []
+
+
+@functools.lru_cache(maxsize=1024)
+def _starter_runs(name: str, source: str) -> set[int]:
+    return _runs(name, ast.parse(source).body)
+
+
+def _runs(name: str, statements: Sequence[ast.stmt]) -> set[int]:
+    gathered = _with_helpers(name, statements)
+    own = frozenset(bound for node in gathered for bound in bound_names(node))
+    words = [word for node in gathered for word in _words(node, own)]
+    runs = (" ".join(words[i : i + _RUN_LENGTH]) for i in range(len(words) - _RUN_LENGTH + 1))
+    return {int.from_bytes(hashlib.blake2b(run.encode("utf-8", "replace"), digest_size=6).digest()) for run in runs}
+
+
+def _with_helpers(name: str, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Return the last statement that binds a name, then the statements that bind the names it reads."""
+    binding: dict[str, ast.stmt] = {bound: node for node in statements for bound in bound_names(node)}
+    found: list[ast.stmt] = []
+    waiting = [name]
+    while waiting:
+        node = binding.pop(waiting.pop(0), None)
+        if node is not None and node not in found:
+            found.append(node)
+            waiting += dict.fromkeys(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return found
+
+
+def _words(statement: ast.stmt, own: frozenset[str]) -> list[str]:
+    """Return a word for each node of a statement's tree, from the root down.
+
+    Names that the statement binds are replaced by numbers, in the order in which they appear; `own` names, those of the
+    answer and its helpers, by the same word.
+    """
+    bound = set(own)
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            bound.add(part.id)
+        elif isinstance(part, ast.arg | ast.FunctionDef | ast.ClassDef):
+            bound.add(part.arg if isinstance(part, ast.arg) else part.name)
+    numbers = dict.fromkeys(own, "own")
+    words: list[str] = []
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # such as a docstring
+            continue
+        fields = [value for name, value in ast.iter_fields(node) if name not in _UNSAID]
+        said = [one for one in fields if isinstance(one, str)]
+        if isinstance(node, ast.Constant):
+            said = [repr(node.value)]
+        elif not isinstance(node, ast.keyword | ast.Attribute):
+            said = [numbers.setdefault(one, f"#{len(numbers) - len(own)}") if one in bound else one for one in said]
+        words.append(":".join([type(node).__name__, *said]))
+        children = [child for value in fields for child in (value if isinstance(value, list) else [value])]
+        waiting += reversed([child for child in children if isinstance(child, ast.AST)])
+    return words

@@ -168,8 +168,9 @@ class ClassList:
     def group_of(self, owner: Owner) -> tuple[Person, ...]:
         """Return the members of the group that an owner belongs to or names, or ()."""
         named = [self.groups[person.name] for person in owner.people if person.name in self.groups]
-        said = {letters(name) for name in (owner.group, owner.name or "")}
-        named = named or [group for group in self.groups.values() if said & _group_letters(group)]
+        said = {letters(name) for name in (owner.group, owner.name or "")} - {""}
+        for group in () if named else self.groups.values():
+            named += [group] if said & {before + letters(group) for before in ("", "group", "team")} else []
         return tuple(person for person in self.people if named and self.groups.get(person.name) == named[0])
 
     @functools.cached_property
@@ -211,10 +212,6 @@ def _orders(name: str) -> set[str]:
     return {"".join(words[start:] + words[:start]) for start in range(len(words))}
 
 
-def _group_letters(group: str) -> set[str]:
-    return {letters(group), *(word + letters(group) for word in ("group", "team") if group)} - {""}
-
-
 def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
     """Return owners whose people have the class list's names and ids, or else names that tell them apart.
 
@@ -242,13 +239,11 @@ def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
 
 def _without_group(owner: Owner, roster: ClassList) -> Owner:
     """Return an owner without a group's name in front of the student's, if only so the class list knows the student."""
-    if len(owner.people) != 1 or "moodle_id" not in owner.people[0].ids:
-        return owner
-    (person,) = owner.people
-    if roster.find(person.name, person.ids) is None:
-        for place, char in enumerate(person.name):
-            if char == "-" and roster.find(person.name[place + 1 :]) is not None:
-                return Owner((Person(person.name[place + 1 :], person.ids),), person.name[:place])
+    for person in owner.people if len(owner.people) == 1 else ():
+        if "moodle_id" in person.ids and roster.find(person.name, person.ids) is None:
+            for place, char in enumerate(person.name):
+                if char == "-" and roster.find(person.name[place + 1 :]) is not None:
+                    return Owner((Person(person.name[place + 1 :], person.ids),), person.name[:place])
     return owner
 
 
@@ -258,13 +253,9 @@ def told_apart(people: Sequence[Person]) -> list[str]:
     >>> told_apart([Person("Ada", {"sid": "12"}), Person("Bob", {"sid": "7"}), Person("ada", {"sid": "13"})])
     ['Ada (12)', 'Bob', 'ada (13)']
     """
-    identities: dict[str, set[str]] = {}
-    for person in people:
-        identities.setdefault(name_key(person.name), set()).add(person.identity)
-    return [
-        f"{one.name} ({one.identity})" if one.identity and len(identities[name_key(one.name)]) > 1 else one.name
-        for one in people
-    ]
+    several = collections.Counter(name for name, _id in {(name_key(one.name), one.identity) for one in people})
+    is_shared = [one.identity and several[name_key(one.name)] > 1 for one in people]
+    return [f"{p.name} ({p.identity})" if shared else p.name for p, shared in zip(people, is_shared, strict=True)]
 
 
 def told_apart_by_sight(names: Sequence[str]) -> list[str]:
