@@ -187,8 +187,7 @@ def gradescope(
     need_names(folder, only, lessons)
     from jaxguide.course.judging.draw import fresh_seed
     from jaxguide.course.limits import LimitsError, parse_limits
-    from jaxguide.grading.exports.gradescope import AutograderSettings
-    from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
+    from jaxguide.grading.exports.gradescope import AutograderSettings, NoKey, autograder_zip
 
     course = read_course(folder, keys=True)
     asked = [*only, *(one.name for topic in lessons for one in course.books[topic].exercises)]

@@ -7,7 +7,6 @@ import io
 import itertools
 import math
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -128,12 +127,6 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
         if len(cells) == 1 < len(header) and other is not None:
             said = f"{_DELIMITERS[other]} separates the cells of this row, but {_DELIMITERS[delimiter]} those of"
             raise TableError(f"{path}:{line}:{cells[0].index(other) + 1}: {said} the first row.")
-        for char in "".join(cells):
-            if char != "\n" and unicodedata.category(char) == "Cc":
-                above = line - 1 - "".join(row).count("\n")
-                offset = sum(len(one) + 1 for one in text.split("\n")[:above])
-                said = f"a cell contains the control character U+{ord(char):04X}. Delete it."
-                raise TableError(f"{_place(path, text, text.index(char, offset))}: {said}")
         if any(cells[len(header) :]):
             said = f"the row has {len(row)} cells, but the first row has {len(header)}."
             raise TableError(f"{path}:{line}: {said}")
