@@ -36,7 +36,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.reports.page import line
 from jaxguide.grading.workers.worker_process import GraderError
 
-AUTOGRADER_SETTINGS_NAME = "settings.json"
+_SETTINGS_NAME = "settings.json"
 AFTER_PUBLISHED = "after_published"
 _STORED = ("seed", "limits", "all_or_nothing", "trust_submissions", "visibility")
 
@@ -225,7 +225,7 @@ def run_autograder(root: Path) -> bool:
 
 
 def _settings_in(root: Path) -> AutograderSettings:
-    return AutograderSettings.from_text((root / "source" / AUTOGRADER_SETTINGS_NAME).read_text("utf-8"))
+    return AutograderSettings.from_text((root / "source" / _SETTINGS_NAME).read_text("utf-8"))
 
 
 def _grade_files(grader: Grader, folder: Path, progress: GradingProgress) -> None:
@@ -337,7 +337,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         "setup.sh": _SETUP.encode(),
         "run_autograder": _RUN.encode(),
         "requirements.txt": "".join(f"{name}\n" for name in names).encode(),
-        AUTOGRADER_SETTINGS_NAME: settings.to_text().encode(),
+        _SETTINGS_NAME: settings.to_text().encode(),
         **dict(_course_files(course)),
     }
     return zip_bytes(files, programs=("setup.sh", "run_autograder"))

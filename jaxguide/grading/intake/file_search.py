@@ -98,22 +98,21 @@ def find_entries(
     on_disk = [path for path in paths if path not in inside]
     files = [path for path in find_submissions(on_disk, (*SUFFIXES, ARCHIVE_SUFFIX)) if not is_in(path, out)]
     archives = [path for path in files if path.suffix.lower() == ARCHIVE_SUFFIX]
-    entries = [*_on_disk(path for path in files if path not in archives), *expand(archives)]
-    for path, archive in inside.items():
-        if archive not in archives:
-            found = next((entry for entry in expand([archive]) if entry.path == path), None)
-            if found is None:
-                raise NothingToGrade(f"There is no submission `{path.relative_to(archive)}` in `{archive}`.")
-            entries.append(found)
+    entries = [*_on_disk(path for path in files if path.suffix.lower() != ARCHIVE_SUFFIX), *expand(archives)]
+    for path, archive in ((path, archive) for path, archive in inside.items() if archive not in archives):
+        found = [entry for entry in expand([archive]) if entry.path == path]
+        if not found:
+            raise NothingToGrade(f"There is no submission `{path.relative_to(archive)}` in `{archive}`.")
+        entries += found[:1]
     return [*entries, *_only_others(on_disk, entries, out, pattern, roster or ClassList())]
 
 
 def _on_disk(paths: Iterable[Path]) -> list[Entry]:
     """Return files with whose they are as far as an unpacked export says."""
     paths = list(paths)
-    names: dict[Path, list[str]] = {}
+    names = collections.defaultdict[Path, list[str]](list)
     for path in paths:
-        names.setdefault(path.parent, []).append(path.name)
+        names[path.parent].append(path.name)
     canvas = {folder for folder, own in names.items() if are_canvas_names(own)}
     return [Entry(path, owner=owner_on_disk(path, path.parent in canvas)) for path in paths]
 
@@ -217,11 +216,7 @@ def expand(archives: Iterable[Path]) -> list[Entry]:
 
 
 def _take(spent: _Spent, student: Key | None, members: int, size_bytes: int = 0) -> None:
-    """Count files that are listed, or an archive that is unpacked, of a student, or None for the class.
-
-    Raises:
-        UnreadableSubmission: the student's archives, or all in the class's, contain too much.
-    """
+    """Count what is listed or unpacked of a student, None for the class; raise if the archives contain too much."""
     spent["files", student] += members
     if spent["files", student] > MEMBERS_LIMIT:
         raise UnreadableSubmission(f"The archive and those in it contain more than {MEMBERS_LIMIT} files.")

@@ -86,11 +86,7 @@ class Entry:
 # A student's files come one after the other, and their archive is unpacked once for all of them.
 @functools.lru_cache(maxsize=NESTING_LIMIT)
 def _packed(path: Path, state: tuple[int, int] | None, numbers: tuple[int, ...]) -> Path | bytes:
-    """Return the archive at these indices in the archive on disk, which is in this state.
-
-    Raises:
-        UnreadableSubmission: it must not be read, or is damaged.
-    """
+    """Return the archive at these indices in the archive on disk, which is in this state."""
     if not numbers:
         return path
     with open_zip(_packed(path, state, numbers[:-1])) as archive:
