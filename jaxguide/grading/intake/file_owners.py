@@ -187,16 +187,14 @@ def owner_in(parts: Sequence[str], gradescope: Mapping[str, Owner] | None = None
     >>> owner_in(["de_la_cruzmaria_LATE_31_4711_homework-2.ipynb"]).people
     (Person(name='de_la_cruzmaria', ids={'canvas_id': '31'}),)
     """
-    marked = _marked_owner(parts)
-    if marked is not None:
-        return marked
-    for part in parts[:-1]:
+    for part in parts[:-1]:  # what a student packed must not name others
+        if _MOODLE.match(part):
+            break
         if _GRADESCOPE.match(part):
             alone = Owner.of(part, {SUBMISSION: part.removeprefix("submission_")})
             return (gradescope or {}).get(part, alone)
-    if len(parts) == 1 and (is_canvas or _SURE_CANVAS.search(parts[0])):
-        return _canvas_owner(parts[0])
-    return NO_ONE
+    is_canvas = len(parts) == 1 and (is_canvas or _SURE_CANVAS.search(parts[0]) is not None)
+    return _marked_owner(parts) or (_canvas_owner(parts[0]) if is_canvas else NO_ONE)
 
 
 def owner_on_disk(path: Path, is_canvas: bool = False) -> Owner:

@@ -443,6 +443,12 @@ def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
     top = [("submission_metadata.yml", b" " * 10**6 + b"x"), ("Ada_12_assignsubmission_file_/all.zip", own)]
     (tmp_path / "class.zip").write_bytes(zip_bytes(top))
     assert [row.owner.name for row in expand([tmp_path / "class.zip"])] == ["Ada"]
+    (tmp_path / "class.zip").write_bytes(
+        zip_bytes(
+            [("submission_metadata.yml", metadata), ("submission_7/Eve_1_assignsubmission_file_/hw.py", CODE)],
+        )
+    )
+    assert [row.owner.name for row in expand([tmp_path / "class.zip"])] == ["Bob"]
 
 
 def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
