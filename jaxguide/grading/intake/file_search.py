@@ -181,8 +181,8 @@ def _of_students(roots: Iterable[Path], out: Path) -> list[Path]:
 def passed_over_below(roots: Iterable[Path], known: Iterable[Path], out: Path) -> list[Path]:
     """Return the files below folders that are not known, without those that jaxguide or a platform lays there."""
     at = {path.absolute() for path in known}
-    files = _of_students(roots, out)
-    return [path for path in files if path.absolute() not in at and not _LAID_THERE.search(path.as_posix())]
+    files = [path for path in _of_students(roots, out) if path.absolute() not in at]
+    return [path for path in files if not _LAID_THERE.search(path.as_posix())]
 
 
 def holds_python(folder: Path) -> bool:

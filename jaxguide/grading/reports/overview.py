@@ -204,19 +204,18 @@ def _how(batch: BatchResult) -> dict[str, Any]:
     """Return the facts under "How this was graded"."""
     # The work of a group ran once.
     ran = list({one.path: one for one in batch.submissions if one.cpu_s or one.wall_s}.values())
-    used = "{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission"
-    limits = "{cpu:g} s of processor time and {memory:g} MB per exercise"
+    memory = max((one.memory_bytes for one in ran), default=0) / 2**20
+    cpu = f"{sum(one.cpu_s for one in ran):.1f} s of processor time in all"
+    limit = batch.limits.memory_bytes / 2**20
     return {
         "seed": batch.seed,
         "course": batch.course_name,
         "digest": batch.course_digest[:12],
         "versions": ", ".join(f"{name} {version}" for name, version in batch.versions.items()),
-        "limits": limits.format(cpu=batch.limits.cpu_s, memory=batch.limits.memory_bytes / 2**20),
+        "limits": f"{batch.limits.cpu_s:g} s of processor time and {limit:g} MB per exercise",
         "marks": "all or nothing" if batch.all_or_nothing else "partial marks are given",
         "only": batch.only,
-        "used": used.format(cpu=sum(one.cpu_s for one in ran), memory=max(one.memory_bytes for one in ran) / 2**20)
-        if ran
-        else "",
+        "used": f"{cpu}, at most {memory:.0f} MB per submission" if ran else "",
     }
 
 

@@ -157,7 +157,8 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
 def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
     """Return why the store of a folder cannot be used; if it is damaged, also where the finished marks still are."""
     document = folder / RESULTS_FILE_NAME
-    count = _count_marks(folder) if isinstance(error, store.DamagedStore) else None
+    before = results_before(folder) if isinstance(error, store.DamagedStore) else None
+    count = sum(one.is_complete for one in before.submissions) if before is not None else 0
     if not count:
         return str(error)
     files = plural("{count} file", "{count} files", count)
@@ -177,18 +178,15 @@ def results_before(folder: Path) -> BatchResult | None:
 def marks_without_store(folder: Path) -> str:
     """Return why grading must not begin in a folder whose `results.json` has marks that no store has, or ''."""
     document = folder / RESULTS_FILE_NAME
-    if (folder / store.NAME).exists() or not document.is_file() or _count_marks(folder) == 0:
+    if (folder / store.NAME).exists() or not document.is_file():
+        return ""
+    before = results_before(folder)
+    if before is not None and not any(one.is_complete for one in before.submissions):
         return ""
     return (
         f"`{document}` has marks, but the store `{store.NAME}` beside it is missing. `jaxguide report {folder}` writes "
         f"the reports from these marks. To grade again, name another folder with --out, or move `{document}` away."
     )
-
-
-def _count_marks(folder: Path) -> int | None:
-    """Return how many files have marks in a folder's `results.json`, None if it cannot be read."""
-    before = results_before(folder)
-    return None if before is None else sum(one.is_complete for one in before.submissions)
 
 
 def feedback_stems(students: Iterable[str]) -> dict[str, str]:
