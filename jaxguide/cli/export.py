@@ -106,8 +106,7 @@ def _write_gradebook(
         lessons: the lessons whose total is exported; all if it is empty.
     """
     from jaxguide.base.files import write_whole
-    from jaxguide.grading.reports.csv_tables import without_a_mark, without_id
-    from jaxguide.grading.reports.marks import of_lessons
+    from jaxguide.grading.reports.marks import of_lessons, rows_of
     from jaxguide.grading.reports.results_json import NoResults, read_results
 
     try:
@@ -116,10 +115,11 @@ def _write_gradebook(
             there = ", ".join(batch.lessons)
             raise click.UsageError(f"The results have no lesson `{missing[0]}`, only these: {there}.")
         batch = of_lessons(batch, lessons) if lessons else batch
-        unknown = without_id(batch, ids) if ids is not None else []
+        rows = rows_of(batch)
+        unknown = [row.student for row in rows if not row.ids.keys() & ids.keys()] if ids is not None else []
         if unknown:
             having = plural("{count} student has", "{count} students have", len(unknown))
-            names = some_names([row.student for row in unknown])
+            names = some_names(unknown)
             message = (
                 f"Warning: {having} no id that the platform would match: {names}. Grade again with --roster and the "
                 f"list that it exports ({where}), or say with --students-are what the names are."
@@ -133,7 +133,7 @@ def _write_gradebook(
     click.echo(f"Written: {out}")
     if len(batch.lessons) > 1:
         click.echo(f"It has the total of these lessons: {', '.join(batch.lessons)}. Choose with --lesson.")
-    empty = without_a_mark(batch)
+    empty = [row for row in rows if row.score is None]
     if empty:
         click.echo(plural("{count} student has no mark:", "{count} students have no mark:", len(empty)))
         for row in empty:
@@ -187,8 +187,7 @@ def gradescope(
     need_names(folder, only, lessons)
     from jaxguide.course.judging.draw import fresh_seed
     from jaxguide.course.limits import LimitsError, parse_limits
-    from jaxguide.grading.exports.gradescope_harness import AutograderSettings
-    from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
+    from jaxguide.grading.exports.gradescope import AutograderSettings, NoKey, autograder_zip
 
     course = read_course(folder, keys=True)
     asked = [*only, *(one.name for topic in lessons for one in course.books[topic].exercises)]
@@ -232,7 +231,7 @@ def fill_gradescope(root: Path) -> None:
     Example: jaxguide export fill-gradescope /autograder
     """
     begin_with_zygote()
-    from jaxguide.grading.exports.gradescope_harness import fill_autograder
+    from jaxguide.grading.exports.gradescope import fill_autograder
     from jaxguide.grading.workers.worker_process import GraderError
 
     try:
@@ -250,6 +249,6 @@ def run_gradescope(root: Path) -> None:
     Example: jaxguide export run-gradescope /autograder
     """
     begin_with_zygote()
-    from jaxguide.grading.exports.gradescope_harness import run_autograder
+    from jaxguide.grading.exports.gradescope import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

@@ -24,7 +24,7 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from jaxguide.grading.intake.roster import Roster
+    from jaxguide.grading.intake.student_names import ClassList
 
 _MOST_LINES = 20
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
@@ -46,7 +46,7 @@ class _SubmittedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(value)
         if not path.exists():
-            from jaxguide.grading.intake.archives import archive_around
+            from jaxguide.grading.intake.file_search import archive_around
 
             if archive_around(path) is not None:
                 return path
@@ -84,16 +84,16 @@ def _no_choice(_context: click.Context, _parameter: click.Parameter, asked: str 
         raise click.UsageError("`--isolation` is gone: submissions are always isolated as `jaxguide doctor` says.")
 
 
-def _say_roster(roster: "Roster") -> None:
+def _say_roster(roster: "ClassList") -> None:
     message = plural(
         "Roster: {count} student, by {column}",
         "Roster: {count} students, by {column}",
-        len(roster.students.people),
+        len(roster.people),
         column=roster.column,
     )
     if roster.platform:
         message += f", as {roster.platform} exports them"
-    groups = len(set(roster.students.groups.values()))
+    groups = len(set(roster.groups.values()))
     if groups:
         message += plural(", in {count} group", ", in {count} groups", groups)
     if roster.left_out:
@@ -200,8 +200,8 @@ def grade(
     from jaxguide.grading.batch.store import NoBatch, SeedError, Store, StoreError, seed_of
     from jaxguide.grading.batch.table import GradeTable, ProgressBar
     from jaxguide.grading.intake.file_owners import PatternError
+    from jaxguide.grading.intake.file_search import NothingToGrade
     from jaxguide.grading.intake.instructor_tables import TableError
-    from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.submission import why_passed_over
     from jaxguide.grading.isolation.self_test import find_isolation
     from jaxguide.grading.reports import write_reports

@@ -74,7 +74,7 @@ def _opened(given: Path | None) -> "Iterator[Path | None]":
     import zipfile
 
     from jaxguide.course.books.folders import LAID_OUT_NAME
-    from jaxguide.grading.intake.untrusted_zip import BROKEN_ZIP
+    from jaxguide.grading.intake.file_to_grade import BROKEN_ZIP
 
     if given is None or given.is_dir():
         yield given

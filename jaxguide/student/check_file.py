@@ -19,7 +19,7 @@ from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import CheckResult, Outcome, Verdict, about
 from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult
 from jaxguide.grading.intake.file_owners import students_of
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.reading import lessons_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
 from jaxguide.grading.workers.worker_process import GraderError
@@ -123,7 +123,7 @@ class Checker:
         remove_unfinished(self._programs)
         with contextlib.suppress(OSError):
             (self._programs / _MARK).touch()
-        found = grader.grade(ReadEntry(path, content))
+        found = grader.grade(Entry(path, content))
         if not any(about(result.verdict).outcome is Outcome.STOPPED for result in found.results):
             with contextlib.suppress(OSError):
                 (self._programs / _MARK).unlink()

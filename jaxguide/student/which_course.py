@@ -9,8 +9,8 @@ from pathlib import Path, PureWindowsPath
 from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in, topics
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.settings import BUNDLED, SETTINGS_NAME, is_identity
+from jaxguide.grading.intake.file_to_grade import BROKEN_ZIP
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
-from jaxguide.grading.intake.untrusted_zip import BROKEN_ZIP
 from jaxguide.student.workspace import DEFAULT_FOLDER, replace_course
 
 

@@ -15,8 +15,7 @@ from jaxguide.course.books.library import load_course
 from jaxguide.course.requirements import pinned, unmet_requirements
 from jaxguide.course.settings import CourseSettings
 from jaxguide.grading.batch.grader import course_state_digest
-from jaxguide.grading.exports.gradescope_harness import AutograderSettings
-from jaxguide.grading.exports.gradescope_zip import autograder_zip
+from jaxguide.grading.exports.gradescope import AutograderSettings, autograder_zip
 from jaxguide.grading.workers.worker_process import WorkerProcess
 from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 

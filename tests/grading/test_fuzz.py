@@ -20,10 +20,9 @@ from jaxguide.base.plain import plain_of
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request, evaluate
 from jaxguide.course.verdict import AnswerGone, StudentError
-from jaxguide.grading.intake.archives import expand
-from jaxguide.grading.intake.instructor_tables import TableError, read_overrides
+from jaxguide.grading.intake.file_search import expand
+from jaxguide.grading.intake.instructor_tables import TableError, read_overrides, read_roster
 from jaxguide.grading.intake.reading import CourseText, read_content
-from jaxguide.grading.intake.roster import read_roster
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.reader import found_in

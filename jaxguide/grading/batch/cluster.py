@@ -22,7 +22,7 @@ from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.control import GraderLost
 from jaxguide.grading.batch.grader import Graded, Grader, GradeSettings, course_state_digest, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.workers.worker_process import GraderError
 
 _ANSWER_S = 5.0
@@ -74,7 +74,7 @@ class ClusterGrader:
         counts: dict[str, int] = self._client.nthreads()
         return max(1, sum(counts.values()))
 
-    def grade_controlled(self, entry: ReadEntry) -> Graded:
+    def grade_controlled(self, entry: Entry) -> Graded:
         """Grade one file, see `Grader.grade_controlled`.
 
         Raises:
@@ -185,7 +185,7 @@ class GraderThere(WorkerPlugin):
             self._grader.stop()
         self._open.close()
 
-    def grade(self, entry: ReadEntry) -> tuple[dict[str, Any], int, str]:
+    def grade(self, entry: Entry) -> tuple[dict[str, Any], int, str]:
         """Grade one file; return what `Grader.grade_controlled` does, with the result as plain data."""
         with self._lock:
             if self._grader is None:
@@ -212,7 +212,7 @@ class GraderThere(WorkerPlugin):
         return grader
 
 
-def _grade_there(name: str, entry: ReadEntry) -> tuple[dict[str, Any], int, str]:
+def _grade_there(name: str, entry: Entry) -> tuple[dict[str, Any], int, str]:
     """Grade one file in a Dask worker."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderThere)

@@ -10,7 +10,7 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded
 
 EVERY = 50
@@ -27,17 +27,17 @@ class GraderLost(GraderError):
     """The grader is gone or must not be used; run the batch again to continue it."""
 
 
-def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
+def control_submission(book: Book, only: Collection[str] | None = None) -> Entry:
     """Return a notebook with the key's answers to a lesson's exercises, or to those in `only`."""
     asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
     return submission_of(book, [exercise.key.answer.source for exercise in asked if exercise.key is not None])
 
 
-def submission_of(book: Book, answers: Iterable[str]) -> ReadEntry:
+def submission_of(book: Book, answers: Iterable[str]) -> Entry:
     """Return a notebook with these answers to exercises of a lesson, each in a cell."""
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    return ReadEntry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())
+    return Entry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())
 
 
 class Turns:
@@ -95,7 +95,7 @@ class Control:
     def __init__(
         self,
         course: Course,
-        grade: Callable[[ReadEntry], SubmissionResult],
+        grade: Callable[[Entry], SubmissionResult],
         turns: Turns,
         only: Collection[str] | None = None,
         before_all: bool = False,

@@ -24,12 +24,17 @@ from jaxguide.grading.batch.grader import (
 from jaxguide.grading.batch.store import RowKey, Store, StoreError, last_batch_in, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import StudentPattern
-from jaxguide.grading.intake.file_search import holds_python, passed_over_below
-from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.intake.instructor_tables import Override, read_overrides, require_students
-from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
+from jaxguide.grading.intake.file_search import (
+    NothingToGrade,
+    find_entries,
+    holds_python,
+    is_in,
+    passed_over_below,
+)
+from jaxguide.grading.intake.file_to_grade import Entry
+from jaxguide.grading.intake.instructor_tables import Override, read_overrides, read_roster, require_students
+from jaxguide.grading.intake.lineup import LineUp, Submitted, line_up
 from jaxguide.grading.intake.reading import CourseText
-from jaxguide.grading.intake.roster import Roster, read_roster
 from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.self_test import find_isolation
@@ -94,10 +99,7 @@ class ClassRun:
         self.order = order
         self._before = last_batch_in(order.out)
         course = order.course
-        self.roster: Roster | None = None
-        if order.roster is not None:
-            self.roster = read_roster(order.roster, order.roster_column)
-        roster = self.roster.students if self.roster is not None else None
+        self.roster = roster = read_roster(order.roster, order.roster_column) if order.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
         hidden = (course.folders.solutions.absolute(), order.out.absolute())
         with contextlib.closing(Readers(lambda: CourseText.of(course), hidden, find_isolation())) as readers:
@@ -114,7 +116,7 @@ class ClassRun:
                 roster=roster,
                 lessons=self._lessons(),
             )
-            known = [getattr(one, "archive", one.path) for one in entries]
+            known = [one.file for one in entries]
             known += [path for path in (order.roster, order.overrides) if path is not None]
             self.line.passed_over.extend(passed_over_below(order.paths, known, order.out))
             if not self.line.files:
@@ -238,12 +240,12 @@ class ClassRun:
         # If a folder contains Python itself, like a clone with a virtual environment, hide its submissions one by one.
         folders = [path for path in self.order.paths if path.is_dir() and not holds_python(path)]
         # For files in an archive, hide the archive.
-        paths = {getattr(one.entry, "archive", one.entry.path): None for one in self.line.files}
+        paths = {one.entry.file: None for one in self.line.files}
         single = [path for path in paths if not any(is_in(path, folder) for folder in folders)]
         conceal = (*settings.conceal, self.order.out, *folders, *single)
         return dataclasses.replace(settings, conceal=conceal)
 
-    def _to_grade(self) -> Iterator[tuple[int, RowKey, ReadEntry]]:
+    def _to_grade(self) -> Iterator[tuple[int, RowKey, Entry]]:
         """Yield each file that needs grading; save the results of the others at once."""
         for place, one in enumerate(self.line.files):
             path = one.entry.path
@@ -260,7 +262,7 @@ class ClassRun:
             key = self.row_key(one, digest)
             found = self._store.find(key)
             if found is None:
-                yield place, key, ReadEntry(path, content)
+                yield place, key, Entry(path, content)
             else:
                 self._rows[place]["row"], before = found
                 self._watch(before, False)

@@ -30,7 +30,7 @@ from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.similarity import fingerprint
 from jaxguide.grading.batch.submission_result import CellFact, CellState, State, SubmissionResult
 from jaxguide.grading.intake.file_search import holds_python
-from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.reading import CourseText, ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.self_test import find_isolation
@@ -222,7 +222,7 @@ class Grader:
         Raises:
             GraderError: workers do not start on this machine.
         """
-        entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
+        entry = Entry(submitted) if isinstance(submitted, Path) else submitted
         try:
             with self._turns.together():
                 return self._grade_once(entry, self._tell)
@@ -264,7 +264,7 @@ class Grader:
         result.wall_s = round(time.monotonic() - started, 3)
         return result
 
-    def grade_controlled(self, entry: ReadEntry) -> Graded:
+    def grade_controlled(self, entry: Entry) -> Graded:
         """Grade one file, and the key's answers if a control is due; see `Control`.
 
         Raises:
@@ -273,7 +273,7 @@ class Grader:
         """
         books = self.course.books
         # This search does not parse the file.
-        topics = [t for t, book in books.items() if any(name.encode() in entry.content for name in book.exercise_names)]
+        topics = [t for t, book in books.items() if any(name.encode() in entry.read() for name in book.exercise_names)]
         with self._lock:
             for topic in topics:
                 self.prepare(topic)

@@ -1,12 +1,12 @@
 """Students' names: read them in one form, compare them, tell them apart, and match them with the class list."""
 
+import collections
+import contextlib
 import dataclasses
 import functools
-import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from jaxguide.base.clean import clean, name_as_seen
 
@@ -27,7 +27,8 @@ _NUMBERS = ("sid", "canvas_id", "moodle_id")
 _HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 # Shorter numbers in file names are more likely those of exercises or weeks.
 _SHORTEST_NUMBER = 4
-
+# What a class list identifies students by, besides their ids.
+_NAME, _LETTERS, _ANY_ID = "name", "letters", "any id"
 
 Key = tuple[str, tuple[str, ...]]
 """What is equal for files of the same students: their names, and the ids that tell them from others."""
@@ -35,12 +36,7 @@ Key = tuple[str, tuple[str, ...]]
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """A student, as an export or the class list names them.
-
-    Args:
-        name: the name.
-        ids: kind of id, see `ID_KINDS` -> id.
-    """
+    """A student, as an export or the class list names them, with ids by kind, see `ID_KINDS`."""
 
     name: str
     ids: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -58,15 +54,19 @@ class Person:
 
 @dataclasses.dataclass(frozen=True)
 class Owner:
-    """Whose a file is, as far as its export or its place says.
-
-    Args:
-        people: its students, more than one if a group handed it in; () if they are not known.
-        group: the name of their group, or ''.
-    """
+    """Whose a file is, as far as its export or its place says: one student, a group, or () if that is not known."""
 
     people: tuple[Person, ...] = ()
     group: str = ""
+
+    @classmethod
+    def of(cls, name: str, ids: dict[str, str] | None = None, group: str = "") -> "Owner":
+        """Return one student, whose name and group are written anyhow."""
+        return cls((Person(as_read(name), ids or {}),), as_read(group))
+
+    def known_or(self, other: "Owner") -> "Owner":
+        """Return this owner if its people are known, or else another."""
+        return self if self.people else other
 
     @property
     def name(self) -> str | None:
@@ -132,6 +132,9 @@ class ClassList:
     Args:
         people: the students; their names are unique.
         groups: name of a student -> name of their group, for work that is handed in by groups.
+        platform: the learning platform whose headings its table has, '' if none.
+        column: the columns that the names come from.
+        left_out: the names in rows that are not of students.
 
     >>> aoife = ClassList((Person("O'Connor, Aoife", {"canvas_id": "10233"}), Person("Lee, Bob"))).find("Aoife OConnor")
     >>> aoife.name, aoife.ids
@@ -140,6 +143,9 @@ class ClassList:
 
     people: tuple[Person, ...] = ()
     groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    platform: str = ""
+    column: str = ""
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "ClassList":
@@ -147,71 +153,49 @@ class ClassList:
         return cls(tuple(Person(name) for name in dict.fromkeys(names)))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name_key(name) in self._by_name
+        return isinstance(name, str) and (_NAME, name_key(name)) in self._index
 
     def find(self, name: str, ids: Mapping[str, str] | None = None) -> Person | None:
-        """Return the only student whom an id, a name or the letters of a name fit, or None.
-
-        Args:
-            name: the name as written somewhere, or an id in its place.
-            ids: what an export says besides.
-        """
+        """Return the only student whom an id, a name or the letters of a name fit, or None."""
         for kind, value in (ids or {}).items():
-            found = self._by_id.get((kind, _id_key(value)))
-            if found:
+            if found := self._index.get((kind, _id_key(value))):
                 return _only(found)
-        key = name_key(name)
-        by_name = (self._by_name.get(key), self._by_any_id.get(key), self._by_letters.get(letters(name)))
-        others = itertools.chain(self._recoded(name), self._repositories(name))
-        fitting = next(filter(None, itertools.chain(by_name, others)), [])
+        fitting = next(filter(None, map(self._index.get, _keys(name))), [])
         # Another number of the same kind is another student's of the same name.
         numbers = {kind: value for kind, value in (ids or {}).items() if kind in _NUMBERS}
-        same = [p for p in fitting if all(_id_key(p.ids.get(k, own)) == _id_key(own) for k, own in numbers.items())]
-        return _only(same)
+        return _only([p for p in fitting if all(_id_key(p.ids.get(k, v)) == _id_key(v) for k, v in numbers.items())])
 
     def group_of(self, owner: Owner) -> tuple[Person, ...]:
         """Return the members of the group that an owner belongs to or names, or ()."""
         named = [self.groups[person.name] for person in owner.people if person.name in self.groups]
-        said = {letters(name) for name in (owner.group, owner.name or "")}
-        named = named or [group for group in self.groups.values() if said & _group_letters(group)]
+        said = {letters(name) for name in (owner.group, owner.name or "")} - {""}
+        for group in () if named else self.groups.values():
+            named += [group] if said & {before + letters(group) for before in ("", "group", "team")} else []
         return tuple(person for person in self.people if named and self.groups.get(person.name) == named[0])
 
     @functools.cached_property
-    def _by_name(self) -> dict[str, list[Person]]:
-        return _gathered((name_key(person.name), person) for person in self.people)
+    def _index(self) -> dict[tuple[str, str], list[Person]]:
+        """The students by kind and text of what identifies them."""
+        found = collections.defaultdict[tuple[str, str], list[Person]](list)
+        for person in self.people:
+            keys = {(_NAME, name_key(person.name)), *((_LETTERS, order) for order in _orders(person.name))}
+            keys |= {(kind, _id_key(value)) for kind, value in person.ids.items() if value}
+            said = {one for value in person.known_ids.values() for one in (value, value.partition("@")[0])}
+            keys |= {(_ANY_ID, name_key(one)) for one in said if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER}
+            for key in keys:
+                found[key].append(person)
+        return dict(found)
 
-    @functools.cached_property
-    def _by_id(self) -> dict[tuple[str, str], list[Person]]:
-        return _gathered(((kind, _id_key(value)), p) for p in self.people for kind, value in p.ids.items() if value)
 
-    @functools.cached_property
-    def _by_any_id(self) -> dict[str, list[Person]]:
-        found = [(value, person) for person in self.people for value in person.known_ids.values()]
-        found += [(value.partition("@")[0], person) for value, person in found if "@" in value]
-        long = [(name_key(one), who) for one, who in found if not one.isdecimal() or len(one) >= _SHORTEST_NUMBER]
-        return _gathered(long)
-
-    @functools.cached_property
-    def _by_letters(self) -> dict[str, list[Person]]:
-        return _gathered((order, person) for person in self.people for order in _orders(person.name))
-
-    def _recoded(self, name: str) -> Iterator[list[Person]]:
-        """Yield the students whose names an archive contains in another coding."""
-        try:
-            content = name.encode("cp437")
-        except UnicodeEncodeError:
-            return
-        for coding in _OTHER_CODINGS if not name.isascii() else ():
-            try:
-                yield self._by_name.get(name_key(content.decode(coding)), [])
-            except UnicodeDecodeError:
-                continue
-
-    def _repositories(self, name: str) -> Iterator[list[Person]]:
-        """Yield the students whose repository of GitHub Classroom, `homework-LOGIN`, has this name."""
-        for start, char in enumerate(name):
-            if char == "-":
-                yield self._by_id.get(("github", name_key(name[start + 1 :])), [])
+def _keys(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the kinds and texts under which a class list may have a name, the surest first."""
+    yield from ((_NAME, name_key(name)), (_ANY_ID, name_key(name)), (_LETTERS, letters(name)))
+    for coding in _OTHER_CODINGS if not name.isascii() else ():
+        with contextlib.suppress(UnicodeError):
+            yield _NAME, name_key(name.encode("cp437").decode(coding))
+    for start, char in enumerate(name):
+        if char == "-":  # a repository of GitHub Classroom is called `homework-LOGIN`
+            yield "github", _id_key(name[start + 1 :])
 
 
 def _id_key(value: str) -> str:
@@ -222,23 +206,10 @@ def _only(people: Sequence[Person]) -> Person | None:
     return people[0] if len(people) == 1 else None
 
 
-def _gathered(pairs: Iterable[tuple[Any, Person]]) -> dict[Any, list[Person]]:
-    found: dict[Any, list[Person]] = {}
-    for key, person in pairs:
-        own = found.setdefault(key, [])
-        if person not in own:
-            own.append(person)
-    return found
-
-
 def _orders(name: str) -> set[str]:
     """Return the letters of a name, family name first or last, and as written."""
     words = [word for word in map(letters, name.replace(",", " ").split()) if word]
     return {"".join(words[start:] + words[:start]) for start in range(len(words))}
-
-
-def _group_letters(group: str) -> set[str]:
-    return {letters(group), *(word + letters(group) for word in ("group", "team") if group)} - {""}
 
 
 def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
@@ -258,7 +229,7 @@ def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
             claims.setdefault(found.name, set()).add(person.identity)
     listed = [None if found and len(claims.get(found.name, ())) > 1 else found for found in listed]
     others = [person for person, found in zip(written, listed, strict=True) if found is None]
-    names = iter(told_apart([*others, *roster.people])[: len(others)])
+    names = iter(told_apart([*others, *roster.people]))
     people = iter(
         Person(next(names), person.ids) if found is None else Person(found.name, {**person.known_ids, **found.ids})
         for person, found in zip(written, listed, strict=True)
@@ -268,13 +239,11 @@ def resolved_owners(owners: Sequence[Owner], roster: ClassList) -> list[Owner]:
 
 def _without_group(owner: Owner, roster: ClassList) -> Owner:
     """Return an owner without a group's name in front of the student's, if only so the class list knows the student."""
-    if len(owner.people) != 1 or "moodle_id" not in owner.people[0].ids:
-        return owner
-    (person,) = owner.people
-    if roster.find(person.name, person.ids) is None:
-        for place, char in enumerate(person.name):
-            if char == "-" and roster.find(person.name[place + 1 :]) is not None:
-                return Owner((Person(person.name[place + 1 :], person.ids),), person.name[:place])
+    for person in owner.people if len(owner.people) == 1 else ():
+        if "moodle_id" in person.ids and roster.find(person.name, person.ids) is None:
+            for place, char in enumerate(person.name):
+                if char == "-" and roster.find(person.name[place + 1 :]) is not None:
+                    return Owner((Person(person.name[place + 1 :], person.ids),), person.name[:place])
     return owner
 
 
@@ -284,13 +253,9 @@ def told_apart(people: Sequence[Person]) -> list[str]:
     >>> told_apart([Person("Ada", {"sid": "12"}), Person("Bob", {"sid": "7"}), Person("ada", {"sid": "13"})])
     ['Ada (12)', 'Bob', 'ada (13)']
     """
-    identities: dict[str, set[str]] = {}
-    for person in people:
-        identities.setdefault(name_key(person.name), set()).add(person.identity)
-    return [
-        f"{one.name} ({one.identity})" if one.identity and len(identities[name_key(one.name)]) > 1 else one.name
-        for one in people
-    ]
+    several = collections.Counter(name for name, _id in {(name_key(one.name), one.identity) for one in people})
+    is_shared = [one.identity and several[name_key(one.name)] > 1 for one in people]
+    return [f"{p.name} ({p.identity})" if shared else p.name for p, shared in zip(people, is_shared, strict=True)]
 
 
 def told_apart_by_sight(names: Sequence[str]) -> list[str]:
@@ -299,17 +264,15 @@ def told_apart_by_sight(names: Sequence[str]) -> list[str]:
     >>> told_apart_by_sight(["ada", "a\u200bda", "bob\ufeff", "bob\ufeff"])
     ['ada', 'ada (a\\u200bda)', 'bob', 'bob']
     """
-    looks: dict[str, set[str]] = {}
+    plain: dict[str, str] = {}
+    for name in sorted(set(names), key=lambda name: (name_as_seen(name) != name, name)):
+        plain.setdefault(name_key(name), name.casefold())
+    shown = []
     for name in names:
-        looks.setdefault(name_key(name), set()).add(name)
-    shown = {}
-    for seen, same in looks.items():
-        plain = min(same, key=lambda name: (name_as_seen(name) != name, name))
-        for name in same:
-            hidden = name.casefold() not in (plain.casefold(), seen)
-            written = name.encode("unicode_escape").decode("ascii")
-            shown[name] = f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name)
-    return [shown[name] for name in names]
+        hidden = name.casefold() not in (plain[name_key(name)], name_key(name))
+        written = name.encode("unicode_escape").decode("ascii")
+        shown.append(f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name))
+    return shown
 
 
 def shows_hidden(name: str) -> bool:

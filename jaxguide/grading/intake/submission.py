@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import tokenize
+import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
@@ -29,7 +30,9 @@ FILE_LIMIT_BYTES = 50 * 2**20
 CELL_LIMIT = 200_000
 CELLS_LIMIT = 3_000
 CODE_LIMIT = 1_000_000
+TOO_MUCH_CODE = f"The file contains more than {CODE_LIMIT} characters of code."
 SUFFIXES = (".ipynb", ".py")
+ARCHIVE_SUFFIX = ".zip"
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 
@@ -60,29 +63,34 @@ def is_notebook(path: PurePath) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class SubmittedCell:
-    """One code cell.
+class CodeCell:
+    """What is known of a code cell.
 
     Args:
-        number: its number among the file's code cells, from 1.
         label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
         source: its Python, see `as_ipython`; empty lines in front make its line numbers those of a Python file.
-        magics: the shell lines and magics, which do nothing.
-        tree: its syntax tree, None if it is not valid Python.
-        error: the syntax error, if there is one.
         rejected: a sentence that says why Python cannot even parse it, '' if it can.
-        defines: the names that its statements bind, as far as they are known.
-        not_python: the magic and the text of each part that is not Python, as below `%%bash`.
     """
 
     number: int
     label: str
     source: str
-    magics: tuple[str, ...]
-    tree: ast.Module | None
+    magics: list[str]
     error: ErrorInfo | None
+    rejected: str
+
+
+@dataclasses.dataclass(frozen=True)
+class SubmittedCell(CodeCell):
+    """One code cell and its syntax tree, None if it is not valid Python.
+
+    Args:
+        defines: the names that its statements bind, as far as they are known.
+        not_python: the magic and the text of each part that is not Python, as below `%%bash`.
+    """
+
+    tree: ast.Module | None
     defines: frozenset[str]
-    rejected: str = ""
     not_python: tuple[tuple[str, str], ...] = ()
 
 
@@ -102,17 +110,14 @@ class Submission:
         """Return each lesson that the file starts, with the identity of its course, '' if it gives none."""
         found = []
         for node in (node for cell in self.cells if cell.tree for node in ast.walk(cell.tree)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
-                name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-                course = [*node.args[1:2], *(one.value for one in node.keywords if one.arg == "course")]
-                topic, identity = (_text(value) for value in (node.args[0], course[0] if course else None))
-                if name == "start" and topic:
-                    found.append((topic, identity))
+            match node:
+                case ast.Call(
+                    func=ast.Name("start") | ast.Attribute(attr="start"), args=[ast.Constant(str(topic)), *more]
+                ) if topic:
+                    course = [*more[:1], *(one.value for one in node.keywords if one.arg == "course")]
+                    identity = course[0].value if course and isinstance(course[0], ast.Constant) else ""
+                    found.append((topic, identity if isinstance(identity, str) else ""))
         return found
-
-
-def _text(node: ast.expr | None) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def read_submission(path: Path) -> Submission:
@@ -179,8 +184,8 @@ def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
     try:
         return _with_line_feeds(content.decode(encoding)), encoding
     except UnicodeDecodeError as error:
-        message = "The file is not text: its byte {place} is not {encoding}. Save it as UTF-8."
-        message = message.format(place=error.start, encoding=encoding.removesuffix("-sig").upper())
+        name = encoding.removesuffix("-sig").upper()
+        message = f"The file is not text: its byte {error.start} is not {name}. Save it as UTF-8."
     except (LookupError, UnicodeError):
         message = f"The file's encoding, `{encoding}`, is not known. Save the file as UTF-8."
     raise UnreadableSubmission(message)
@@ -188,13 +193,9 @@ def decoded(path: PurePath, content: bytes) -> tuple[str, str]:
 
 def _encoding(path: PurePath, content: bytes) -> str:
     # The mark of UTF-32 begins with that of UTF-16.
-    for mark, encoding in ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")):
+    for mark, encoding in _MARKS.items():
         if content.startswith(mark):
             return encoding
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if content.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
     if is_notebook(path):
         return json.detect_encoding(content[:4])
     try:
@@ -204,6 +205,11 @@ def _encoding(path: PurePath, content: bytes) -> str:
         return declared[1].decode() if declared else "utf-8"
 
 
+_MARKS = {
+    **dict.fromkeys((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-32"),
+    **dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16"),
+    codecs.BOM_UTF8: "utf-8-sig",
+}
 # As PEP 263 has it, in the first or second line.
 _DECLARED = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
 
@@ -213,30 +219,19 @@ def _notebook_cells(text: str) -> list[tuple[str, dict[str, Any]]]:
     try:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
-        at_end = not text[error.pos :].strip() or "Unterminated" in error.msg
-        message = (
-            "The notebook is cut off: it ends in the middle, at line {line}."
-            if at_end
-            else "The notebook is damaged: line {line} is not JSON."
-        )
-        line = text.count("\n") + 1 if at_end else error.lineno
-        raise UnreadableSubmission(message.format(line=line)) from None
+        why = f"is damaged: line {error.lineno} is not JSON."
+        if not text[error.pos :].strip() or "Unterminated" in error.msg:
+            why = f"is cut off: it ends in the middle, at line {text.count(chr(10)) + 1}."
+        raise UnreadableSubmission(f"The notebook {why}") from None
     except (RecursionError, ValueError):
         raise UnreadableSubmission("The notebook is damaged: it cannot be read as JSON.") from None
-    cells = _cells(notebook)
-    if cells is None:
-        raise UnreadableSubmission("The file is not a notebook: it has no list of cells.")
-    return [(str(cell.get("cell_type")), cell) for cell in cells if isinstance(cell, dict)]
-
-
-def _cells(notebook: Any) -> list[Any] | None:
-    if not isinstance(notebook, dict):
-        return None
-    cells = notebook.get("cells")
-    if cells is None and isinstance(notebook.get("worksheets"), list):  # the notebook format before 2015
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if isinstance(notebook, dict) and cells is None and isinstance(notebook.get("worksheets"), list):  # before 2015
         sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
         cells = [cell for sheet in sheets for cell in sheet.get("cells") or []]
-    return cells if isinstance(cells, list) else None
+    if not isinstance(cells, list):
+        raise UnreadableSubmission("The file is not a notebook: it has no list of cells.")
+    return [(str(cell.get("cell_type")), cell) for cell in cells if isinstance(cell, dict)]
 
 
 def _source(cell: dict[str, Any]) -> str:
@@ -263,13 +258,11 @@ def _script_cells(name: str, text: str) -> Iterator[tuple[str, str]]:
     statements, so that an error in one does not break the others.
     """
     if len(text) > CODE_LIMIT:
-        raise UnreadableSubmission(too_much_code())
+        raise UnreadableSubmission(TOO_MUCH_CODE)
     if _MARIMO.search(text):
-        message = (
-            "The file is a marimo notebook, which the grader cannot run. Hand in the notebook that "
-            "`marimo export ipynb {file} -o answers.ipynb` writes."
-        )
-        raise UnreadableSubmission(message.format(file=name))
+        command = f"marimo export ipynb {name} -o answers.ipynb"
+        why = "The file is a marimo notebook, which the grader cannot run."
+        raise UnreadableSubmission(f"{why} Hand in the notebook that `{command}` writes.")
     lines = text.split("\n")
     inside = _inside(text)
     marks = [line for _title, _source, line in split_cells(text) if line and line not in inside]
@@ -317,10 +310,7 @@ _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 def _runnable(start: int, lines: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
     """Yield a part, or if Python cannot run it, each statement that it cannot run and what is between them.
 
-    Args:
-        start: the number of the part's first line.
-        lines: its lines.
-        starts: the lines at which its statements begin.
+    It begins at line `start`, and its statements at `starts`.
     """
     source = "\n".join(lines)
     if _can_run(as_ipython(source)):
@@ -338,21 +328,15 @@ def _runnable(start: int, lines: list[str], starts: list[int]) -> Iterator[tuple
 def _can_run(code: CellCode) -> bool:
     """Return whether Python can run code outside of a function."""
     try:
-        waiting: list[ast.AST] = [ast.parse(code.python)]
+        with warnings.catch_warnings(action="ignore"):
+            compile(code.python, "<cell>", "exec", dont_inherit=True)
     except SyntaxError:
         return False
     except UNREADABLE:  # splitting it would not help
-        return True
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, _IN_FUNCTIONS) or (isinstance(node, ast.comprehension) and node.is_async):
-            return False
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
+        pass
     return True
 
 
-_IN_FUNCTIONS = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Return, ast.Yield, ast.YieldFrom)
 _DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.MULTILINE)
 
 
@@ -382,13 +366,9 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
     except (MemoryError, RecursionError):
         rejected = "It is too large or nested too deeply for Python to read."
     if code.is_too_much:
-        message = "It contains {count} magics and shell lines or more, or one with more than {size} characters."
-        error, rejected = None, message.format(count=MAGICS_LIMIT, size=LINE_LIMIT)
+        most = f"{MAGICS_LIMIT} magics and shell lines or more, or one with more than {LINE_LIMIT} characters"
+        error, rejected = None, f"It contains {most}."
     if error is not None or rejected:
         tree, defines = None, seen_definitions(code.python)
-    return SubmittedCell(number, label, code.python, code.magics, tree, error, defines, rejected, code.not_python)
-
-
-def too_much_code() -> str:
-    """Return the sentence about a file with more code than is read."""
-    return f"The file contains more than {CODE_LIMIT} characters of code."
+    magics, python = list(code.magics), code.python
+    return SubmittedCell(number, label, python, magics, error, rejected, tree, defines, code.not_python)

@@ -22,49 +22,33 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     earlier batch for students who are not in this one is deleted.
 
     Args:
-        batch: the graded batch.
-        folder: created if it does not exist.
         reveal: also show students the details of hidden checks.
         names: name the students with each misconception in `report.html`.
 
     Raises:
         OSError: the folder cannot be created or written.
     """
+    rows = rows_of(batch)
+    stems = feedback_stems(row.student for row in rows)
+
+    def texts() -> Iterator[tuple[str, str]]:  # one at a time, since all pages of a class together are large
+        yield RESULTS_FILE_NAME, to_text(batch)
+        yield "grades.csv", grades_csv(batch)
+        yield "junit.xml", junit_xml(batch)
+        yield "report.html", report_html(batch, names=names)
+        for row in rows:
+            yield f"feedback/{stems[row.student]}.html", feedback_html(row, batch, reveal)
+            yield f"feedback/{stems[row.student]}.txt", feedback_text(row, batch, reveal)
+
     files = []
-    for name, text in _reports(batch, reveal, names):
+    for name, text in texts():
         write_whole(folder / name, text)
         files.append(folder / name)
-    _remove_old_feedback(folder / "feedback", files)
-    return files
-
-
-def _remove_old_feedback(folder: Path, files: list[Path]) -> None:
-    """Delete the feedback pages and texts that this batch did not write; leave files that jaxguide did not create."""
-    if not folder.is_dir():
-        return
     # Compare by inode: on some file systems, names that differ only in case or accents are the same file.
-    written = {_identity(file) for file in files}
-    for path in sorted(folder.glob("*.html")):
-        if path.is_file() and _identity(path) not in written and is_page(path):
+    written = {path.stat().st_ino for path in files}
+    for path in sorted((folder / "feedback").glob("*.html")):
+        if path.is_file() and path.stat().st_ino not in written and is_page(path):
             # Delete the page last, so that the next run finds it if this one is interrupted.
             path.with_suffix(".txt").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino
-
-
-def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each report, one at a time, since all pages of a class together are large."""
-    yield RESULTS_FILE_NAME, to_text(batch)
-    yield "grades.csv", grades_csv(batch)
-    yield "junit.xml", junit_xml(batch)
-    yield "report.html", report_html(batch, names=names)
-    rows = rows_of(batch)
-    stems = feedback_stems(row.student for row in rows)
-    for row in rows:
-        stem = f"feedback/{stems[row.student]}"
-        yield f"{stem}.html", feedback_html(row, batch, reveal)
-        yield f"{stem}.txt", feedback_text(row, batch, reveal)
+    return files

@@ -2,8 +2,7 @@
 
 import csv
 import io
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from jaxguide.base.clean import clean
 from jaxguide.grading.batch.batch_result import BatchResult
@@ -38,10 +37,11 @@ def points_cell(points: float | None) -> str:
     return "" if points is None else f"{round(points, 2):.10g}"
 
 
-def sheet(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of cells below a head as CSV; make each cell with `cell` or `points_cell`."""
+def sheet(rows: Iterable[Iterable[str | float | None]]) -> str:
+    """Return rows of texts and points, which may be missing, as CSV."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerows(itertools.chain([head], rows))
+    written = csv.writer(out, lineterminator="\r\n")
+    written.writerows([cell(one) if isinstance(one, str) else points_cell(one) for one in row] for row in rows)
     return out.getvalue()
 
 
@@ -55,33 +55,27 @@ def grades_csv(batch: BatchResult) -> str:
     last = ["overrides", "files"]
     head += [f"{column.name} (exercise)" if column.name in (*head, *last) else column.name for column in columns]
     head += [*(f"{column.name}: verdict" for column in columns), *last]
-    rows = []
+    lines: list[Sequence[str | float | None]] = [head]
     for row in students:
         marks = [row.marks[column.name] for column in columns]
-        totals = {total.lesson: total.score for total in totals_of(row)}
+        totals = totals_of(row)
         overrides = [f"{m.column.name}: {m.override.comment}" for m in marks if m.override is not None]
-        rows.append(
+        lines.append(
             [
-                cell(row.student),
-                *(cell(row.ids.get(kind, "")) for kind in kinds),
-                row.state.value,
-                points_cell(row.score),
-                points_cell(row.points),
-                *(points_cell(totals.get(lesson)) for lesson in lessons),
-                *(points_cell(mark.score) for mark in marks),
+                *(row.student, *(row.ids.get(kind, "") for kind in kinds), row.state.value, row.score, row.points),
+                *(totals[lesson][0] if lesson in totals else None for lesson in lessons),
+                *(mark.score for mark in marks),
                 *(mark.said for mark in marks),
-                cell("; ".join(overrides)),
-                cell("; ".join(file_names(row))),
+                *("; ".join(overrides), "; ".join(file_names(row))),
             ]
         )
-    return sheet([cell(name) for name in head], rows)
+    return sheet(lines)
 
 
 def moodle_csv(batch: BatchResult, item: str = "Grade", identifier: str | None = None) -> str:
     """Return marks in a format that Moodle imports, as a gradebook (Grades, Import) and as a grading worksheet.
 
     Args:
-        batch: the marks; students without one keep theirs in the gradebook.
         item: the column of the marks; a worksheet's is 'Grade'.
         identifier: the Moodle column that contains our student names: 'Username', 'Email address' or 'ID number'. By
             default it is none, if ids of students are known.
@@ -91,23 +85,17 @@ def moodle_csv(batch: BatchResult, item: str = "Grade", identifier: str | None =
     named = identifier or ("" if kinds else MOODLE_IDS["login"])
     kinds = [kind for kind in kinds if MOODLE_IDS[kind] != named]
     head = [*(MOODLE_IDS[kind] for kind in kinds), named or "Full name", item, "State (do not import)"]
-    lines = [
-        [*(_moodle_id(row, kind) for kind in kinds), cell(row.student), points_cell(row.score), row.state.value]
-        for row in rows
-    ]
-    return sheet([cell(name) for name in head], lines)
-
-
-def _moodle_id(row: Row, kind: str) -> str:
-    found = row.ids.get(kind, "")
-    return f"Participant {cell(found)}" if found and kind == "moodle_id" else cell(found)
+    lines: list[Sequence[str | float | None]] = [head]
+    for row in rows:
+        ids = row.ids | ({"moodle_id": f"Participant {row.ids['moodle_id']}"} if row.ids.get("moodle_id") else {})
+        lines.append([*(ids.get(kind, "") for kind in kinds), row.student, row.score, row.state.value])
+    return sheet(lines)
 
 
 def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> str:
     """Return marks in the format that Canvas imports (Gradebook, Import).
 
     Args:
-        batch: the marks; students without one keep theirs in the gradebook.
         item: the name of the assignment, followed by its number in parentheses if it exists: 'Homework 1 (4711)'.
         identifier: the Canvas column that contains our student names: 'SIS Login ID', 'SIS User ID' or 'ID'. By default
             it is none, if ids of students are known.
@@ -122,22 +110,12 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str | None = None) -> 
     if identifier is None and not any(row.ids.keys() & CANVAS_IDS.keys() for row in rows):
         identifier = CANVAS_IDS["login"]
     possible = max((row.points for row in rows), default=0.0)
-    lines = [[_CANVAS_POINTS, "", "", "", "", points_cell(possible)]]
+    head = ["Student", *known, "Section", item]
+    lines: list[Sequence[str | float | None]] = [head, [_CANVAS_POINTS, "", "", "", "", possible]]
     for row in rows:
-        student = cell(row.student)
-        ids = [cell(row.ids.get(kind, "")) or student * (name == identifier) for kind, name in CANVAS_IDS.items()]
-        lines.append([student, *ids, "", points_cell(row.score)])
-    return sheet(["Student", *known, "Section", cell(item)], lines)
-
-
-def without_id(batch: BatchResult, kinds: Mapping[str, str]) -> list[Row]:
-    """Return the rows of students of whom no id is known that a platform matches, such as `CANVAS_IDS`."""
-    return [row for row in rows_of(batch) if not row.ids.keys() & kinds.keys()]
-
-
-def without_a_mark(batch: BatchResult) -> list[Row]:
-    """Return the rows without a score, whose cells in gradebook files are empty."""
-    return [row for row in rows_of(batch) if row.score is None]
+        ids = [row.ids.get(kind, "") or row.student * (name == identifier) for kind, name in CANVAS_IDS.items()]
+        lines.append([row.student, *ids, "", row.score])
+    return sheet(lines)
 
 
 def file_names(row: Row) -> list[str]:

@@ -29,13 +29,8 @@ _RULE = f"\n{'-' * 40}\n"
 _COLUMNS = {"Exercise": "title", "Points": "points", "Result": "verdict", "Why": "why"}
 
 # The headings above the cards.
-_WRONG, _NOT_GRADED, _PASSED, _NOT_ATTEMPTED = (
-    "What went wrong, the most points first",
-    "Not graded yet",
-    "Passed",
-    "Not attempted",
-)
-_FOLDED = (_PASSED, _NOT_ATTEMPTED)
+_WRONG, _NOT_GRADED = "What went wrong, the most points first", "Not graded yet"
+_FOLDED = _PASSED, _NOT_ATTEMPTED = "Passed", "Not attempted"
 
 
 def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
@@ -47,7 +42,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
     """Return the values and cards for the template `feedback.html`; each group has the numbers of its exercises."""
     shown = [(mark, mark.result) for mark in row.marks.values() if mark.result is not None]
     groups: dict[str, list[int]] = {heading: [] for heading in (_WRONG, _NOT_GRADED, *_FOLDED)}
-    for number, (mark, result) in sorted(enumerate(shown), key=lambda one: -_lost(one[1][0])):
+    for number, (mark, result) in sorted(enumerate(shown), key=lambda one: -one[1][0].lost):
         groups[_heading(mark, result)].append(number)
     return {
         "title": f"Feedback for {clean(row.student, 100)}",
@@ -65,12 +60,7 @@ def _heading(mark: Mark, result: ExerciseResult) -> str:
         return _NOT_GRADED
     if result.verdict is Verdict.NOT_ATTEMPTED and mark.override is None:
         return _NOT_ATTEMPTED
-    lowered = mark.override is not None and _lost(mark) > 0
-    return _PASSED if result.verdict is Verdict.PASSED and not lowered else _WRONG
-
-
-def _lost(mark: Mark) -> float:
-    return mark.column.points - (mark.score or 0)
+    return _PASSED if result.verdict is Verdict.PASSED and (mark.override is None or mark.lost <= 0) else _WRONG
 
 
 def _exercise(mark: Mark, result: ExerciseResult, reveal: bool) -> dict[str, Any]:
@@ -105,21 +95,17 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return the feedback as plain text; what passed or was not attempted is only in its table."""
     view = feedback_view(row, batch, reveal)
     lines = [": ".join(part for part in (line(row.student), view["files"]) if part), "", *view["summary"]]
-    lines += [_RULE, _table(view["exercises"])] if view["exercises"] else []
+    table = Table(*_COLUMNS, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for one in view["exercises"]:
+        table.add_row(*(Text(line(one[part])) for part in _COLUMNS.values()))
+    lines += [_RULE, plain_text(table, _WIDTH)] if view["exercises"] else []
     if view["notes"]:
         lines += ["", "While reading your file:", *(f"  - {note}" for note in view["notes"])]
-    for number in (number for _heading, is_folded, numbers in view["groups"] if not is_folded for number in numbers):
-        one = view["exercises"][number]
+    shown = [numbers for _heading, is_folded, numbers in view["groups"] if not is_folded]
+    for one in (view["exercises"][number] for numbers in shown for number in numbers):
         said = _card_text(json.dumps(result_to_plain(one["card"].result)), reveal) if one["card"] else one["not_graded"]
         lines += [_RULE, said, "", f"{one['points']} points", *filter(None, [one["given"]])]
     return "\n".join([*lines, ""])
-
-
-def _table(exercises: list[dict[str, Any]]) -> str:
-    table = Table(*_COLUMNS, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for one in exercises:
-        table.add_row(*(Text(line(one[part])) for part in _COLUMNS.values()))
-    return plain_text(table, _WIDTH)
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,10 +116,11 @@ def _card_text(result: str, reveal: bool) -> str:
 
 def _summary(row: Row, batch: BatchResult) -> Iterator[str]:
     """Yield the sentences about the submission as a whole."""
-    totals = totals_of(row) if row.state is not State.ABSENT else []
+    totals = totals_of(row) if row.state is not State.ABSENT else {}
     if row.score is not None and len(totals) != 1:
         yield f"{row.score:g} of {row.points:g} points"
-    yield from (line(total.said) for total in totals)
+    for lesson, (score, points) in totals.items():
+        yield line(f"{lesson}: {'no mark,' if score is None else f'{score:g}'} of {points:g} points")
     if batch.beyond:
         yield "Only the core of each lesson counts."
     given = any(mark.override is not None for mark in row.marks.values())

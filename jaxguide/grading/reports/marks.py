@@ -17,33 +17,25 @@ GIVEN = "given by hand"
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
-    """One exercise of the batch."""
-
-    name: str
-    title: str
-    lesson: str
-    points: float
-
-
-@dataclasses.dataclass(frozen=True)
 class Mark:
-    """One student's mark for one exercise.
+    """One student's mark for one exercise, of which `column` is some result.
 
     Args:
-        column: the exercise.
         score: the points that count, or None if there is no mark, which is not the same as 0.
         said: the verdict in words, 'not graded', 'not handed in', 'not readable' if an unreadable file may contain the
             answer, or 'given by hand' if the instructor's points are the only ones.
-        result: the grader's result, or None if nothing was handed in.
-        override: the instructor's points, or None if the grader's count.
     """
 
-    column: Column
+    column: ExerciseResult
     score: float | None
     said: str
     result: ExerciseResult | None = None
     override: Override | None = None
+
+    @property
+    def lost(self) -> float:
+        """The points that it lacks."""
+        return self.column.points - (self.score or 0)
 
     @property
     def is_missing(self) -> bool:
@@ -56,12 +48,9 @@ class Row:
     """All marks of one student.
 
     Args:
-        student: the student's name.
-        state: the state of the student's submissions.
         submissions: the files that count; for an absent student, a placeholder without a file.
         marks: one for each exercise of the batch, by name.
         score: the sum of the marks, or None if a mark is missing or nothing could be graded.
-        points: the maximum score.
         ids: kind -> id by which a learning platform knows the student.
     """
 
@@ -79,38 +68,19 @@ class Row:
         return None if self.score is None or not self.points else self.score / self.points
 
 
-def columns_of(batch: BatchResult) -> list[Column]:
-    """Return the exercises that at least one file was graded on, in the course's order."""
-    found: dict[str, Column] = {}
+def columns_of(batch: BatchResult) -> list[ExerciseResult]:
+    """Return some result of each exercise that at least one file was graded on, in the course's order."""
+    found: dict[str, ExerciseResult] = {}
     for one in (one for submission in batch.counted for one in submission.results):
-        found.setdefault(one.name, Column(one.name, one.title, one.lesson, one.points))
+        found.setdefault(one.name, one)
     order = {lesson: number for number, lesson in enumerate(batch.lessons)}
     return sorted(found.values(), key=lambda column: (order.get(column.lesson, -1), column.lesson))
 
 
-@dataclasses.dataclass(frozen=True)
-class LessonTotal:
-    """A student's points for one lesson; None if there is no mark, as for a lesson that was not handed in."""
-
-    lesson: str
-    score: float | None
-    points: float
-
-    @property
-    def said(self) -> str:
-        """The total in words: 'rows: 8 of 10 points'."""
-        if self.score is None:
-            return f"{self.lesson}: no mark, of {self.points:g} points"
-        return f"{self.lesson}: {self.score:g} of {self.points:g} points"
-
-
-def totals_of(row: Row) -> list[LessonTotal]:
-    """Return a student's points for each lesson of the batch."""
-    found = []
-    for lesson in dict.fromkeys(mark.column.lesson for mark in row.marks.values()):
-        score, points = _total([mark for mark in row.marks.values() if mark.column.lesson == lesson])
-        found.append(LessonTotal(lesson, score, points))
-    return found
+def totals_of(row: Row) -> dict[str, tuple[float | None, float]]:
+    """Return a student's points for each lesson, None if there is no mark, and the most points."""
+    lessons = dict.fromkeys(mark.column.lesson for mark in row.marks.values())
+    return {one: _total([mark for mark in row.marks.values() if mark.column.lesson == one]) for one in lessons}
 
 
 def changed_marks(before: BatchResult, after: BatchResult) -> list[str]:
@@ -168,7 +138,7 @@ def _total(marks: Collection[Mark]) -> tuple[float | None, float]:
     return round(sum(given), 2) if is_known else None, sum(mark.column.points for mark in marks)
 
 
-def _mark(column: Column, submissions: Sequence[SubmissionResult], override: Override | None) -> Mark:
+def _mark(column: ExerciseResult, submissions: Sequence[SubmissionResult], override: Override | None) -> Mark:
     score, said, result = None, NOT_HANDED_IN, None
     for submission in submissions:
         for one in submission.results:

@@ -15,22 +15,15 @@ from typing import TYPE_CHECKING, Any
 from jaxguide.base.clean import clean
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.text import plural
-from jaxguide.course.cards import Card
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def rendered(template: str, view: Mapping[str, Any]) -> str:
-    """Return a whole HTML page.
-
-    Args:
-        template: the name of a file in `templates/`.
-        view: the values of its variables; a missing one raises an error.
-    """
+    """Return a whole HTML page, made from a file in `templates/` and the values of all its variables."""
     out = io.StringIO()
     # Write piece by piece: for a large class, a list of all pieces takes more memory than the page itself.
     out.writelines(_environment().get_template(template).generate(view))
@@ -38,11 +31,7 @@ def rendered(template: str, view: Mapping[str, Any]) -> str:
 
 
 def is_page(path: Path) -> bool:
-    """Return whether `rendered` produced a file.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Return whether `rendered` produced a file."""
     head = (_TEMPLATES / "head.html").read_text("utf-8").encode()
     with path.open("rb") as file:
         return file.read(len(head)) == head
@@ -54,22 +43,24 @@ def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    def fit(value: object) -> object:
-        return value if isinstance(value, Fit | Markup) else line(value)
-
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=fit,
+        finalize=lambda value: value if isinstance(value, Fit | Markup) else line(value),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
     )
     environment.globals["plural"] = plural
-    filters = {"of_student": of_student, "percent": percent, "line": line, "block": block, "prose": prose, "card": card}
-    environment.filters.update(filters)
+    # Jinja does not escape the results of the last two. They are HTML from this package's own renderers,
+    # `base/render/prose.py` (code between backticks) and `base/render/card_html.py` (cards), which escape their input.
+    environment.filters.update(
+        {one.__name__: one for one in (of_student, percent, line, block)},
+        prose=lambda words, limit=2000: Markup(prose_html(clean(str(words), limit))),
+        card=lambda shown: Markup(shown.html()),
+    )
     return environment
 
 
@@ -87,11 +78,7 @@ def line(words: object, limit: int = 1000) -> Fit:
 
 
 def block(text: object, limit: int) -> Fit:
-    r"""Return text for `<pre>`, with its line breaks and spaces.
-
-    >>> block("1.0\n\x1b[31m2.0", 600)
-    '1.0\n2.0'
-    """
+    """Return text for `<pre>`, with its line breaks and spaces."""
     return Fit(clean(str(text), limit))
 
 
@@ -113,21 +100,3 @@ def percent(share: float | None) -> str:
     ('67 %', '–')
     """
     return "\u2013" if share is None else f"{100 * share:.0f} %"
-
-
-# Jinja does not escape the results of the next two filters. They are HTML from this package's own renderers,
-# `base/render/prose.py` (code between backticks) and `base/render/card_html.py` (cards), which escape their input.
-
-
-def prose(words: object, limit: int = 2000) -> "Markup":
-    """Return a sentence as HTML, with text in backticks as code."""
-    from markupsafe import Markup
-
-    return Markup(prose_html(clean(str(words), limit)))
-
-
-def card(shown: Card) -> "Markup":
-    """Return a card as HTML."""
-    from markupsafe import Markup
-
-    return Markup(shown.html())

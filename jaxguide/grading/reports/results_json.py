@@ -15,19 +15,17 @@ from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
-from jaxguide.grading.reports.marks import Row, rows_of
+from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.workers.replies import fits
 
 RESULTS_FORMAT = "jaxguide-results/5"
-_OLD_FORMAT = "jaxguide-results/4"
-"""The format without groups, ids and files passed over."""
+_OLD_FORMAT = "jaxguide-results/4"  # without groups, ids and files passed over
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # Parts of a batch that stand elsewhere in the document, or are made from the others.
 _APART = ("submissions", "course_name", "course_folder", "course_digest", "ids")
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART]
-_OPTIONAL = ("passed_over", "lessons", "beyond")
 # Parts of a submission that are told once for the batch.
 _OF_BATCH = ("course_digest", "versions")
 
@@ -47,58 +45,58 @@ def to_text(batch: BatchResult) -> str:
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
     ('jaxguide-results/5', 'optics', [])
     """
-    head = _dumped({**_head(batch), "submissions": []})
+    rows = rows_of(batch)
+    stems = feedback_stems(row.student for row in rows)
+    students = [
+        {
+            "student": row.student,
+            "ids": row.ids,
+            "state": row.state.value,
+            "score": row.score,
+            "points": row.points,
+            "feedback": f"feedback/{stems[row.student]}.html",
+            "marks": {name: mark.score for name, mark in row.marks.items()},
+        }
+        for row in rows
+    ]
+    head = {
+        "format": RESULTS_FORMAT,
+        "jaxguide": jaxguide.__version__,
+        "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
+        **{name: plain_of(getattr(batch, name)) for name in _BATCH},
+        "complete": batch.is_complete,
+        "students": students,
+        "submissions": [],
+    }
     if not batch.submissions:
-        return head + "\n"
-    submissions = ",".join("\n    " + _dumped(_submission(one)).replace("\n", "\n    ") for one in batch.submissions)
-    return head.removesuffix("]\n}") + submissions + "\n  ]\n}\n"
+        return _dumped(head) + "\n"
+    each = ({name: part for name, part in one.to_plain().items() if name not in _OF_BATCH} for one in batch.submissions)
+    submissions = ",".join("\n    " + _dumped(one).replace("\n", "\n    ") for one in each)
+    return _dumped(head).removesuffix("]\n}") + submissions + "\n  ]\n}\n"
 
 
 def _dumped(plain: Any) -> str:
     return json.dumps(cleaned(plain), indent=2, ensure_ascii=False)
 
 
-def _head(batch: BatchResult) -> dict[str, Any]:
-    rows = rows_of(batch)
-    stems = feedback_stems(row.student for row in rows)
-    return {
-        "format": RESULTS_FORMAT,
-        "jaxguide": jaxguide.__version__,
-        "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
-        **{name: plain_of(getattr(batch, name)) for name in _BATCH},
-        "complete": batch.is_complete,
-        "students": [_student(row, stems[row.student]) for row in rows],
-    }
-
-
-def _student(row: Row, stem: str) -> dict[str, Any]:
-    return {
-        "student": row.student,
-        "ids": row.ids,
-        "state": row.state.value,
-        "score": row.score,
-        "points": row.points,
-        "feedback": f"feedback/{stem}.html",
-        "marks": {name: mark.score for name, mark in row.marks.items()},
-    }
-
-
-def _submission(one: SubmissionResult) -> dict[str, Any]:
-    return {name: value for name, value in one.to_plain().items() if name not in _OF_BATCH}
-
-
-def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
-    """Rebuild a batch from the data in the text of `to_text`; each part must have its type.
+def read_document(path: Path) -> BatchResult:
+    """Read a `results.json`, each part of which must have its type.
 
     Raises:
-        NoResults: the data is in another format or damaged.
+        NoResults: the file cannot be read, does not contain results, or is in another format.
     """
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=int)  # which refuses NaN and infinity
+    except OSError as error:
+        raise NoResults(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise NoResults(f"{path} is not valid JSON.") from None
     found = plain.get("format") if isinstance(plain, dict) else None
     if found not in (RESULTS_FORMAT, _OLD_FORMAT):
         said = clean(repr(found), 100)
         raise NoResults(f"The results are in the format {said}; this jaxguide reads '{RESULTS_FORMAT}'. Grade again.")
     try:
-        head = {name: plain[name] for name in _BATCH if name in plain or name not in _OPTIONAL}
+        head = {name: plain[name] for name in _BATCH if name in plain or name != "passed_over"}
         head |= {f"course_{name}": plain["course"][name] for name in ("name", "folder", "digest")}
         batch: BatchResult = read_plain(BatchResult, {**head, "submissions": []})
         batch.submissions = [SubmissionResult.from_plain(one) for one in plain["submissions"]]
@@ -110,31 +108,8 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
     return batch
 
 
-def read_document(path: Path) -> BatchResult:
-    """Read a `results.json`.
-
-    Raises:
-        NoResults: the file cannot be read, or does not contain results.
-    """
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
-    except OSError as error:
-        raise NoResults(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
-        raise NoResults(f"{path} is not valid JSON.") from None
-    return batch_from_plain(plain)
-
-
-def _no_number(text: str) -> None:
-    """Refuse NaN and infinity, which JSON does not have but Python reads."""
-    raise ValueError(text)
-
-
 def recorded_course(folder: Path) -> Path | None:
-    """Return the folder of the course that was graded, or None for the course that comes with the package.
-
-    Args:
-        folder: the results folder; if it has no store, the course is unknown and the result is None.
+    """Return the folder of the course that was graded; None for the one that comes with the package, or if unknown.
 
     Raises:
         NoResults: the store cannot be read.
@@ -150,10 +125,9 @@ def recorded_course(folder: Path) -> Path | None:
 
 
 def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
-    """Return the results of a batch.
+    """Return the results in a folder, or in a `results.json`.
 
     Args:
-        path: the results folder, or a `results.json`.
         overrides: the instructor's current points; None for those in `results.json`, if that file exists.
 
     Raises:
@@ -181,14 +155,10 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
 
 
 def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
-    """Return the message of an error; if the store is damaged, it says where the finished marks still are.
-
-    Args:
-        error: why the store cannot be used.
-        folder: the results folder.
-    """
+    """Return why the store of a folder cannot be used; if it is damaged, also where the finished marks still are."""
     document = folder / RESULTS_FILE_NAME
-    count = _count_marks(folder) if isinstance(error, store.DamagedStore) else None
+    before = results_before(folder) if isinstance(error, store.DamagedStore) else None
+    count = sum(one.is_complete for one in before.submissions) if before is not None else 0
     if not count:
         return str(error)
     files = plural("{count} file", "{count} files", count)
@@ -208,18 +178,15 @@ def results_before(folder: Path) -> BatchResult | None:
 def marks_without_store(folder: Path) -> str:
     """Return why grading must not begin in a folder whose `results.json` has marks that no store has, or ''."""
     document = folder / RESULTS_FILE_NAME
-    if (folder / store.NAME).exists() or not document.is_file() or _count_marks(folder) == 0:
+    if (folder / store.NAME).exists() or not document.is_file():
+        return ""
+    before = results_before(folder)
+    if before is not None and not any(one.is_complete for one in before.submissions):
         return ""
     return (
         f"`{document}` has marks, but the store `{store.NAME}` beside it is missing. `jaxguide report {folder}` writes "
         f"the reports from these marks. To grade again, name another folder with --out, or move `{document}` away."
     )
-
-
-def _count_marks(folder: Path) -> int | None:
-    """Return how many files have marks in a folder's `results.json`, None if it cannot be read."""
-    before = results_before(folder)
-    return None if before is None else sum(one.is_complete for one in before.submissions)
 
 
 def feedback_stems(students: Iterable[str]) -> dict[str, str]:

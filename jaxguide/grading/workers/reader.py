@@ -16,8 +16,7 @@ from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
-from jaxguide.grading.intake.answer_runs import MOST_RUNS
-from jaxguide.grading.intake.reading import CourseText, ReadCell, ReadSubmission, read_content
+from jaxguide.grading.intake.reading import MOST_RUNS, CourseText, ReadCell, ReadSubmission, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import broken_reply

@@ -24,7 +24,7 @@ from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.batch.grader import Grader, GradeSettings, grading_threads
 from jaxguide.grading.batch.store import NAME, Store, StoreError
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.workers.worker_process import GraderError
 
 ONE = GradeSettings(only=frozenset({"double"}))
@@ -286,7 +286,7 @@ def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, class
 @pytest.mark.long
 def test_the_control_is_graded_again_after_some_submissions(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "EVERY", 2)
-    entry = ReadEntry(Path("ada.py"), ANSWERS["double"].encode())
+    entry = Entry(Path("ada.py"), ANSWERS["double"].encode())
     grader = Grader(course, ONE)
     assert [grader.grade_controlled(entry)[1] for _time in range(5)] == [0, 0, 1, 1, 2]
     # If marks are shown at once, the control submission is graded before the first mark, too.
@@ -299,13 +299,13 @@ def test_the_control_is_graded_again_after_some_submissions(course: Course, monk
 )
 def test_no_mark_is_less_than_full_before_the_control_has_passed(course: Course, source: str, controls: int) -> None:
     grader = Grader(course, ONE)
-    grader.grade_controlled(ReadEntry(Path("ada.py"), source.encode()))
+    grader.grade_controlled(Entry(Path("ada.py"), source.encode()))
     assert grader.control.passed == controls
 
 
 def test_the_control_of_a_lesson_without_submissions_is_not_graded(course: Course) -> None:
     grader = Grader(course, ONE)
-    result, passed, _name = grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1\n"))
+    result, passed, _name = grader.grade_controlled(Entry(Path("ada.py"), b"x = 1\n"))
     assert (result.state, passed) == (State.UNREADABLE, 0)
 
 
@@ -318,7 +318,7 @@ def test_the_control_submission_is_right_in_everything(course: Course) -> None:
 class FailsSometimes(Grader):
     """Grade all files except `s1.py`, which raises."""
 
-    def grade(self, submitted: Path | FileEntry | ReadEntry) -> SubmissionResult:  # type: ignore[override]
+    def grade(self, submitted: Path | Entry) -> SubmissionResult:  # type: ignore[override]
         if not isinstance(submitted, Path) and submitted.path.name == "s1.py":
             raise OSError("no more descriptors")
         return super().grade(submitted)
@@ -360,20 +360,20 @@ def test_at_most_a_few_files_are_held_in_memory(
     """The queue is short: as long as no file is graded, at most two are read for each job."""
     run = ClassRun(order(course, classroom(20)))
     waiting, most = set[Path](), 0
-    read = FileEntry.read
+    read = Entry.read
 
-    def count(entry: FileEntry) -> bytes:
+    def count(entry: Entry) -> bytes:
         nonlocal most
         waiting.add(entry.path)
         most = max(most, len(waiting))
         return read(entry)
 
-    def slowly(grader: Grader, entry: ReadEntry) -> tuple[SubmissionResult, int, str]:
+    def slowly(grader: Grader, entry: Entry) -> tuple[SubmissionResult, int, str]:
         time.sleep(0.01)
         waiting.discard(entry.path)
         return SubmissionResult(entry.path, "?"), 1, ""
 
-    monkeypatch.setattr(FileEntry, "read", count)
+    monkeypatch.setattr(Entry, "read", count)
     monkeypatch.setattr(Grader, "grade_controlled", slowly)
     with Store(run.order.out) as store:
         run.grade(store)
@@ -398,4 +398,4 @@ def test_a_grader_that_was_stopped_starts_no_worker(course: Course) -> None:
     with grading_threads(1, grader.stop):
         pass
     with pytest.raises(GraderError, match="stopped"):
-        grader.grade(ReadEntry(Path("ada.py"), ANSWERS["double"].encode()))
+        grader.grade(Entry(Path("ada.py"), ANSWERS["double"].encode()))

@@ -22,7 +22,7 @@ from jaxguide.grading.batch.grade_class import Order
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.store import NAME
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.workers.worker_process import GraderError
 
 distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
@@ -156,8 +156,8 @@ def test_how_a_task_ended_says_whether_the_batch_goes_on(
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(grader._client, "submit", lambda *args, **options: task)
             with pytest.raises(raised, match=said) as caught:
-                grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1"))
+                grader.grade_controlled(Entry(Path("ada.py"), b"x = 1"))
         assert type(caught.value) is raised
         grader.stop()
         with pytest.raises(GraderError, match="stopped"):
-            grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1"))
+            grader.grade_controlled(Entry(Path("ada.py"), b"x = 1"))

@@ -14,7 +14,7 @@ from jaxguide.grading.batch import references
 from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.shared_programs import OWN, VALUES, folder_of
 
@@ -45,7 +45,7 @@ def ask(course: Course, file: Path | None) -> References:
 
 def graded(course: Course, cache: Path, **settings: object) -> SubmissionResult:
     with open_grader(course, GradeSettings(compile_cache=cache, **settings)) as grader:  # type: ignore[arg-type]
-        result, *_confirmed = grader.grade_controlled(ReadEntry(Path("ada.py"), "\n\n".join(ANSWERS.values()).encode()))
+        result, *_confirmed = grader.grade_controlled(Entry(Path("ada.py"), "\n\n".join(ANSWERS.values()).encode()))
     return dataclasses.replace(result, **NOTHING_COUNTED)  # type: ignore[arg-type]
 
 
@@ -133,7 +133,7 @@ def test_no_submission_sees_them(course: Course, tmp_path: Path) -> None:
     source = f"FOLDER = {str(tmp_path)!r}\n{LOOKS}"
     settings = GradeSettings(compile_cache=tmp_path, only=frozenset({"double"}))
     with open_grader(course, settings) as grader:
-        result, *_confirmed = grader.grade_controlled(ReadEntry(Path("ada.py"), source.encode()))
+        result, *_confirmed = grader.grade_controlled(Entry(Path("ada.py"), source.encode()))
     errors = {"FileNotFoundError", "PermissionError"}
     assert set(result.results[0].printed.split()) <= errors
     assert result.score == 1.0

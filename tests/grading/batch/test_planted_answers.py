@@ -11,14 +11,14 @@ from jaxguide.course.verdict import CheckResult
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.planted_answers import PlantedWorkers
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
 SAYS = ("Squares instead of doubling.",)
 
 
 def grade(grader: Grader, source: str) -> SubmissionResult:
-    return grader.grade(ReadEntry(Path("ada.py"), f"import jax.numpy as jnp\n\n{source}\n".encode()))
+    return grader.grade(Entry(Path("ada.py"), f"import jax.numpy as jnp\n\n{source}\n".encode()))
 
 
 def failure(result: SubmissionResult) -> CheckResult:

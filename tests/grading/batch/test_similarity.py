@@ -12,7 +12,7 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.similarity import SimilarGroup, fingerprint, similar_groups
 from jaxguide.grading.batch.submission_result import CellFact, CellState, SubmissionResult
-from jaxguide.grading.intake.answer_runs import answer_runs
+from jaxguide.grading.intake.reading import answer_runs
 from jaxguide.grading.intake.submission import Submission, read_submission
 
 Notebook = Callable[..., Path]

@@ -22,9 +22,14 @@ import jaxguide
 from jaxguide.course.books.library import load_course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results, visible_part
-from jaxguide.grading.exports.gradescope_harness import AutograderSettings
-from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
+from jaxguide.grading.exports.gradescope import (
+    AutograderSettings,
+    GradingProgress,
+    NoKey,
+    autograder_zip,
+    gradescope_results,
+    visible_part,
+)
 from jaxguide.grading.workers.shared_programs import SHARED, VALUES
 
 # The format of results.json, from https://gradescope-autograders.readthedocs.io/en/latest/specs/.

@@ -18,10 +18,10 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.intake import archives, untrusted_zip
-from jaxguide.grading.intake.archives import ArchivedEntry, expand, find_archives
+from jaxguide.grading.intake import file_search, file_to_grade
+from jaxguide.grading.intake.file_search import expand, find_entries, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry
-from jaxguide.grading.intake.lineup import find_entries, line_up
+from jaxguide.grading.intake.lineup import line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.student_names import ClassList, resolved_owners
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, parse_submission
@@ -45,7 +45,7 @@ def packed(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     return path
 
 
-def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> list[ArchivedEntry]:
+def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> list[Entry]:
     return expand([packed(folder, *members)])
 
 
@@ -67,12 +67,12 @@ def students_of(*paths: Path) -> dict[str | None, bool]:
     return students
 
 
-def only(rows: list[ArchivedEntry]) -> ArchivedEntry:
+def only(rows: list[Entry]) -> Entry:
     (row,) = rows
     return row
 
 
-def why_not(row: ArchivedEntry) -> str:
+def why_not(row: Entry) -> str:
     with pytest.raises(UnreadableSubmission) as problem:
         row.read()
     return str(problem.value)
@@ -164,11 +164,11 @@ def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> No
 
 def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
     (tmp_path / "ada.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
-    assert only(expand(find_archives([tmp_path]))).owner.name is None
+    assert only(expand(find_submissions([tmp_path], [".zip"]))).owner.name is None
     (tmp_path / "bob.ZIP").write_bytes(zip_bytes([("hw.py", CODE)]))
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "cy.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
-    assert [row.owner.name for row in expand(find_archives([tmp_path]))] == ["ada", "bob"]
+    assert [row.owner.name for row in expand(find_submissions([tmp_path], [".zip"]))] == ["ada", "bob"]
 
 
 def test_a_notebook_with_a_suffix_in_capitals_is_read_as_one(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
 
 def test_an_archive_that_is_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "class.zip")
-    assert why_not(only(expand(find_archives([tmp_path])))) == "It is a pipe, not a file."
+    assert why_not(only(expand(find_submissions([tmp_path], [".zip"])))) == "It is a pipe, not a file."
 
 
 @pytest.mark.long
@@ -300,42 +300,42 @@ def test_one_students_thousand_files_are_one_row_and_cost_no_other(tmp_path: Pat
 def test_one_students_own_archive_of_many_files_is_one_row_too(tmp_path: Path) -> None:
     (tmp_path / "ada.zip").write_bytes(zip_bytes((f"{n}.py", b"x") for n in range(201)))
     (tmp_path / "bob.zip").write_bytes(zip_bytes((f"{n}.py", CODE) for n in range(200)))
-    bad, *good = expand(find_archives([tmp_path]))
+    bad, *good = expand(find_submissions([tmp_path], [".zip"]))
     assert why_not(bad) == "The archive contains 201 files of one student; at most 200 are read."
     assert (bad.owner.name, bad.path.name) == ("ada", "ada.zip")
     assert [row.owner.name for row in good] == ["bob"] * 200
 
 
 def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(untrusted_zip, "MEMBERS_LIMIT", 10)
+    monkeypatch.setattr(file_to_grade, "MEMBERS_LIMIT", 10)
     path = packed(tmp_path, *((f"{n}.py", b"x") for n in range(11)))
     assert "contains 11 files; at most 10" in why_not(only(expand([path])))
-    monkeypatch.setattr(untrusted_zip, "DIRECTORY_LIMIT_BYTES", 100)
+    monkeypatch.setattr(file_to_grade, "DIRECTORY_LIMIT_BYTES", 100)
     path = packed(tmp_path, *((f"{n}.py", b"x") for n in range(5)))
     assert "lists too many files" in why_not(only(expand([path])))
 
 
 def test_what_one_student_packs_into_each_other_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_OWN_LIMIT_BYTES", 2**20)
+    monkeypatch.setattr(file_search, "_OWN_LIMIT_BYTES", 2**20)
     inner = zip_bytes([("hw.py", CODE), ("x", os.urandom(400_000))])
     folders = ("Ada_12_assignsubmission_file_", "Bob_13_assignsubmission_file_")
     packed(tmp_path, *((f"{folder}/{number}.zip", inner) for folder in folders for number in range(3)))
 
-    def too_large(row: ArchivedEntry) -> int:
+    def too_large(row: Entry) -> int:
         return int(row.problem.removeprefix("The archive and those in it contain more than ")[0]) if row.problem else 0
 
     for around, limits in ((4, [0, 0, 1, 0, 0, 1]), (1, [0, 0, 1, 1, 1, 1])):
-        monkeypatch.setattr(archives, "_TOTAL_LIMIT_BYTES", around * 2**20)
+        monkeypatch.setattr(file_search, "_TOTAL_LIMIT_BYTES", around * 2**20)
         assert [too_large(row) for row in expand([tmp_path / "class.zip"])] == limits
 
 
 def test_a_students_large_archive_is_refused(tmp_path: Path) -> None:
     content = zip_bytes([("hw.py", CODE)])
-    for name, size in (("ada", archives.PACKED_LIMIT_BYTES), ("bob", 0)):
+    for name, size in (("ada", file_to_grade.PACKED_LIMIT_BYTES), ("bob", 0)):
         with (tmp_path / f"{name}.zip").open("wb") as file:
             file.seek(size)  # as in an archive that unpacks itself
             file.write(content)
-    large, good = expand(find_archives([tmp_path]))
+    large, good = expand(find_submissions([tmp_path], [".zip"]))
     assert why_not(large) == "The archive is larger than 64 MB; hand in the files themselves."
     assert good.read() == CODE
     assert only(expand([large.path])).read() == CODE  # alone, it may be a class's
@@ -443,6 +443,12 @@ def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
     top = [("submission_metadata.yml", b" " * 10**6 + b"x"), ("Ada_12_assignsubmission_file_/all.zip", own)]
     (tmp_path / "class.zip").write_bytes(zip_bytes(top))
     assert [row.owner.name for row in expand([tmp_path / "class.zip"])] == ["Ada"]
+    (tmp_path / "class.zip").write_bytes(
+        zip_bytes(
+            [("submission_metadata.yml", metadata), ("submission_7/Eve_1_assignsubmission_file_/hw.py", CODE)],
+        )
+    )
+    assert [row.owner.name for row in expand([tmp_path / "class.zip"])] == ["Bob"]
 
 
 def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,15 +456,15 @@ def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path, m
     path = packed(tmp_path, *((f"{name}_12_assignsubmission_file_/all.zip", own) for name in ("Ada", "Bob", "Cy")))
     rows = expand([path])
     limits: list[int] = []
-    read_member = untrusted_zip.read_member
+    read_member = file_to_grade.read_member
 
     def recorded(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> bytes:
         limits.append(limit_bytes)
         return read_member(archive, number, limit_bytes)
 
-    monkeypatch.setattr(archives, "read_member", recorded)
+    monkeypatch.setattr(file_to_grade, "read_member", recorded)
     assert [row.read() for row in rows] == [CODE] * 15
-    assert limits.count(archives.PACKED_LIMIT_BYTES) == 3
+    assert limits.count(file_to_grade.PACKED_LIMIT_BYTES) == 3
 
 
 def test_an_archive_that_has_changed_says_so(tmp_path: Path) -> None:

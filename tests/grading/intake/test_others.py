@@ -10,7 +10,8 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake.file_owners import StudentPattern
-from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
+from jaxguide.grading.intake.file_search import find_entries
+from jaxguide.grading.intake.lineup import LineUp, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.intake.submission import UnreadableSubmission

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.grading.intake.instructor_tables import TableError
-from jaxguide.grading.intake.roster import Roster, read_roster
-from jaxguide.grading.intake.student_names import Owner, Person
+from jaxguide.grading.intake.instructor_tables import TableError, read_roster
+from jaxguide.grading.intake.student_names import ClassList, Owner, Person
 
 CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (4711),Current Score\n"
@@ -75,7 +74,7 @@ ROSTERS = {
 }
 
 
-def roster(tmp_path: Path, text: str, column: str | None = None) -> Roster:
+def roster(tmp_path: Path, text: str, column: str | None = None) -> ClassList:
     (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
     return read_roster(tmp_path / "roster.csv", column)
 
@@ -84,7 +83,7 @@ def roster(tmp_path: Path, text: str, column: str | None = None) -> Roster:
 def test_a_platforms_export_is_recognized_by_its_headings(tmp_path: Path, platform: str) -> None:
     text, column, people, left_out = ROSTERS[platform]
     found = roster(tmp_path, text)
-    assert {person.name: person.ids for person in found.students.people} == people
+    assert {person.name: person.ids for person in found.people} == people
     assert (found.column, found.left_out) == (column, left_out)
     known = ("Canvas", "Gradescope", "Moodle", "GitHub Classroom")
     assert found.platform == next((one for one in known if platform.startswith(one)), "")
@@ -92,13 +91,13 @@ def test_a_platforms_export_is_recognized_by_its_headings(tmp_path: Path, platfo
 
 def test_the_column_of_names_can_be_chosen(tmp_path: Path) -> None:
     found = roster(tmp_path, CANVAS, "sis login id")
-    assert [person.name for person in found.students.people] == ["ada", "aoife", "jsmith", "jsmith2"]
+    assert [person.name for person in found.people] == ["ada", "aoife", "jsmith", "jsmith2"]
     with pytest.raises(TableError, match=r"there is no column `Logn`; found `Student`, "):
         roster(tmp_path, CANVAS, "Logn")
 
 
 def test_every_column_identifies_a_student(tmp_path: Path) -> None:
-    students = roster(tmp_path, CANVAS).students
+    students = roster(tmp_path, CANVAS)
     for written in ("Ada Byron", "byronada", "10231", "ADA"):
         found = students.find(written)
         assert found is not None
@@ -106,7 +105,7 @@ def test_every_column_identifies_a_student(tmp_path: Path) -> None:
 
 
 def test_a_column_of_groups_makes_groups(tmp_path: Path) -> None:
-    found = roster(tmp_path, "student,group\nAda,red\nBob,red\nCy,\nDi,3\nEve,3\n").students
+    found = roster(tmp_path, "student,group\nAda,red\nBob,red\nCy,\nDi,3\nEve,3\n")
     for name, members in (("Bob", "Ada Bob"), ("red", "Ada Bob"), ("group_3", "Di Eve"), ("Cy", ""), ("Zoe", "")):
         owner = found.find(name)
         people = found.group_of(owned(owner.name if owner is not None else name))
@@ -119,6 +118,6 @@ def owned(name: str) -> Owner:
 
 def test_a_students_second_line_is_passed_over_in_an_export_and_an_error_in_a_list(tmp_path: Path) -> None:
     line = "Ada Byron,1,ada@x.edu,Student\n"
-    assert len(roster(tmp_path, f"Name,SID,Email,Role\n{line}{line}").students.people) == 1
+    assert len(roster(tmp_path, f"Name,SID,Email,Role\n{line}{line}").people) == 1
     with pytest.raises(TableError, match=":3: `Ada` is already in line 2"):
         roster(tmp_path, "student,mark\nAda,1\nAda,2\n")

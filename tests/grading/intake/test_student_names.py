@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.grading.intake.file_owners import StudentPattern
-from jaxguide.grading.intake.lms_names import are_canvas_names, gradescope_owners, owner_in, owner_on_disk
+from jaxguide.grading.intake.file_owners import (
+    StudentPattern,
+    are_canvas_names,
+    gradescope_owners,
+    owner_in,
+    owner_on_disk,
+)
+from jaxguide.grading.intake.file_to_grade import open_zip
 from jaxguide.grading.intake.student_names import ClassList, Owner, Person, name_key, resolved_owners
-from jaxguide.grading.intake.untrusted_zip import open_zip
 
 CLASS = ClassList(
     (

@@ -14,7 +14,7 @@ from small_course import ANSWERS, write_course
 
 from jaxguide.cli import main
 from jaxguide.course.limits import Limits
-from jaxguide.grading.exports.gradescope_harness import AutograderSettings
+from jaxguide.grading.exports.gradescope import AutograderSettings
 from jaxguide.grading.reports.results_json import SCHEMA
 
 

@@ -17,7 +17,6 @@ from jaxguide.grading.reports.results_json import (
     RESULTS_FORMAT,
     SCHEMA,
     NoResults,
-    batch_from_plain,
     feedback_stems,
     read_document,
     to_text,
@@ -138,15 +137,16 @@ def test_what_is_no_results_document_is_refused_in_a_sentence(tmp_path: Path, co
 
 
 @pytest.mark.parametrize("lost", [("state",), ("exercises", 0, "title"), ("exercises", 0, "checks", 0, "kind")])
-def test_a_damaged_document_is_refused(lost: tuple[str | int, ...]) -> None:
+def test_a_damaged_document_is_refused(tmp_path: Path, lost: tuple[str | int, ...]) -> None:
     plain = json.loads(to_text(made_class()))
     *path, name = lost
     damaged = plain["submissions"][0]
     for step in path:
         damaged = damaged[step]
     del damaged[name]
+    (tmp_path / "results.json").write_text(json.dumps(plain))
     with pytest.raises(NoResults, match="damaged"):
-        batch_from_plain(plain)
+        read_document(tmp_path / "results.json")
 
 
 def test_every_student_has_files_of_their_own() -> None:

@@ -12,8 +12,9 @@ from jaxguide.base.clean import clean
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.reports.csv_tables import canvas_csv, cell, grades_csv, moodle_csv, without_a_mark
+from jaxguide.grading.reports.csv_tables import canvas_csv, cell, grades_csv, moodle_csv
 from jaxguide.grading.reports.junit import junit_xml
+from jaxguide.grading.reports.marks import rows_of
 
 
 def _rows(text: str) -> list[dict[str, str]]:
@@ -94,7 +95,7 @@ def test_a_gradebook_of_canvas_has_the_columns_and_the_row_of_points_that_canvas
 
 
 def test_whoever_has_no_mark_is_named_beside_the_gradebook() -> None:
-    assert [row.student for row in without_a_mark(made_class())] == ["Fay", EVIL, "=Absent", "Nobody"]
+    assert [row.student for row in rows_of(made_class()) if row.score is None] == ["Fay", EVIL, "=Absent", "Nobody"]
 
 
 def test_junit_tells_failed_not_graded_and_not_attempted_apart() -> None:

@@ -13,7 +13,7 @@ from jaxguide.course.judging.values import FunctionName, InputFunction
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.workers.wire import WireError, decode, encode
 from jaxguide.proving.proof import ProofSettings
 from jaxguide.proving.prover import prove_exercise
@@ -80,7 +80,7 @@ def course(tiny: Path) -> Path:
 
 def grade(folder: Path, source: str) -> SubmissionResult:
     grader = Grader(load_course(folder), GradeSettings(only=frozenset({"twice"})))
-    result = grader.grade(ReadEntry(Path("ada.py"), source.encode()))
+    result = grader.grade(Entry(Path("ada.py"), source.encode()))
     grader.close()
     return result
 

@@ -27,7 +27,7 @@ from jaxguide.grading.batch.control import Control, Turns
 from jaxguide.grading.batch.grade_class import Order
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers import zygote as zygotes
 from jaxguide.grading.workers.worker_process import WorkerKilled, WorkerProcess
@@ -109,8 +109,8 @@ def release(worker: WorkerProcess) -> None:
     os.setpriority(os.PRIO_PROCESS, of_worker(worker).pid, 1)
 
 
-def entry(source: str, name: str = "ada.py") -> ReadEntry:
-    return ReadEntry(Path(name), source.encode())
+def entry(source: str, name: str = "ada.py") -> Entry:
+    return Entry(Path(name), source.encode())
 
 
 def test_an_honest_worker_killed_in_a_call_gets_its_full_mark(course: Course) -> None:
@@ -366,7 +366,7 @@ def test_who_exceeds_the_machines_memory_is_killed_by_the_kernel_and_has_another
     again: list[Path] = []
     grade_again = Grader._grade_again
 
-    def with_more_memory(grader: Grader, submitted: ReadEntry) -> SubmissionResult:
+    def with_more_memory(grader: Grader, submitted: Entry) -> SubmissionResult:
         again.append(submitted.path)
         if has_more_later:
             memory_group.limit(2**40)

@@ -19,7 +19,7 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.compilation_cache import compiled_once
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
-from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.workers import shared_programs
 from jaxguide.grading.workers.shared_programs import SHARED, is_safe
@@ -59,8 +59,8 @@ def cache(course: Course) -> Iterator[Path]:
         yield folder
 
 
-def submission(*names: str, before: str = "") -> ReadEntry:
-    return ReadEntry(Path("ada.py"), "\n\n".join([before, *(ANSWERS[name] for name in names)]).encode())
+def submission(*names: str, before: str = "") -> Entry:
+    return Entry(Path("ada.py"), "\n\n".join([before, *(ANSWERS[name] for name in names)]).encode())
 
 
 def test_programs_name_no_code_of_the_key(course: Course, cache: Path) -> None:
