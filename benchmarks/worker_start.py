@@ -19,9 +19,8 @@ import psutil
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.values import to_data
 from jaxguide.grading.isolation.self_test import find_isolation
-from jaxguide.grading.workers.processes import Spawn, fresh_process
 from jaxguide.grading.workers.worker_process import WorkerProcess
-from jaxguide.grading.workers.zygote import can_fork, start_worker, the_zygote
+from jaxguide.grading.workers.zygote import Spawn, can_fork, fresh_process, start_worker, the_zygote
 
 REPEATS = 15
 SOURCE = "import jax\nimport jax.numpy as jnp\n\n\ndef double(x):\n    return 2 * jnp.asarray(x)\n"

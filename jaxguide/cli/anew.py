@@ -29,7 +29,7 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
         with_scipy: see `forking.prepare`.
     """
     from jaxguide.grading.workers.processes import command, environment
-    from jaxguide.grading.workers.zygote import can_fork, new_token
+    from jaxguide.grading.workers.zygote import can_fork
 
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
     if is_watched or "jax" in sys.modules or threading.active_count() > 1:
@@ -47,7 +47,7 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
     file = os.memfd_create("jaxguide", 0)  # private to this user, and deleted once no process has it open
     with open(os.dup(file), "wb") as written:
         pickle.dump(rest, written)
-    variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
+    variables = environment(Path(tempfile.gettempdir()))
     variables |= {_REST: str(file), _WITH_SCIPY: str(int(with_scipy))}
     del variables["PYTHONDONTWRITEBYTECODE"]  # meant for submissions only
     for stream in (sys.stdout, sys.stderr):

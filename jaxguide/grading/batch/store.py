@@ -107,9 +107,7 @@ class Store:
                 raise StoreError(
                     f"Another grader is using `{folder}`. Wait for it to finish, or name another folder with --out."
                 ) from None
-            self._connection = opened.enter_context(
-                contextlib.closing(sqlite3.connect(self.file, isolation_level=None))
-            )
+            self._connection = opened.enter_context(contextlib.closing(sqlite3.connect(self.file)))
             self._open()
             self._opened = opened.pop_all()
 
@@ -128,11 +126,8 @@ class Store:
         run("PRAGMA journal_mode = DELETE")
         run("PRAGMA synchronous = FULL")
         if is_new:
-            with self._transaction():
-                for statement in _TABLES.split(";\n"):
-                    run(statement)
-                run(f"PRAGMA application_id = {_APPLICATION}")
-                run(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            ours = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
+            self._connection.executescript(f"BEGIN; {_TABLES} {ours} COMMIT;")
 
     def __enter__(self) -> "Store":
         return self
@@ -146,12 +141,13 @@ class Store:
 
     def find(self, key: RowKey) -> tuple[int, SubmissionResult] | None:
         """Return a submission's row and final result; None if it needs grading, as also if these cannot be read."""
-        query = "SELECT id FROM submissions WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)"
+        query = "SELECT id, result FROM submissions"
+        query += " WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)"
         final = (State.GRADED.value, State.UNREADABLE.value)
         with _explained(self.folder):
             found = self._connection.execute(f"{query} AND state IN (?, ?)", (*_columns(key), *final)).fetchone()
         try:
-            return None if found is None else (found[0], self.load(found[0]))
+            return None if found is None else (found[0], SubmissionResult.from_plain(json.loads(found[1])))
         except (TypeError, ValueError, KeyError, AttributeError):
             return None
 
@@ -165,7 +161,7 @@ class Store:
         text = json.dumps(result.to_plain())
         if len(text) > _RESULT_LIMIT:
             raise ValueError(f"a result of {len(text)} characters; at most {_RESULT_LIMIT} are stored")
-        with _explained(self.folder), self._transaction():
+        with _explained(self.folder), self._connection:
             row = self._connection.execute(
                 "INSERT OR REPLACE INTO submissions (student, file, digest, course_digest, settings, state, result)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -184,12 +180,12 @@ class Store:
 
     def forget(self, rows: list[int]) -> None:
         """Delete results, so that their files are graded again."""
-        with _explained(self.folder), self._transaction():
+        with _explained(self.folder), self._connection:
             self._connection.executemany("DELETE FROM submissions WHERE id = ?", [(row,) for row in rows])
 
     def keep_batch(self, plain: dict[str, Any]) -> None:
         """Save the description of the last batch, so that reports can be written again."""
-        with _explained(self.folder), self._transaction():
+        with _explained(self.folder), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO batch VALUES (1, ?)", (json.dumps(plain),))
 
     def last_batch(self) -> dict[str, Any] | None:
@@ -197,18 +193,6 @@ class Store:
         with _explained(self.folder):
             found = self._connection.execute("SELECT plain FROM batch").fetchone()
         return None if found is None else json.loads(found[0])
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            # SQLite may have rolled back already because the disk is full.
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-            raise
 
 
 def last_batch_in(folder: Path) -> dict[str, Any]:

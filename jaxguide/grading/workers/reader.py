@@ -21,9 +21,14 @@ from jaxguide.grading.intake.reading import CourseText, ReadCell, ReadSubmission
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import broken_reply
-from jaxguide.grading.workers.replies import checked, error_of
-from jaxguide.grading.workers.session import WorkerRegistry
-from jaxguide.grading.workers.worker_process import GraderError, WorkerKilled, WorkerProcess
+from jaxguide.grading.workers.remote_answer import checked, error_of
+from jaxguide.grading.workers.worker_process import (
+    GraderError,
+    Surroundings,
+    WorkerKilled,
+    WorkerProcess,
+    WorkerRegistry,
+)
 
 LIMITS = Limits(cpu_s=6, idle_s=30, memory_bytes=300 * 2**20)
 _PART_BYTES = 4 * 2**20
@@ -85,7 +90,9 @@ class Readers:
         return self._read_in(self._start(), name, content)
 
     def _start(self) -> WorkerProcess:
-        process = self._running.start(self._hidden, LIMITS, self._isolation, runs_code=False)
+        assert self._isolation is not None
+        around = Surroundings(self._hidden, LIMITS, self._isolation, running=self._running)
+        process = WorkerProcess(around, runs_code=False)
         try:
             process.request("course", course=plain_of(self._course()))
         except AnswerGone as gone:  # before the process has seen the file

@@ -19,7 +19,6 @@ import queue
 import sys
 import threading
 import types
-from pathlib import Path
 from typing import Any
 
 from jaxguide.base.plain import plain_of, read_plain
@@ -61,16 +60,13 @@ def _enter_box(incoming: int) -> tuple[bytes, bool]:
     from jaxguide.course.set_up import set_up_process
     from jaxguide.grading.isolation import rlimits
     from jaxguide.grading.isolation.stack import Isolation, enter
-    from jaxguide.grading.workers import shared_programs, worker_set_up
+    from jaxguide.grading.workers.shared_programs import load_programs
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
     if config["runs_code"]:
-        set_up_process(**config["set_up"]["process"])
-        sys.path += [folder for folder in config["set_up"]["folders"] if folder not in sys.path]
-    files = worker_set_up.read_files(config["set_up"]["files"])
+        set_up_process(**config["process"])
+        sys.path += [folder for folder in config["folders"] if folder not in sys.path]
     enter(Isolation(**config["isolation"]), config)
-    worker_set_up.write_files(files, Path())  # the current folder is the scratch folder
-    del files
 
     from jaxguide.grading.intake import reading  # noqa: F401  (before the limits, as are the other modules)
     from jaxguide.grading.workers.wire import encode
@@ -78,7 +74,7 @@ def _enter_box(incoming: int) -> tuple[bytes, bool]:
     memory_bytes = config["memory_bytes"]
     if config["runs_code"]:
         if config["programs"] is not None:
-            shared_programs.load_programs(**config["programs"])
+            load_programs(config["programs"], config["saves_programs"])
         _start_jax()
         memory_bytes += _compiler_bytes()
     rlimits.limit(memory_bytes, config["file_bytes"])

@@ -10,35 +10,26 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
+from jaxguide.course.books.outline import Outline
 from jaxguide.course.limits import Limits
+from jaxguide.course.requirements import requirement_folders
+from jaxguide.course.set_up import process_settings
+from jaxguide.course.settings import CourseSettings
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import SECCOMP, Isolation
 from jaxguide.grading.workers import wire
-from jaxguide.grading.workers.how_code_ended import (
-    all_spent,
-    broken_reply,
-    closed_line,
-    ended_by_itself,
-    may_be_killed,
-    only_waited,
-    out_of_memory,
-    out_of_time,
-    scratch_full,
-    too_much_output,
-)
-from jaxguide.grading.workers.processes import Process, Spawn
-from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
-from jaxguide.grading.workers.shared_programs import ProgramFolder
+from jaxguide.grading.workers.how_code_ended import broken_reply, ended_by_itself, may_be_killed, over
+from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch, used_bytes
 from jaxguide.grading.workers.usage import ProcessTree
-from jaxguide.grading.workers.worker_set_up import WorkerSetUp
-from jaxguide.grading.workers.zygote import Forked, new_token, start_worker
+from jaxguide.grading.workers.zygote import Forked, Process, Spawn, start_worker
 
 _START_LIMIT_S = 300.0
 # On a busy machine, a process may take a while to end after it has closed the connection.
@@ -111,55 +102,104 @@ class WorkerKilled(GraderError):
         self.gone = gone
 
 
+class WorkerRegistry:
+    """The workers of one grader, which can all be stopped at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
+        self._is_stopped = False
+
+    def add(self, worker: "WorkerProcess") -> None:
+        """Register a worker, or kill it if grading was stopped.
+
+        Raises:
+            GraderError: `stop` was called.
+        """
+        with self._lock:
+            self._workers.add(worker)
+            is_stopped = self._is_stopped
+        if is_stopped:
+            worker.kill()
+            raise GraderError("Grading was stopped.")
+
+    def stop(self) -> None:
+        """Kill all workers, also those that start later."""
+        with self._lock:
+            self._is_stopped = True
+            workers = list(self._workers)
+        for worker in workers:
+            worker.kill()
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """The conditions in which workers run.
+
+    Args:
+        hidden: folders and files that no worker may see.
+        limits: the resource limits.
+        isolation: how workers are isolated; by default as well as this machine can.
+        programs: the folder from which they load compiled programs.
+        saves_programs: whether they also save there what they compile, for trusted code only.
+        process: the arguments of `set_up_process`.
+        files: the files that lessons read, by name; each worker gets its own copies.
+        folders: the folders from which lessons import what the course requires.
+        running: the registry of workers, so that another thread can stop them.
+        is_rerun: whether the submission runs again because a worker was killed. Then a killed worker counts as ended by
+            the submission's code, and otherwise raises `WorkerKilled`.
+    """
+
+    hidden: tuple[Path, ...] = ()
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    isolation: Isolation = dataclasses.field(default_factory=find_isolation)
+    programs: Path | None = None
+    saves_programs: bool = False
+    process: Mapping[str, Any] = dataclasses.field(default_factory=lambda: process_settings(CourseSettings()))
+    files: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
+    is_rerun: bool = False
+
+    def of(self, course: Outline, lesson: str) -> "Surroundings":
+        """Return these conditions for one lesson of a course."""
+        process, folders = process_settings(course.settings, lesson), tuple(requirement_folders(course.settings))
+        return dataclasses.replace(self, process=process, files=course.files, folders=folders)
+
+
 class WorkerProcess:
     """A process that runs one submission's code.
 
     Args:
-        hidden: folders and files that the process must not see.
-        limits: the resource limits.
-        isolation: how it is isolated; by default as well as this machine can.
-        programs: the folder from which the process loads compiled programs.
-        spawn: how to start the process; by default it is forked from the zygote if possible.
+        around: the conditions in which it runs.
         runs_code: whether it runs a submission's code; otherwise it only reads files, see `Readers`.
-        set_up: what it needs of the course.
+        spawn: how to start the process; by default it is forked from the zygote if possible.
 
     Raises:
-        GraderError: the process does not start.
+        GraderError: the process does not start, or grading was stopped.
         WorkerKilled: the process was killed while it started.
     """
 
-    def __init__(
-        self,
-        hidden: Sequence[Path] = (),
-        limits: Limits | None = None,
-        isolation: Isolation | None = None,
-        programs: ProgramFolder | None = None,
-        spawn: Spawn | None = None,
-        runs_code: bool = True,
-        set_up: WorkerSetUp | None = None,
-    ):
-        self.limits = limits or Limits()
-        self._programs, self._runs_code = programs, runs_code
-        self._set_up = set_up or WorkerSetUp()
-        self.isolation = find_isolation() if isolation is None else isolation
+    def __init__(self, around: Surroundings | None = None, runs_code: bool = True, spawn: Spawn = start_worker):
+        self._around, self.runs_code = around or Surroundings(), runs_code
+        self.limits = self._around.limits
         self.is_alive = True
-        self._scratch = new_scratch()
+        self._scratch = new_scratch(self._around.files)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         output = os.fstat(self._output.fileno()).st_ino
-        scratch_bytes = self.limits.scratch_bytes + self._set_up.size_bytes
+        scratch_bytes = self.limits.scratch_bytes + (used_bytes(self._scratch) or 0)
         self._watch = ScratchWatch(self._scratch, scratch_bytes, self.limits.file_bytes, output)
-        self._spent_before_s: float | None = None
-        self._started_cpu_s = 0.0
-        token = new_token()
+        self._started_cpu_s: float | None = None
+        self._spent_before_s = 0.0
         try:
-            self._process = (spawn or start_worker)(self._scratch, token, self._output)
-            self._tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self.isolation.parts)
+            self._process = spawn(self._scratch, self._output)
+            self._tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self._around.isolation.parts)
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(f"A worker process did not start: {error}") from error
         self._count = 0
         # Send the configuration through the pipe: an argument is limited to 128 KiB on Linux and readable by all users.
-        self._pipes = _Pipes(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
+        self._pipes = _Pipes(self._process, json.dumps(self._config()).encode("ascii") + b"\n")
         try:
             ready = self._wait(_START_LIMIT_S)
             self._tree.start(base_memory=True)
@@ -173,20 +213,25 @@ class WorkerProcess:
             said = self._last_output()
             self.kill()
             raise GraderError(f"A worker process did not start: {said or problem}") from problem
+        self._around.running.add(self)
 
-    def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
+    def _config(self) -> dict[str, Any]:
+        around, limits = self._around, self.limits
+        programs = None if around.programs is None else str(around.programs)
         return {
-            "hidden": [str(path) for path in hidden],
-            "unlisted": [] if self._programs is None else [str(self._programs.folder)],
-            "programs": None if self._programs is None else self._programs.to_plain(),
-            "runs_code": self._runs_code,
-            "set_up": self._set_up.to_plain(),
+            "hidden": [str(path) for path in around.hidden],
+            "programs": programs,
+            "saves_programs": around.saves_programs,
+            "runs_code": self.runs_code,
+            "process": dict(around.process),
+            "folders": around.folders,
             "scratch": str(self._scratch),
-            "isolation": dataclasses.asdict(self.isolation),
-            "memory_bytes": self.limits.memory_bytes,
+            "isolation": dataclasses.asdict(around.isolation),
+            "unlisted": [programs] if programs else [],
+            "memory_bytes": limits.memory_bytes,
             # Allow larger files than the output limit, so that too much output is reported as such.
-            "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
-            "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
+            "file_bytes": max(limits.file_bytes, limits.output_bytes + 2**20),
+            "cpu_s": int(limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
         }
 
     @property
@@ -197,7 +242,7 @@ class WorkerProcess:
     @property
     def spent_s(self) -> float:
         """The processor time used since `start_submission`."""
-        return 0.0 if self._spent_before_s is None else self._tree.total_cpu_s - self._started_cpu_s
+        return 0.0 if self._started_cpu_s is None else self._tree.total_cpu_s - self._started_cpu_s
 
     @property
     def peak_bytes(self) -> int:
@@ -284,14 +329,9 @@ class WorkerProcess:
             if used.wall_s > start_limit_s:
                 raise GraderError(f"A worker process did not start within {start_limit_s:.0f} s.")
             return
-        if used.cpu_s > limits.cpu_s:
-            raise out_of_time(limits)
-        if self._spent_before_s is not None and self._spent_before_s + self.spent_s > limits.total_cpu_s:
-            raise all_spent(limits)
-        if used.idle_s > limits.idle_s:
-            raise only_waited(limits)
-        if used.memory_bytes > limits.memory_bytes:
-            raise out_of_memory(limits)
+        for name, value in {**vars(used), "total_cpu_s": self._spent_before_s + self.spent_s}.items():
+            if name != "wall_s" and value > getattr(limits, name):
+                raise over(name, limits)
         self._check_written()
         if used.wall_s > limits.wall_s:
             message = "Not graded: the machine is too busy; the code was not finished after {wall:.0f} s."
@@ -301,9 +341,9 @@ class WorkerProcess:
         written = os.fstat(self._output.fileno())
         # `fallocate` takes space beyond the end of a file.
         if max(written.st_size, written.st_blocks * 512) > self.limits.output_bytes:
-            raise too_much_output(self.limits)
-        if self._watch.is_full(self._tree.pids(), at_once):
-            raise scratch_full(self.limits)
+            raise over("output_bytes", self.limits)
+        if self._watch.is_full((process.pid for process in self._tree.processes()), at_once):
+            raise over("scratch_bytes", self.limits)
 
     def _ended(self) -> AnswerGone:
         """Return how the process ended.
@@ -318,7 +358,7 @@ class WorkerProcess:
         if isinstance(self._process, Forked) and self._process.ended_with_zygote:
             raise NotGraded("Not graded: the process that starts workers has ended.")
         if code is None:
-            return closed_line()
+            return AnswerGone(Verdict.BROKEN_REPLY, "Your code closed the connection to the grader.")
         gone = ended_by_itself(code, self._last_output(), self.limits)
         if may_be_killed(code):
             raise WorkerKilled(gone)

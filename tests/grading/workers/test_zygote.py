@@ -21,7 +21,8 @@ from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers import zygote as zygote_module
-from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
+from jaxguide.grading.workers.processes import command
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, Surroundings, WorkerKilled, WorkerProcess
 from jaxguide.grading.workers.zygote import Forked, Zygote, ZygoteError, can_fork, close_zygote
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
@@ -87,9 +88,8 @@ def test_a_process_with_a_backend_or_threads_is_not_fit_to_be_forked(before: str
 
 @pytest.mark.long
 def test_a_zygote_that_is_not_fit_says_why_and_workers_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "jaxguide.grading.workers.zygote.command", lambda module: [sys.executable, "-c", NOT_FIT, *sys.path]
-    )
+    program = {"jaxguide.grading.workers.forking": [sys.executable, "-c", NOT_FIT, *sys.path]}
+    monkeypatch.setattr(zygote_module, "command", lambda module: program.get(module) or command(module))
     with pytest.raises(ZygoteError, match="cannot be forked: it has 2 threads"):
         Zygote()
     monkeypatch.setattr("jaxguide.grading.workers.zygote._is_unfit", False)
@@ -154,7 +154,7 @@ os.wait()
 
 
 def test_what_left_a_workers_tree_ends_with_it() -> None:
-    worker = WorkerProcess(isolation=Isolation(()))
+    worker = WorkerProcess(Surroundings(isolation=Isolation(())))
     worker.request("define", cell=1, source=LEAVES, exercises=[], starters=[])
     pid = int(ask(worker, "os.read(reading, 20).decode()"))
     assert psutil.pid_exists(pid)
