@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.set_up import beside_files
-from jaxguide.grading.batch.batch_result import BatchResult, load_batch, with_other_marks, with_others
+from jaxguide.grading.batch.batch_result import BatchResult, load_batch, with_earlier
 from jaxguide.grading.batch.control import GraderBroken, GraderLost
 from jaxguide.grading.batch.grader import (
     Graded,
@@ -173,12 +173,15 @@ class ClassRun:
             StoreError: the disk is full, or the store cannot be written.
         """
         self._store, self._watch = store, watch
+        only = None if self.order.settings.only is None else sorted(self.order.settings.only)
         self._rows = [
             {
                 "students": f.students,
                 "counts": {student: sorted(exercises) for student, exercises in f.counts.items()},
                 "path": str(f.entry.path),
                 "digest": "",
+                "only": only,
+                "without": {},
             }
             for f in self.line.files
         ]
@@ -316,8 +319,6 @@ class ClassRun:
         """Return what reports need of this run besides the results, together with the run before it."""
         settings, course, line = self.order.settings, self.order.course, self.line
         only = None if settings.only is None else sorted(settings.only)
-        before = with_other_marks(last, only)
-        beyond = self.order.beyond or set(before["beyond"] if before else ()).difference(only or ())
         plain = {
             "roots": [str(path.absolute()) for path in self.order.paths],
             "rows": self._rows,
@@ -334,9 +335,7 @@ class ClassRun:
             "limits": dataclasses.asdict(settings.limits),
             "all_or_nothing": settings.all_or_nothing,
             "only": only,
-            "beyond": sorted(beyond),
-            "before": before,
+            "beyond": sorted(self.order.beyond),
             "points": {name: (e.lesson, e.title, e.points) for name, e in course.exercises.items()},
         }
-        is_part = last is not None and last["only"] == only and self.is_part
-        return with_others(plain, last) if last is not None and is_part else plain
+        return plain if last is None else with_earlier(plain, last, last["only"] == only and self.is_part)

@@ -21,7 +21,7 @@ from jaxguide.grading.intake.file_search import STORE_NAME
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
 SEED_FILE_NAME = "seed.txt"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _RESULT_LIMIT = 64 * 10**6
 _APPLICATION = 0x4A584731  # 'JXG1', to detect files of other programs
 _TABLES = """
