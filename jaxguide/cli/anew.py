@@ -6,6 +6,7 @@ Importing JAX again for the command itself would take as long as grading a submi
 Only then does it restore the command line and the environment and run the command.
 """
 
+import contextlib
 import io
 import os
 import pickle
@@ -63,11 +64,12 @@ def main() -> NoReturn:
     """Import JAX, fork the zygote, restore the command line and the environment, and run the command."""
     from jaxguide.grading.workers import forking
     from jaxguide.grading.workers.processes import forget_variables_of_jax
-    from jaxguide.grading.workers.zygote import fork_zygote
+    from jaxguide.grading.workers.zygote import the_zygote
 
     file = int(os.environ[_REST])
     forking.prepare(os.environ[_WITH_SCIPY] == "1")
-    fork_zygote()
+    with contextlib.suppress(OSError):  # then the zygote starts later
+        the_zygote(is_fork=True)  # which must not contain the secrets that are restored below
     with open(file, "rb") as written:
         written.seek(0)
         rest = pickle.load(written)

@@ -5,13 +5,17 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import jax
+import jaxlib
+import numpy
 
+import jaxguide
 from jaxguide.course.books import digest
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
@@ -196,8 +200,7 @@ class Grader:
         self._surroundings = Surroundings(hidden, settings.limits, isolation)
         # Without hidden checks, users check their own files.
         own = fill is not None or not settings.hidden
-        reads = None if own else isolation
-        self._readers = Readers(lambda: CourseText.of(course), hidden, reads, self._surroundings.running)
+        self._readers = Readers(lambda: CourseText.of(course), None if own else self._surroundings)
         self._references = References(None if self.kept is None else self.kept / VALUES)
         self._planted = PlantedWorkers(course, self._references, self._around) if settings.hidden else None
 
@@ -347,7 +350,7 @@ class Grader:
             raise UnreadableSubmission(" ".join([submission.no_exercise, *result.repairs]))
         books = [self.course.books[topic] for topic in submission.lessons]
         books = [book for book in books if any(map(self._is_asked, book.exercises))]
-        result.lessons = [book.topic for book in books]
+        result.lessons, result.versions = [book.topic for book in books], _versions()
         lessons: list[tuple[Session, list[Judging]]] = []
         with contextlib.ExitStack() as stack:
             # Code that has seen a hidden input can reveal it in any later output, and students may read the output of
@@ -380,7 +383,6 @@ class Grader:
                 if len(books) > 1:
                     session.rest()
         for session, judgings in lessons:
-            result.versions = session.versions or result.versions
             result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
             result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
             for judging in judgings:
@@ -405,6 +407,12 @@ class Grader:
             find_cause=True,
             planted=self._planted,
         )
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of all that computes, which are those of the workers, too."""
+    packages = {"jax": jax, "jaxlib": jaxlib, "numpy": numpy, "jaxguide": jaxguide}
+    return {"python": platform.python_version(), **{name: one.__version__ for name, one in packages.items()}}
 
 
 def _ask_all(

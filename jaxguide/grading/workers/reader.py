@@ -19,16 +19,9 @@ from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.intake.answer_runs import MOST_RUNS
 from jaxguide.grading.intake.reading import CourseText, ReadCell, ReadSubmission, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.grading.workers.remote_answer import checked, error_of
-from jaxguide.grading.workers.worker_process import (
-    GraderError,
-    Surroundings,
-    WorkerKilled,
-    WorkerProcess,
-    WorkerRegistry,
-)
+from jaxguide.grading.workers.worker_process import GraderError, Surroundings, WorkerKilled, WorkerProcess
 
 LIMITS = Limits(cpu_s=6, idle_s=30, memory_bytes=300 * 2**20)
 _PART_BYTES = 4 * 2**20
@@ -40,20 +33,13 @@ class Readers:
 
     Args:
         course: called once for what reading needs of the course.
-        hidden: folders and files that the processes must not see.
-        isolation: how they are isolated; None to read in this process, as is right for a user's own files.
-        running: the registry of workers, so that another thread can stop them.
+        around: the conditions in which they run, but for the limits; None to read in this process, as is right for a
+            user's own files.
     """
 
-    def __init__(
-        self,
-        course: Callable[[], CourseText],
-        hidden: tuple[Path, ...] = (),
-        isolation: Isolation | None = None,
-        running: WorkerRegistry | None = None,
-    ):
+    def __init__(self, course: Callable[[], CourseText], around: Surroundings | None = None):
         self._course = functools.cache(course)
-        self._hidden, self._isolation, self._running = hidden, isolation, running or WorkerRegistry()
+        self._around = around and dataclasses.replace(around, limits=LIMITS)
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
         weakref.finalize(self, _end, self._idle)
@@ -66,7 +52,7 @@ class Readers:
                 long or too much memory to read.
             GraderError: workers do not start on this machine, or are killed one after the other.
         """
-        if self._isolation is None:
+        if self._around is None:
             return read_content(path.name, content, self._course())
         try:
             return self._read(path.name, content)
@@ -90,9 +76,7 @@ class Readers:
         return self._read_in(self._start(), name, content)
 
     def _start(self) -> WorkerProcess:
-        assert self._isolation is not None
-        around = Surroundings(self._hidden, LIMITS, self._isolation, running=self._running)
-        process = WorkerProcess(around, runs_code=False)
+        process = WorkerProcess(self._around, runs_code=False)
         try:
             process.request("course", course=plain_of(self._course()))
         except AnswerGone as gone:  # before the process has seen the file

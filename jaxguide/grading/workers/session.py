@@ -52,7 +52,6 @@ class Session:
         self.repairs: list[str] = []
         self.cells: list[ReadCell] = []
         self._broken: dict[str, StudentError | AnswerGone] = {}
-        self.versions: dict[str, str] = {}
         self.was_killed = False
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
@@ -196,7 +195,6 @@ class Session:
         try:
             self._worker = worker = WorkerProcess(around)
             self._workers.append(worker)
-            self.versions = worker.versions
             reply = worker.request("setup", source=self._setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:

@@ -68,10 +68,6 @@ class WireError(Exception):
     """The bytes are not a valid message, or the data exceeds the limits."""
 
 
-class CutOff(WireError):
-    """The connection ended in the middle of a message."""
-
-
 def encode(data: Data) -> bytes:
     """Encode data as one frame.
 
@@ -98,7 +94,7 @@ def frame_size(prefix: bytes) -> int:
         WireError: the bytes do not begin a frame, or the announced size exceeds the limits.
     """
     if len(prefix) != PREFIX.size:
-        raise CutOff("the beginning of a frame was cut off")
+        raise WireError("the beginning of a frame was cut off")
     magic, header_bytes, payload_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise WireError("these bytes do not begin a frame")

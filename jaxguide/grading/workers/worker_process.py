@@ -68,12 +68,10 @@ class _Pipes:
                     writer.write(frame)
                     writer.flush()
                     prefix = reader.read(wire.PREFIX.size)
-                    if not prefix:
+                    rest = wire.frame_size(prefix) if len(prefix) == wire.PREFIX.size else 1
+                    frame = prefix + reader.read(rest)
+                    if len(frame) < len(prefix) + rest:  # the connection has ended
                         break
-                    size = wire.frame_size(prefix)
-                    frame = prefix + reader.read(size)
-                    if len(frame) < len(prefix) + size:
-                        raise wire.CutOff("the connection ended in the middle of a frame")
                     self.received.put(frame)
         except wire.WireError as error:
             self.received.put(error)
@@ -201,15 +199,14 @@ class WorkerProcess:
         # Send the configuration through the pipe: an argument is limited to 128 KiB on Linux and readable by all users.
         self._pipes = _Pipes(self._process, json.dumps(self._config()).encode("ascii") + b"\n")
         try:
-            ready = self._wait(_START_LIMIT_S)
+            self._wait(_START_LIMIT_S)
             self._tree.start(base_memory=True)
             self._first_threads = self._tree.threads()
             self._replied_at = time.monotonic()
-            self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
         except GraderError:
             self.kill()
             raise
-        except (AnswerGone, wire.WireError, KeyError) as problem:
+        except (AnswerGone, wire.WireError) as problem:
             said = self._last_output()
             self.kill()
             raise GraderError(f"A worker process did not start: {said or problem}") from problem
@@ -286,12 +283,8 @@ class WorkerProcess:
                 raise wire.WireError("the reply is to another request")
             self._check_written(at_once=True)
             self._replied_at = time.monotonic()
-        except wire.WireError as error:
-            try:
-                if isinstance(error, wire.CutOff):
-                    self._ended()  # raises if the process was killed while it replied
-            finally:
-                self.kill()
+        except wire.WireError:
+            self.kill()
             raise broken_reply() from None
         except BaseException:
             self.kill()

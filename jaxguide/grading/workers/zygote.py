@@ -269,8 +269,11 @@ def start_worker(scratch: Path, output: IO[bytes]) -> Process:
     return (fresh_process if zygote is None else zygote.spawn)(scratch, output)
 
 
-def the_zygote() -> Zygote | None:
+def the_zygote(is_fork: bool = False) -> Zygote | None:
     """Return this process's zygote, which is started if there is none or it has ended, or None if it cannot be forked.
+
+    Args:
+        is_fork: see `Zygote`.
 
     Raises:
         ZygoteError: the zygote does not start.
@@ -282,24 +285,10 @@ def the_zygote() -> Zygote | None:
             _zygote = None
         if _zygote is None and can_fork() and not _is_unfit:
             try:
-                _zygote = Zygote()
+                _zygote = Zygote(is_fork)
             except UnfitError:
                 _is_unfit = True
         return _zygote
-
-
-def fork_zygote() -> None:
-    """Fork this process to create its zygote. Call this after `forking.prepare` and before reading any secrets.
-
-    If the zygote cannot be forked safely, workers start in a new Python. If this fork fails, the zygote starts later.
-    """
-    global _zygote, _is_unfit
-    try:
-        _zygote = Zygote(is_fork=True) if can_fork() else None
-    except UnfitError:
-        _is_unfit = True
-    except ZygoteError:
-        return
 
 
 @atexit.register
