@@ -47,13 +47,13 @@ def main() -> None:
             worker.request("define", cell=1, source=SOURCE, exercises=["double"], starters=[])
             assert worker.request("ask", name="double", request=request)["value"].values == 6
             ready_s = time.monotonic() - began
-            sizes = [one.memory_full_info() for one in worker._tree.processes()]
+            sizes = [one.memory_full_info() for one in worker.tree.processes()]
             ending = time.monotonic()
             worker.kill()
             shared = (sum(getattr(one, kind, 0) for one in sizes) for kind in ("pss", "uss"))
             memory = (max(one.rss for one in sizes), *shared)
             wall_s = ready_s + time.monotonic() - ending
-            runs[name].append((worker.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
+            runs[name].append((worker.tree.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
     for name, found in runs.items():
         medians = (statistics.median(column) for column in zip(*found, strict=True))
         measured[name] = dict(zip(("cpu_s", "wall_s", "rss_mb", "pss_mb", "own_mb"), medians, strict=True))

@@ -63,13 +63,14 @@ def _how_written(stream: Any) -> dict[str, Any] | None:
 def main() -> NoReturn:
     """Import JAX, fork the zygote, restore the command line and the environment, and run the command."""
     from jaxguide.grading.workers import forking
-    from jaxguide.grading.workers.processes import forget_variables_of_jax
     from jaxguide.grading.workers.zygote import the_zygote
 
     file = int(os.environ[_REST])
     forking.prepare(os.environ[_WITH_SCIPY] == "1")
     with contextlib.suppress(OSError):  # then the zygote starts later
         the_zygote(is_fork=True)  # which must not contain the secrets that are restored below
+    from jaxguide.cli.common import forget_variables_of_jax
+
     with open(file, "rb") as written:
         written.seek(0)
         rest = pickle.load(written)

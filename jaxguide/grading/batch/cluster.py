@@ -16,7 +16,7 @@ from typing import Any
 import dask
 from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
-from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.library import Course, contents_of, load_course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.control import GraderLost
 from jaxguide.grading.batch.grader import Graded, Grader, GradeSettings, course_state_digest, open_grader
@@ -59,7 +59,7 @@ class ClusterGrader:
         there = dataclasses.replace(
             settings, compile_cache=None, conceal=tuple(path.absolute() for path in settings.conceal)
         )
-        self._plugin = GraderThere(_files_of(course), there)
+        self._plugin = GraderThere(contents_of(course), there)
         self._client.register_plugin(self._plugin)
 
     @property
@@ -140,20 +140,11 @@ def _connected(address: str) -> Client:
     raise GraderError(f"No Dask scheduler was found at `{address}`: {why}.")
 
 
-def _files_of(course: Course) -> dict[str, bytes]:
-    """Return what a course consists of: path relative to its folder -> content."""
-    where = course.folders
-    paths = [where.settings_file, *sorted(where.exercises.glob("*.py")), *sorted(where.solutions.glob("*.py"))]
-    found = {path.relative_to(where.top).as_posix(): path for path in paths if path.is_file()}
-    found |= {f"{where.exercises.name}/{name}": path for name, path in course.files.items()}
-    return {name: path.read_bytes() for name, path in found.items()}
-
-
 class GraderThere(WorkerPlugin):
     """A Dask plugin that grades in one worker. It loads the course for the first submission and stops with the batch.
 
     Args:
-        files: the course's files, see `_files_of`.
+        files: the course's files, see `contents_of`.
         settings: how submissions are graded.
     """
 

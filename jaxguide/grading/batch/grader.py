@@ -141,19 +141,14 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def usable_isolation(settings: GradeSettings) -> Isolation:
-    """Return how submissions of a batch are isolated.
-
-    Raises:
-        GraderError: this machine does not isolate them completely, and they are not trusted.
-    """
+def _usable_isolation(settings: GradeSettings) -> Isolation:
     isolation = find_isolation()
     if isolation.missing and not settings.trust_submissions:
-        message = (
-            "This machine does not isolate submissions completely: {missing}. A submission could read the key and your "
-            "files. Grade on Linux 5.13 or newer, or if you trust everyone who submitted, with --trust-submissions."
+        raise GraderError(
+            f"This machine does not isolate submissions completely: {'; '.join(isolation.missing)}. A submission could "
+            "read the key and your files. Grade on Linux 5.13 or newer, or if you trust everyone who submitted, with "
+            "--trust-submissions."
         )
-        raise GraderError(message.format(missing="; ".join(isolation.missing)))
     return isolation
 
 
@@ -170,7 +165,7 @@ class Grader:
         lent: a folder of programs that workers load instead of those in the `compile_cache`.
 
     Raises:
-        GraderError: see `usable_isolation`.
+        GraderError: this machine does not isolate submissions completely, and they are not trusted.
     """
 
     def __init__(
@@ -194,7 +189,7 @@ class Grader:
         self.course_digest = course_state_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
-        isolation = usable_isolation(settings) if fill is None else Isolation(parts=())
+        isolation = _usable_isolation(settings) if fill is None else Isolation(parts=())
         self._fill, self._lent = fill, lent
         hidden = tuple(path.absolute() for path in concealed)
         self._surroundings = Surroundings(hidden, settings.limits, isolation)
@@ -383,8 +378,9 @@ class Grader:
                 if len(books) > 1:
                     session.rest()
         for session, judgings in lessons:
-            result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
-            result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
+            for worker in session.workers:
+                result.cpu_s = round(result.cpu_s + worker.tree.total_cpu_s, 3)
+                result.memory_bytes = max(result.memory_bytes, worker.tree.peak_bytes)
             for judging in judgings:
                 why_not = result.not_graded.get(judging.exercise.name)
                 outcome = (judging if why_not is None else self._judging(judging.exercise)).end()

@@ -3,14 +3,12 @@
 import base64
 import hashlib
 import importlib.metadata
-from collections.abc import Iterator
 from pathlib import Path
 
 import jaxguide
 from jaxguide.base.files import zip_bytes
-from jaxguide.course.books.library import Course
+from jaxguide.course.books.library import Course, contents_of
 from jaxguide.course.requirements import pinned
-from jaxguide.course.settings import SETTINGS_NAME
 from jaxguide.grading.exports.gradescope_harness import AUTOGRADER_SETTINGS_NAME, AutograderSettings
 
 # Gradescope runs this once, as root, to build the image. On Ubuntu 22.04, its oldest image, python3 is Python 3.10.
@@ -89,7 +87,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         "run_autograder": _RUN.encode(),
         "requirements.txt": "".join(f"{name}\n" for name in names).encode(),
         AUTOGRADER_SETTINGS_NAME: settings.to_text().encode(),
-        **dict(_course_files(course)),
+        **{f"course/{name}": content for name, content in contents_of(course).items()},
     }
     return zip_bytes(files, programs=("setup.sh", "run_autograder"))
 
@@ -117,13 +115,3 @@ def own_wheel() -> tuple[str, bytes]:
 def _record_of(content: bytes) -> str:
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
     return f"sha256={digest},{len(content)}"
-
-
-def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
-    if course.folders.settings_file.is_file():
-        yield f"course/{SETTINGS_NAME}", course.folders.settings_file.read_bytes()
-    for name, folder in (("exercises", course.folders.exercises), ("solutions", course.folders.solutions)):
-        for path in sorted(folder.rglob("*")):
-            inside = path.relative_to(folder)
-            if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):
-                yield f"course/{name}/{inside.as_posix()}", path.read_bytes()

@@ -67,11 +67,3 @@ def environment(scratch: Path) -> dict[str, str]:
         if name in os.environ:
             variables[name] = os.environ[name]
     return variables
-
-
-def forget_variables_of_jax() -> None:
-    """Let this process compute as workers do: on the CPU, whatever the user's variables for JAX say."""
-    for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
-        if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
-            del os.environ[name]
-    os.environ["JAX_PLATFORMS"] = "cpu"

@@ -72,16 +72,8 @@ class Readers:
             except GraderError:
                 pass
         with contextlib.suppress(WorkerKilled):
-            return self._read_in(self._start(), name, content)
-        return self._read_in(self._start(), name, content)
-
-    def _start(self) -> WorkerProcess:
-        process = WorkerProcess(self._around, runs_code=False)
-        try:
-            process.request("course", course=plain_of(self._course()))
-        except AnswerGone as gone:  # before the process has seen the file
-            raise GraderError(gone.note) from gone
-        return process
+            return self._read_in(WorkerProcess(self._around, self._course()), name, content)
+        return self._read_in(WorkerProcess(self._around, self._course()), name, content)
 
     def _read_in(self, process: WorkerProcess, name: str, content: bytes) -> ReadSubmission:
         try:

@@ -26,7 +26,7 @@ class Session:
     `cells` are the cells that run, after the book's code that they need. After `define`, `repairs` lists what was left
     out or repaired, a sentence each, `lost` contains the cells that ended a worker, `raised` the cells that raised an
     error, and `definitions` the cells that define each exercise, of which the last counts. `was_killed` says whether a
-    worker was killed and counts as ended by the submission's code, see `Surroundings`.
+    worker was killed and counts as ended by the submission's code, see `Surroundings`; `workers` are all so far.
 
     Args:
         submission: the submission.
@@ -55,7 +55,7 @@ class Session:
         self.was_killed = False
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
-        self._workers: list[WorkerProcess] = []
+        self.workers: list[WorkerProcess] = []
         self._gone: AnswerGone | None = None
         self.lost: dict[int, AnswerGone] = {}
         self.raised: dict[int, ErrorInfo] = {}
@@ -92,19 +92,9 @@ class Session:
             self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, submission.missing[name])
 
     @property
-    def cpu_s(self) -> float:
-        """The processor time of all workers so far."""
-        return sum(worker.total_cpu_s for worker in self._workers)
-
-    @property
     def spent_s(self) -> float:
         """The processor time of the submission's code so far, including other lessons."""
-        return sum(worker.spent_s for session in self._sessions for worker in session._workers)
-
-    @property
-    def peak_bytes(self) -> int:
-        """The highest peak memory among the workers."""
-        return max((worker.peak_bytes for worker in self._workers), default=0)
+        return sum(worker.spent_s for session in self._sessions for worker in session.workers)
 
     def define(self) -> None:
         """Run the cells in a worker, if there are any. A cell that ends the worker is skipped in the next one."""
@@ -190,35 +180,39 @@ class Session:
                 self.lost.setdefault(later.number, gone)
 
     def _start(self) -> WorkerProcess:
-        around = self._surroundings
         spent_s = self.spent_s
         try:
-            self._worker = worker = WorkerProcess(around)
-            self._workers.append(worker)
+            self._worker = worker = WorkerProcess(self._surroundings)
+            self.workers.append(worker)
             reply = worker.request("setup", source=self._setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
             raise NotGraded(f"The lesson's setup ended a worker: {gone.note}") from gone
         except WorkerKilled as killed:
-            if not around.is_rerun:
+            if not self._surroundings.is_rerun:
                 raise
             # None of the submission's code had run.
             raise NotGraded("Not graded: the worker process was killed twice.") from killed
         if failed is not None:
             worker.kill()
-            what = f"{failed.type_name}: {failed.message}"
-            raise NotGraded(f"The lesson's setup failed in a worker: {what}")
+            raise NotGraded(f"The lesson's setup failed in a worker: {failed.type_name}: {failed.message}")
         worker.start_submission(spent_s)
         return worker
 
     def _run_cell(self, worker: WorkerProcess, cell: ReadCell) -> None:
         worker.start_exercise()
-        fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
-        fields |= {"starters": cell.starters, "may_await": self._may_await}
         # Its error is that of the exercises that it defines.
         explains = len(self.raised) < _EXPLAINED_CELLS and not set(cell.starters).issuperset(cell.defines)
-        fields |= {"explains": explains}
-        reply = self._request(worker, "define", **fields)
+        reply = self._request(
+            worker,
+            "define",
+            cell=cell.label,
+            source=cell.source,
+            exercises=self.names,
+            starters=cell.starters,
+            may_await=self._may_await,
+            explains=explains,
+        )
         failed, bound, values = defined_by(reply, self.names)
         if failed is not None:
             explanation = failed.explanation if explains else None

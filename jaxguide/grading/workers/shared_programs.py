@@ -18,8 +18,6 @@ from pathlib import Path
 from jaxguide.base.files import user_folder, write_whole
 
 OWN, SHARED, VALUES = ".own", ".shared", ".values"
-# The packages whose code computes the key's values.
-_DECIDING = ("base", "compat", "code", "jaxpr", "course", "keys", "tracing", "callbacks", "debug", "grading")
 # The number of folders to keep, besides those used within a day, which may be in use.
 KEPT = 8
 _IN_USE_S = 24 * 3600.0
@@ -85,8 +83,7 @@ def folder_of(course_digest: str) -> Path:
 def _state_of_package() -> list[str]:
     """Return the names, sizes and times of the package's files, which identify its state even in a clone."""
     package = Path(__file__).parents[2]
-    files = [path for folder in _DECIDING for path in (package / folder).rglob("*.py")]
-    found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(files)]
+    found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(package.rglob("*.py"))]
     return [f"{name} {about.st_size} {about.st_mtime_ns}" for name, about in found]
 
 

@@ -17,19 +17,21 @@ from typing import IO, Any
 
 import psutil
 
+from jaxguide.base.plain import plain_of
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.limits import Limits
 from jaxguide.course.requirements import requirement_folders
 from jaxguide.course.set_up import process_settings
 from jaxguide.course.settings import CourseSettings
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
+from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import SECCOMP, Isolation
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.how_code_ended import broken_reply, ended_by_itself, may_be_killed, over
 from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch, used_bytes
 from jaxguide.grading.workers.usage import ProcessTree
-from jaxguide.grading.workers.zygote import Forked, Process, Spawn, start_worker
+from jaxguide.grading.workers.zygote import Process, Spawn, start_worker
 
 _START_LIMIT_S = 300.0
 # On a busy machine, a process may take a while to end after it has closed the connection.
@@ -166,11 +168,11 @@ class Surroundings:
 
 
 class WorkerProcess:
-    """A process that runs one submission's code.
+    """A process that runs one submission's code; `tree` has what it has used.
 
     Args:
         around: the conditions in which it runs.
-        runs_code: whether it runs a submission's code; otherwise it only reads files, see `Readers`.
+        course: if given, it runs no code and only reads files that answer this course, see `Readers`.
         spawn: how to start the process; by default it is forked from the zygote if possible.
 
     Raises:
@@ -178,8 +180,10 @@ class WorkerProcess:
         WorkerKilled: the process was killed while it started.
     """
 
-    def __init__(self, around: Surroundings | None = None, runs_code: bool = True, spawn: Spawn = start_worker):
-        self._around, self.runs_code = around or Surroundings(), runs_code
+    def __init__(
+        self, around: Surroundings | None = None, course: CourseText | None = None, spawn: Spawn = start_worker
+    ):
+        self._around, self.course = around or Surroundings(), course
         self.limits = self._around.limits
         self.is_alive = True
         self._scratch = new_scratch(self._around.files)
@@ -191,7 +195,7 @@ class WorkerProcess:
         self._spent_before_s = 0.0
         try:
             self._process = spawn(self._scratch, self._output)
-            self._tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self._around.isolation.parts)
+            self.tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self._around.isolation.parts)
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(f"A worker process did not start: {error}") from error
@@ -200,8 +204,8 @@ class WorkerProcess:
         self._pipes = _Pipes(self._process, json.dumps(self._config()).encode("ascii") + b"\n")
         try:
             self._wait(_START_LIMIT_S)
-            self._tree.start(base_memory=True)
-            self._first_threads = self._tree.threads()
+            self.tree.start(base_memory=True)
+            self._first_threads = self.tree.threads()
             self._replied_at = time.monotonic()
         except GraderError:
             self.kill()
@@ -219,7 +223,7 @@ class WorkerProcess:
             "hidden": [str(path) for path in around.hidden],
             "programs": programs,
             "saves_programs": around.saves_programs,
-            "runs_code": self.runs_code,
+            "course": plain_of(self.course),
             "process": dict(around.process),
             "folders": around.folders,
             "scratch": str(self._scratch),
@@ -232,33 +236,23 @@ class WorkerProcess:
         }
 
     @property
-    def total_cpu_s(self) -> float:
-        """The processor time used so far, or until the worker was stopped."""
-        return self._tree.total_cpu_s
-
-    @property
     def spent_s(self) -> float:
         """The processor time used since `start_submission`."""
-        return 0.0 if self._started_cpu_s is None else self._tree.total_cpu_s - self._started_cpu_s
-
-    @property
-    def peak_bytes(self) -> int:
-        """The most memory that was sampled, beyond what the worker needed before it ran code."""
-        return self._tree.peak_bytes
+        return 0.0 if self._started_cpu_s is None else self.tree.total_cpu_s - self._started_cpu_s
 
     @property
     def is_crowded(self) -> bool:
         """Whether so many threads were left running that JAX may fail to start threads to compile, which is fatal."""
-        return self._tree.threads() > self._first_threads + _LEFT_THREADS
+        return self.tree.threads() > self._first_threads + _LEFT_THREADS
 
     def start_submission(self, spent_s: float) -> None:
         """Start measuring the submission's total processor time, of which `spent_s` was used before."""
-        self._tree.start()
-        self._spent_before_s, self._started_cpu_s = spent_s, self._tree.total_cpu_s
+        self.tree.start()
+        self._spent_before_s, self._started_cpu_s = spent_s, self.tree.total_cpu_s
 
     def start_exercise(self) -> None:
         """Start measuring the limits of one exercise, and delete earlier output."""
-        self._tree.start()
+        self.tree.start()
         # The worker shares this descriptor's position in the file.
         os.lseek(self._output.fileno(), 0, os.SEEK_SET)
         os.ftruncate(self._output.fileno(), 0)
@@ -275,7 +269,7 @@ class WorkerProcess:
             raise AnswerGone(Verdict.DIED, "The process that ran your code has ended.")
         self._count += 1
         # What the grader does between requests, such as asking planted answers, is not this submission's time.
-        self._tree.leave_out_since(self._replied_at)
+        self.tree.leave_out_since(self._replied_at)
         self._pipes.sent.put(wire.encode({"id": self._count, "op": operation, **fields}))
         try:
             reply = self._wait(None)
@@ -316,7 +310,7 @@ class WorkerProcess:
         return reply
 
     def _check_limits(self, start_limit_s: float | None) -> None:
-        used = self._tree.sample()
+        used = self.tree.sample()
         limits = self.limits
         if start_limit_s is not None:
             if used.wall_s > start_limit_s:
@@ -335,21 +329,18 @@ class WorkerProcess:
         # `fallocate` takes space beyond the end of a file.
         if max(written.st_size, written.st_blocks * 512) > self.limits.output_bytes:
             raise over("output_bytes", self.limits)
-        if self._watch.is_full((process.pid for process in self._tree.processes()), at_once):
+        if self._watch.is_full((process.pid for process in self.tree.processes()), at_once):
             raise over("scratch_bytes", self.limits)
 
     def _ended(self) -> AnswerGone:
         """Return how the process ended.
 
         Raises:
-            NotGraded: the zygote ended too, which no student's code can cause.
             WorkerKilled: the process was killed.
         """
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=_END_LIMIT_S)
-        if isinstance(self._process, Forked) and self._process.ended_with_zygote:
-            raise NotGraded("Not graded: the process that starts workers has ended.")
         if code is None:
             return AnswerGone(Verdict.BROKEN_REPLY, "Your code closed the connection to the grader.")
         gone = ended_by_itself(code, self._last_output(), self.limits)
@@ -369,8 +360,8 @@ class WorkerProcess:
         if not self.is_alive:
             return
         self.is_alive = False
-        self._tree.sample()
-        self._tree.kill()
+        self.tree.sample()
+        self.tree.kill()
         self._process.wait()
         self._pipes.sent.put(None)
         self._clean()

@@ -51,7 +51,6 @@ class Forked:
 
     def __init__(self, zygote: "Zygote", stdin: io.FileIO, stdout: io.FileIO, status: io.FileIO):
         self.zygote, self.stdin, self.stdout, self._status = zygote, stdin, stdout, status
-        self.ended_with_zygote = False
         self._code: int | None = None
         self._lock = threading.Lock()
         if not _is_ready(status.fileno(), _FORK_LIMIT_S):
@@ -80,7 +79,7 @@ class Forked:
                 if not _is_ready(self._status.fileno(), timeout):
                     raise subprocess.TimeoutExpired("worker", timeout or 0)
                 said = self._status.read(NUMBER.size)
-                self._code, self.ended_with_zygote = NUMBER.unpack(said)[0] if said else -signal.SIGKILL, not said
+                self._code = NUMBER.unpack(said)[0] if said else -signal.SIGKILL
                 self._status.close()
             return self._code
 
@@ -127,24 +126,18 @@ class Zygote:
             self._output.close()
             raise ZygoteError(f"The process that starts workers did not start: {error}") from error
         try:
-            self._require_fit()
+            if not _is_ready(self._socket.fileno(), _START_LIMIT_S):
+                raise ZygoteError(f"The process that starts workers did not start within {_START_LIMIT_S:.0f} s.")
+            if not (said := self._socket.recv(MESSAGE_BYTES)):
+                self.ends_soon()
+                self._output.seek(0)
+                lines = self._output.read().decode("utf-8", "replace").strip().splitlines()
+                raise ZygoteError(lines[-1] if lines else "it printed nothing")
+            if said != FIT:
+                raise UnfitError(f"The process that starts workers cannot be forked: {said.decode()}.")
         except BaseException:
             self.close()
             raise
-
-    def _require_fit(self) -> None:
-        self._socket.settimeout(_START_LIMIT_S)
-        try:
-            said = self._socket.recv(MESSAGE_BYTES)
-        except OSError as error:
-            raise ZygoteError(f"The process that starts workers did not start: {error}") from error
-        if not said:
-            self.ends_soon()
-            self._output.seek(0)
-            lines = self._output.read().decode("utf-8", "replace").strip().splitlines()
-            raise ZygoteError(lines[-1] if lines else "it printed nothing")
-        if said != FIT:
-            raise UnfitError(f"The process that starts workers cannot be forked: {said.decode()}.")
 
     def _start(self, line: socket.socket, is_fork: bool) -> int:
         if is_fork:

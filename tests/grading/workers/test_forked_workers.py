@@ -89,7 +89,7 @@ def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: p
     close_zygote()  # the next zygote starts with the secret in the environment
     monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
     worker = WorkerProcess()
-    outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker._tree.processes()]
+    outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker.tree.processes()]
     outside.append(Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes())
     inside = ask(worker, "open('/proc/self/environ').read() + repr(dict(os.environ))")
     worker.kill()
@@ -100,24 +100,24 @@ def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: p
 
 def test_what_the_zygote_imported_is_on_no_workers_account(worker: WorkerProcess) -> None:
     fresh = WorkerProcess(spawn=fresh_process)
-    assert worker.total_cpu_s < fresh.total_cpu_s
+    assert worker.tree.total_cpu_s < fresh.tree.total_cpu_s
     fresh.kill()
 
 
 def test_what_a_worker_takes_is_its_own(worker: WorkerProcess) -> None:
-    before = worker.peak_bytes
+    before = worker.tree.peak_bytes
     assert ask(worker, "len(globals().setdefault('kept', bytes(b'x') * (100 * 2**20)))") == 100 * 2**20
-    worker._tree.sample()
-    assert before + 95 * 2**20 < worker.peak_bytes < before + 150 * 2**20
+    worker.tree.sample()
+    assert before + 95 * 2**20 < worker.tree.peak_bytes < before + 150 * 2**20
 
 
 def test_the_compiler_is_no_students_memory(worker: WorkerProcess) -> None:
-    before = worker.peak_bytes
+    before = worker.tree.peak_bytes
     scan = "__import__('jax').lax.scan(lambda c, x: (c + x, c * x), 0.0, __import__('jax').numpy.ones(3))[0].item()"
     assert ask(worker, scan) == 3
-    worker._tree.sample()
+    worker.tree.sample()
     # The compiler's code, which the first program loads, takes another 60 MB.
-    assert worker.peak_bytes < before + 40 * 2**20
+    assert worker.tree.peak_bytes < before + 40 * 2**20
 
 
 @pytest.mark.long
@@ -143,9 +143,9 @@ def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
 
 def test_what_the_grader_does_between_requests_is_not_the_submissions_time(worker: WorkerProcess) -> None:
     worker.start_exercise()
-    for one, name in ((worker, "_replied_at"), (worker._tree, "_wall_start"), (worker._tree, "_wall_last")):
+    for one, name in ((worker, "_replied_at"), (worker.tree, "_wall_start"), (worker.tree, "_wall_last")):
         setattr(one, name, getattr(one, name) - 100)  # as if the grader had done something else for 100 s
     ask(worker, "1 + 1")
-    used = worker._tree.sample()
+    used = worker.tree.sample()
     assert used.idle_s < 50
     assert used.wall_s < 50

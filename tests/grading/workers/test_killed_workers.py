@@ -68,7 +68,7 @@ def workers_of(grader: Grader) -> list[WorkerProcess]:
     """Return the living workers that run code."""
     registry = grader._surroundings.running
     with registry._lock:
-        return [one for one in registry._workers if one.is_alive and one.runs_code]
+        return [one for one in registry._workers if one.is_alive and one.course is None]
 
 
 class Watch(threading.Thread):

@@ -62,7 +62,7 @@ def test_a_process_that_was_killed_is_replaced(readers: Readers) -> None:
     path, content = Path("ada.py"), GOOD.encode()
     found = readers.read(path, content)
     (worker,) = readers._idle
-    processes = worker._tree.processes()
+    processes = worker.tree.processes()
     for process in processes:
         process.kill()
     psutil.wait_procs(processes)
