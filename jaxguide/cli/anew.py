@@ -69,8 +69,6 @@ def main() -> NoReturn:
     forking.prepare(os.environ[_WITH_SCIPY] == "1")
     with contextlib.suppress(OSError):  # then the zygote starts later
         the_zygote(is_fork=True)  # which must not contain the secrets that are restored below
-    from jaxguide.cli.common import forget_variables_of_jax
-
     with open(file, "rb") as written:
         written.seek(0)
         rest = pickle.load(written)
@@ -87,3 +85,11 @@ def main() -> NoReturn:
 
     run(sys.argv[1:], prog_name=rest["prog_name"])
     sys.exit(0)
+
+
+def forget_variables_of_jax() -> None:
+    """Let this process compute as workers do: on the CPU, whatever the user's variables for JAX say."""
+    for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
+        if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
+            del os.environ[name]
+    os.environ["JAX_PLATFORMS"] = "cpu"

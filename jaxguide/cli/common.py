@@ -1,7 +1,6 @@
 """Helpers shared by several commands: load a course or report why not, find names, complete them, print JSON."""
 
 import contextlib
-import os
 import sys
 import threading
 from pathlib import Path
@@ -182,6 +181,7 @@ def start_zygote() -> bool:
 
     Unless this process has imported JAX, it will compute as workers do: on the CPU, whatever JAX's variables say.
     """
+    from jaxguide.cli.anew import forget_variables_of_jax
     from jaxguide.grading.workers.zygote import can_fork, the_zygote
 
     if "jax" not in sys.modules:
@@ -194,14 +194,6 @@ def start_zygote() -> bool:
     if can_fork():
         threading.Thread(target=start, daemon=True).start()
     return can_fork()
-
-
-def forget_variables_of_jax() -> None:
-    """Let this process compute as workers do: on the CPU, whatever the user's variables for JAX say."""
-    for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
-        if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
-            del os.environ[name]
-    os.environ["JAX_PLATFORMS"] = "cpu"
 
 
 def some_names(names: "Sequence[str]", between: str = ", ") -> str:

@@ -206,7 +206,7 @@ def with_earlier(plain: dict[str, Any], last: dict[str, Any], is_part: bool) -> 
     others, earlier = [], []
     for row in last["rows"]:
         if only is not None and (row["only"] is None or not set(row["only"]) <= set(only)):
-            without = {one: [*row["without"].get(one, ()), *only] for one in row["students"] if one in here}
+            without = {one: sorted({*row["without"].get(one, ()), *only}) for one in row["students"] if one in here}
             earlier.append(row | {"without": row["without"] | without})
         elif is_part and not anew.issuperset(row["students"]):
             others.append(row | {"counts": row["counts"] | {one: [] for one in row["students"] if one in anew}})

@@ -160,8 +160,6 @@ class Grader:
         settings: how submissions are graded.
         tell: called with each exercise of a file as soon as its checks have run.
         fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
-        programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
-            a lesson that are missing from the `compile_cache` are compiled first, for all workers.
         lent: a folder of programs that workers load instead of those in the `compile_cache`.
 
     Raises:
@@ -174,11 +172,12 @@ class Grader:
         settings: GradeSettings,
         tell: Tell | None = None,
         fill: Path | None = None,
-        programs: Path | None = None,
         lent: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
-        self.programs = programs
+        # The folder to which this process saves what it compiles, for this course only. If there is one, programs of a
+        # lesson that are missing from the `compile_cache` are compiled first, for all workers.
+        self.programs: Path | None = None
         self.name = ""
         # Marks that have already been reported cannot be taken back.
         self._turns = Turns()

@@ -59,15 +59,6 @@ def prepare(with_scipy: bool = True) -> None:
     gc.enable()
 
 
-def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
-    """Turn a process that was forked after `prepare` into the zygote; see `serve`."""
-    try:
-        os.setsid()
-        serve(line, output)
-    finally:
-        os._exit(1)
-
-
 def serve(line: socket.socket, output: int) -> NoReturn:
     """Report whether this process may be forked, then fork workers until the grader closes the socket or ends.
 
@@ -76,19 +67,11 @@ def serve(line: socket.socket, output: int) -> NoReturn:
         output: the file descriptor for error messages.
     """
     sys.dont_write_bytecode = True  # for modules that submissions import
-    _read_nothing()
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    _redirect(output)
     _close_all_but(0, 1, 2, line.fileno())
     os.chdir(tempfile.gettempdir())
     line.send(compat.why_not_fork().encode() or FIT)
     _become_worker(*_fork_for_requests(line))
-
-
-def _read_nothing() -> None:
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
 
 
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -172,11 +155,17 @@ def _keep_only(descriptors: list[int]) -> list[int]:
 
     *pipes, output = descriptors
     kept = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_DESCRIPTOR) for pipe in pipes]
-    _read_nothing()  # open it again: processes that share an open file share its flags
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    _redirect(output)  # again: processes that share an open file share its flags
     _close_all_but(0, 1, 2, *kept)
     return kept
+
+
+def _redirect(output: int) -> None:
+    """Let standard input be empty, and send standard output and error to a descriptor."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((empty, output, output)):
+        os.dup2(descriptor, number)
+    os.close(empty)
 
 
 def _close_all_but(*kept: int) -> None:

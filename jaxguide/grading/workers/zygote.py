@@ -141,11 +141,15 @@ class Zygote:
 
     def _start(self, line: socket.socket, is_fork: bool) -> int:
         if is_fork:
-            from jaxguide.grading.workers.forking import serve_in_fork
+            from jaxguide.grading.workers import forking
 
             pid = os.fork()
             if pid == 0:
-                serve_in_fork(line, self._output.fileno())
+                try:
+                    os.setsid()
+                    forking.serve(line, self._output.fileno())
+                finally:
+                    os._exit(1)
             return pid
         program = command("jaxguide.grading.workers.forking")
         variables = environment(Path(tempfile.gettempdir()))
