@@ -19,9 +19,8 @@ import psutil
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.values import to_data
 from jaxguide.grading.isolation.self_test import find_isolation
-from jaxguide.grading.workers.processes import Spawn, fresh_process
 from jaxguide.grading.workers.worker_process import WorkerProcess
-from jaxguide.grading.workers.zygote import can_fork, start_worker, the_zygote
+from jaxguide.grading.workers.zygote import Spawn, can_fork, fresh_process, start_worker, the_zygote
 
 REPEATS = 15
 SOURCE = "import jax\nimport jax.numpy as jnp\n\n\ndef double(x):\n    return 2 * jnp.asarray(x)\n"
@@ -48,13 +47,13 @@ def main() -> None:
             worker.request("define", cell=1, source=SOURCE, exercises=["double"], starters=[])
             assert worker.request("ask", name="double", request=request)["value"].values == 6
             ready_s = time.monotonic() - began
-            sizes = [one.memory_full_info() for one in worker._tree.processes()]
+            sizes = [one.memory_full_info() for one in worker.tree.processes()]
             ending = time.monotonic()
             worker.kill()
             shared = (sum(getattr(one, kind, 0) for one in sizes) for kind in ("pss", "uss"))
             memory = (max(one.rss for one in sizes), *shared)
             wall_s = ready_s + time.monotonic() - ending
-            runs[name].append((worker.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
+            runs[name].append((worker.tree.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
     for name, found in runs.items():
         medians = (statistics.median(column) for column in zip(*found, strict=True))
         measured[name] = dict(zip(("cpu_s", "wall_s", "rss_mb", "pss_mb", "own_mb"), medians, strict=True))

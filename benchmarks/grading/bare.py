@@ -43,7 +43,7 @@ def bare_cpu_s(times: int) -> dict[str, float]:
     from jaxguide.grading.workers.processes import environment
 
     with tempfile.TemporaryDirectory() as folder:
-        variables = {**environment(Path(folder), ""), "PYTHONPATH": sys.path[0]}
+        variables = {**environment(Path(folder)), "PYTHONPATH": sys.path[0]}
         command = [sys.executable, __file__, "--times", str(times), "--forks"]
         said = subprocess.run(command, env=variables, check=True, stdout=subprocess.PIPE).stdout
     found: dict[str, float] = json.loads(said)
@@ -63,7 +63,7 @@ def _forks(times: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         everything, public = Path(folder, "everything"), Path(folder, "public")
         everything.mkdir()
-        _fork(lambda: shared_programs.load_programs(str(everything), is_filled=True))
+        _fork(lambda: shared_programs.load_programs(str(everything), saves=True))
         shutil.copytree(everything, public)
         own = [program for program in public.iterdir() if program.name.startswith(_OWN_PROGRAMS)]
         if len(own) != 2:
@@ -73,7 +73,7 @@ def _forks(times: int) -> dict[str, float]:
         found: dict[str, list[float]] = {}
         for _time in range(times):
             for name, place in (("JAX's own programs kept", public), ("all programs kept", everything)):
-                spent_s = _fork(lambda place=place: shared_programs.load_programs(str(place), is_filled=False))
+                spent_s = _fork(lambda place=place: shared_programs.load_programs(str(place), saves=False))
                 found.setdefault(name, []).append(spent_s)
         return {name: round(statistics.median(spent), 3) for name, spent in found.items()}
 

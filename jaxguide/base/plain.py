@@ -1,10 +1,12 @@
-"""Convert dataclasses to JSON data and back."""
+"""Convert dataclasses to JSON data and back, and check types."""
 
 import dataclasses
 import enum
 import functools
 import sys
+import types
 import typing
+from pathlib import Path
 from typing import Any
 
 
@@ -47,7 +49,38 @@ def read_plain(kind: Any, plain: Any, any_version: bool = False) -> Any:
     return plain
 
 
+def fits(value: Any, kind: Any) -> bool:
+    """Return whether a value and all its parts have the types that an annotation declares.
+
+    As in annotations, an int may stand for a float.
+
+    >>> fits({"a": (1, 2)}, dict[str, tuple[int, ...]]), fits([1, None], list[int])
+    (True, False)
+    """
+    whole, parts = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Any:
+        return True
+    if whole in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in parts)
+    if whole is not None and type(value) is not whole:
+        return False
+    if whole is dict:
+        return all(fits(k, parts[0]) and fits(v, parts[1]) for k, v in value.items())
+    if whole is tuple and parts[-1] is not ...:
+        return len(value) == len(parts) and all(map(fits, value, parts))
+    if whole is not None:
+        return all(fits(child, parts[0]) for child in value)
+    if kind is None or kind is Path:
+        return value is None if kind is None else isinstance(value, Path)
+    actual: Any = type(value)
+    if actual is not kind:
+        return kind is float and actual is int
+    return all(fits(getattr(value, name), hint) for name, hint in _fields(kind).items())
+
+
 @functools.cache
 def _fields(kind: Any) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind) if dataclasses.is_dataclass(kind) else {}
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)} if hints else {}
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return typing.get_type_hints(kind) if hasattr(kind, "_fields") else {}

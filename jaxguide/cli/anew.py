@@ -6,6 +6,7 @@ Importing JAX again for the command itself would take as long as grading a submi
 Only then does it restore the command line and the environment and run the command.
 """
 
+import contextlib
 import io
 import os
 import pickle
@@ -29,7 +30,7 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
         with_scipy: see `forking.prepare`.
     """
     from jaxguide.grading.workers.processes import command, environment
-    from jaxguide.grading.workers.zygote import can_fork, new_token
+    from jaxguide.grading.workers.zygote import can_fork
 
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
     if is_watched or "jax" in sys.modules or threading.active_count() > 1:
@@ -47,7 +48,7 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
     file = os.memfd_create("jaxguide", 0)  # private to this user, and deleted once no process has it open
     with open(os.dup(file), "wb") as written:
         pickle.dump(rest, written)
-    variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
+    variables = environment(Path(tempfile.gettempdir()))
     variables |= {_REST: str(file), _WITH_SCIPY: str(int(with_scipy))}
     del variables["PYTHONDONTWRITEBYTECODE"]  # meant for submissions only
     for stream in (sys.stdout, sys.stderr):
@@ -62,12 +63,12 @@ def _how_written(stream: Any) -> dict[str, Any] | None:
 def main() -> NoReturn:
     """Import JAX, fork the zygote, restore the command line and the environment, and run the command."""
     from jaxguide.grading.workers import forking
-    from jaxguide.grading.workers.processes import forget_variables_of_jax
-    from jaxguide.grading.workers.zygote import fork_zygote
+    from jaxguide.grading.workers.zygote import the_zygote
 
     file = int(os.environ[_REST])
     forking.prepare(os.environ[_WITH_SCIPY] == "1")
-    fork_zygote()
+    with contextlib.suppress(OSError):  # then the zygote starts later
+        the_zygote(is_fork=True)  # which must not contain the secrets that are restored below
     with open(file, "rb") as written:
         written.seek(0)
         rest = pickle.load(written)
@@ -84,3 +85,11 @@ def main() -> NoReturn:
 
     run(sys.argv[1:], prog_name=rest["prog_name"])
     sys.exit(0)
+
+
+def forget_variables_of_jax() -> None:
+    """Let this process compute as workers do: on the CPU, whatever the user's variables for JAX say."""
+    for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
+        if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
+            del os.environ[name]
+    os.environ["JAX_PLATFORMS"] = "cpu"

@@ -181,7 +181,7 @@ def start_zygote() -> bool:
 
     Unless this process has imported JAX, it will compute as workers do: on the CPU, whatever JAX's variables say.
     """
-    from jaxguide.grading.workers.processes import forget_variables_of_jax
+    from jaxguide.cli.anew import forget_variables_of_jax
     from jaxguide.grading.workers.zygote import can_fork, the_zygote
 
     if "jax" not in sys.modules:

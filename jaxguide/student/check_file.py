@@ -17,7 +17,8 @@ from jaxguide.course.limits import Limits
 from jaxguide.course.progress import Progress
 from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import CheckResult, Outcome, Verdict, about
-from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_owners import students_of
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.reading import lessons_of

@@ -23,7 +23,7 @@ from jaxguide.course.progress import Progress
 from jaxguide.course.set_up import beside_files
 from jaxguide.course.settings import said_of_dropped
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import (

@@ -16,8 +16,7 @@ from jaxguide.course.requirements import pinned, unmet_requirements
 from jaxguide.course.settings import CourseSettings
 from jaxguide.grading.batch.grader import course_state_digest
 from jaxguide.grading.exports.gradescope import AutograderSettings, autograder_zip
-from jaxguide.grading.workers.worker_process import WorkerProcess
-from jaxguide.grading.workers.worker_set_up import WorkerSetUp
+from jaxguide.grading.workers.worker_process import Surroundings, WorkerProcess
 
 MISSING = "The course needs no-such-package>=2, which is not installed."
 INSTALL = 'Install it: pip install "no-such-package>=2"'
@@ -71,7 +70,7 @@ def test_versions_count_in_the_state_of_a_course(tiny: Path) -> None:
 def test_a_worker_imports_from_where_the_grader_does(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "only_there.py").write_text("NUMBER = 3\n")
-    worker = WorkerProcess(set_up=WorkerSetUp(folders=(str(tmp_path / "elsewhere"),)))
+    worker = WorkerProcess(Surroundings(folders=(str(tmp_path / "elsewhere"),)))
     try:
         assert worker.request("setup", source="import only_there\nassert only_there.NUMBER == 3") == {
             "id": 1,

@@ -9,8 +9,9 @@ from typing import Any
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.grade_class import ClassRun, Order, Watch
-from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult
+from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.store import Store
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_owners import students_of
 from jaxguide.grading.intake.file_search import find_submissions
 

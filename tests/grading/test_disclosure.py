@@ -14,7 +14,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.verdict import Kind, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.grader import SubmissionResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.reports import write_reports
 from jaxguide.grading.reports.results_json import to_text
 

@@ -62,7 +62,7 @@ def recorded(folder: Path) -> dict[str, tuple[int, str]]:
         return {}
     with contextlib.closing(sqlite3.connect(path)) as connection:
         try:
-            rows = connection.execute("SELECT file, id, result FROM submissions").fetchall()
+            rows = connection.execute("SELECT key, rowid, result FROM submissions").fetchall()
         except sqlite3.OperationalError:  # killed before the tables were created
             return {}
     assert len({file for file, _id, _result in rows}) == len(rows)
@@ -87,7 +87,7 @@ def recorded_quietly(folder: Path) -> dict[str, tuple[int, str]]:
     path = folder / "results" / NAME
     try:
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            return {file: (0, "") for (file,) in connection.execute("SELECT file FROM submissions")}
+            return {file: (0, "") for (file,) in connection.execute("SELECT key FROM submissions")}
     except sqlite3.Error:
         return {}
 

@@ -27,7 +27,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.reader import found_in
 from jaxguide.grading.workers.remote_answer import RemoteAnswer
-from jaxguide.grading.workers.replies import defined_by
+from jaxguide.grading.workers.session import defined_by
 
 Try = Callable[[random.Random], bool]
 """Damage something and read it; return whether it could still be read."""

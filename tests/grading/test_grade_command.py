@@ -241,7 +241,7 @@ def test_where_isolation_is_incomplete_submissions_must_be_trusted(
     found = find_isolation()
     parts = tuple(part for part in found.parts if part != LANDLOCK)
     incomplete = dataclasses.replace(found, parts=parts, missing=(f"{LANDLOCK}: not there",))
-    for module in ("batch.grader", "batch.grade_class", "isolation.self_test"):
+    for module in ("batch.grader", "isolation.self_test"):
         monkeypatch.setattr(f"jaxguide.grading.{module}.find_isolation", lambda: incomplete)
     write(tmp_path, ada=RIGHT)
     done = command()

@@ -14,7 +14,7 @@ from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 
 
 def _grade(whole_course: Course, path: Path, limits: Limits | None = None) -> SubmissionResult:

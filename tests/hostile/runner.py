@@ -19,7 +19,6 @@ from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.reports.results_json import read_results
 from jaxguide.grading.workers.scratch import remove_scratch
-from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 # The wall time limit is generous, so that other tests running on the machine do not make grading time out.
 # Enough processor time for a case that ends otherwise, on a machine where other tests run, too.
@@ -131,7 +130,7 @@ def _grade(cases: Sequence[Case], folder: Path) -> Run:
     }
     with open(folder / "said.txt", "wb") as said:
         process = subprocess.Popen(command, cwd=places["cwd"], env=environment, stdout=said, stderr=subprocess.STDOUT)
-        with Watcher(process.pid) as watcher:
+        with Watcher(process.pid, places["tmp"]) as watcher:
             try:
                 status = process.wait(timeout=_GIVE_UP_S)
             finally:
@@ -178,14 +177,19 @@ def shared_folders() -> set[str]:
 
 
 class Watcher(threading.Thread):
-    """Watch a running grader from outside, and record processes that outlive the worker that started them."""
+    """Watch a running grader from outside, and record processes that outlive the worker that started them.
 
-    def __init__(self, pid: int):
+    Args:
+        pid: the grader.
+        temporary: its temporary folder, which is in the environment of all its processes.
+    """
+
+    def __init__(self, pid: int, temporary: Path):
         super().__init__(daemon=True)
         self.grader = psutil.Process(pid)
         self.grader_bytes = 0
         self.strays: list[str] = []
-        self._mark = f"{pid}-"
+        self._mark = str(temporary)
         self._seen: dict[psutil.Process, psutil.Process] = {}
         self._orphaned_at: dict[psutil.Process, float] = {}
         self._ended = threading.Event()
@@ -204,7 +208,7 @@ class Watcher(threading.Thread):
                     self.strays.append(" ".join(process.cmdline())[:200])
 
     def _is_of_a_worker(self, process: psutil.Process) -> bool:
-        return process in self._seen or process.environ().get(TOKEN_VARIABLE, "").startswith(self._mark)
+        return process in self._seen or process.environ().get("TMPDIR", "").startswith(self._mark)
 
     def run(self) -> None:
         while not self._ended.wait(_LOOK_EVERY_S):

@@ -15,8 +15,8 @@ from jaxguide.proving.prover import prove_exercise
 from jaxguide.proving.through_workers import prove_through_workers, submissions
 
 KEY = "solutions/tiny.py"
-# Only workers have this variable.
-IN_A_WORKER = '__import__("os").environ.get("JAXGUIDE_WORKER")'
+# Only workers live in such a folder.
+IN_A_WORKER = '"jaxguide-grader-" in __import__("os").environ["HOME"]'
 
 
 def proven_here(course: Course, lesson: str) -> Proof:

@@ -127,3 +127,15 @@ def _opened(folder: Path | None) -> tuple[CourseFolders, CourseSettings, list[Pa
 def students_course(folder: Path | None = None) -> Course:
     """Return a course without keys, by default the one that comes with the package; it is loaded only once."""
     return load_course(folder, keys=False)
+
+
+def contents_of(course: Course) -> dict[str, bytes]:
+    """Return the files of a course by their paths in its folder: settings, books, keys, and what lies beside them."""
+    where = course.folders
+    found = {where.settings_file.name: where.settings_file} if where.settings_file.is_file() else {}
+    for folder in (where.exercises, where.solutions):
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder)
+            if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):
+                found[f"{folder.name}/{inside.as_posix()}"] = path
+    return {name: path.read_bytes() for name, path in found.items()}

@@ -1,7 +1,7 @@
 """The result of a batch: the record from which all reports are written."""
 
 import dataclasses
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,52 +131,26 @@ def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
     graded = {result.lesson for one in batch.submissions for result in one.results}
     batch.lessons = list(dict.fromkeys(lesson for lesson, *_rest in plain["points"].values() if lesson in graded))
     batch.versions = next((one.versions for one in batch.submissions if one.versions), {})
-    batch.only = _only(plain)
+    graded_only = [row["only"] for row in plain["rows"]] or [plain["only"]]
+    batch.only = None if None in graded_only else sorted({name for only in graded_only for name in only})
     batch.similar = similar_groups(batch.counted)
     return batch
 
 
-def _only(plain: dict[str, Any]) -> list[str] | None:
-    """Return the exercises that were graded in a run or those before it, None for all."""
-    if plain["only"] is None or plain["before"] is None:
-        only: list[str] | None = plain["only"]
-        return only
-    earlier = _only(plain["before"])
-    return None if earlier is None else sorted({*earlier, *plain["only"]})
-
-
 def _submissions(store: Store, plain: dict[str, Any]) -> list[SubmissionResult]:
-    """Return a batch's rows; if it has only some exercises, with the marks of the batch before for all others."""
-    found = [one for row in plain["rows"] for one in _rows(store, row, plain)]
-    notes, digest = plain["elsewhere"], plain["course_digest"]
-    found += [
+    """Return a batch's rows. What several runs graded of a student's file, each other exercises, is one row."""
+    order, merged = list(plain["points"]), dict[tuple[str, Path], SubmissionResult]()
+    for row in plain["rows"]:
+        for one in _rows(store, row, plain):
+            newer = merged.get((one.student, one.path))
+            merged[one.student, one.path] = one if newer is None else _together(one, newer, order)
+    sent, notes, digest = {student for student, _path in merged}, plain["elsewhere"], plain["course_digest"]
+    absent = [
         SubmissionResult(Path(), name, State.ABSENT, course_digest=digest, repairs=notes.get(name, []))
         for name in plain["absent"]
+        if name not in sent
     ]
-    if plain["before"] is None:
-        return found
-    order = list(plain["points"])
-    anew = {(one.student, one.path): one for one in found}
-    students = {one.student for one in found}
-    merged = dict(anew)
-    for old in (_without(one, plain["beyond"]) for one in _submissions(store, plain["before"])):
-        key = old.student, old.path
-        if old.student not in students:
-            merged.setdefault(key, old)
-        elif old.state is not State.ABSENT:
-            old = _without(old, plain["only"])
-            if key in anew:
-                merged[key] = _together(old, anew[key], order)
-            elif old.results or old.state is not State.GRADED:
-                merged[key] = old
-            if old.results:
-                merged.pop((old.student, Path()), None)  # absent from these exercises alone
-    return list(merged.values())
-
-
-def _without(one: SubmissionResult, names: Collection[str]) -> SubmissionResult:
-    """Return the result of a file without the marks of these exercises."""
-    return one.of_exercises({*one.not_graded, *(result.name for result in one.results)}.difference(names))
+    return [*merged.values(), *absent]
 
 
 def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) -> SubmissionResult:
@@ -196,7 +170,7 @@ def _together(old: SubmissionResult, new: SubmissionResult, order: list[str]) ->
 
 
 def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[SubmissionResult]:
-    """Yield the result of a file for each of its students."""
+    """Yield the result of a file for each of its students, unless later runs have graded all of it."""
     path, digest, students = Path(row["path"]), plain["course_digest"], row["students"]
     for student in students:
         counts = row["counts"].get(student)
@@ -211,35 +185,41 @@ def _rows(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Iterator[
                     one.state = State.GRADED
         else:
             one.not_graded[""] = "Not graded yet: the batch was interrupted first."
-        yield dataclasses.replace(one, path=path, student=student, members=students if len(students) > 1 else [])
+        one = dataclasses.replace(one, path=path, student=student, members=students if len(students) > 1 else [])
+        gone = {*row["without"].get(student, ()), *plain["beyond"]}
+        one = one.of_exercises({*one.not_graded, *(result.name for result in one.results)} - gone)
+        if one.results or one.state is not State.GRADED or student not in row["without"]:
+            yield one
 
 
-def with_others(plain: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of a run over some students' files with the other students of the run before."""
-    anew = {student for row in plain["rows"] for student in row["students"]}
-    rows = [row for row in last["rows"] if not anew.issuperset(row["students"])]
-    rows = [row | {"counts": row["counts"] | {one: [] for one in row["students"] if one in anew}} for row in rows]
-    sent = anew.union(student for row in rows for student in row["students"])
-    return {
-        **plain,
-        "roots": last["roots"],
-        "rows": [*rows, *plain["rows"]],
-        "absent": [name for name in dict.fromkeys([*last["absent"], *plain["absent"]]) if name not in sent],
-        "elsewhere": {**last["elsewhere"], **plain["elsewhere"]},
-        "unknown": list(dict.fromkeys([*last["unknown"], *plain["unknown"]])),
-        "passed_over": list(dict.fromkeys([*last["passed_over"], *plain["passed_over"]])),
-        "ids": {**last["ids"], **plain["ids"]},
-        "before": last["before"],
-    }
+def with_earlier(plain: dict[str, Any], last: dict[str, Any], is_part: bool) -> dict[str, Any]:
+    """Return the description of a run with the rows of earlier runs that it does not replace.
 
-
-def with_other_marks(plain: dict[str, Any] | None, only: Collection[str] | None) -> dict[str, Any] | None:
-    """Return the last of a run and those before it that has other marks than those of these exercises, or None."""
-    if only is None:
-        return None
-    while plain is not None and plain["only"] is not None and set(plain["only"]) <= set(only):
-        plain = plain["before"]
-    return plain
+    Args:
+        plain: the description of the run.
+        last: the description that the store has.
+        is_part: whether the run is about some students of the class; the others keep their rows.
+    """
+    only, rows = plain["only"], plain["rows"]
+    anew = {student for row in rows for student in row["students"]}
+    here = anew if is_part else anew.union(plain["absent"])
+    others, earlier = [], []
+    for row in last["rows"]:
+        if only is not None and (row["only"] is None or not set(row["only"]) <= set(only)):
+            without = {one: sorted({*row["without"].get(one, ()), *only}) for one in row["students"] if one in here}
+            earlier.append(row | {"without": row["without"] | without})
+        elif is_part and not anew.issuperset(row["students"]):
+            others.append(row | {"counts": row["counts"] | {one: [] for one in row["students"] if one in anew}})
+    found = {**plain, "rows": [*others, *rows, *earlier]}
+    if earlier or is_part:
+        found["absent"] = list(dict.fromkeys([*last["absent"], *plain["absent"]]))
+        found["elsewhere"] = {**last["elsewhere"], **plain["elsewhere"]}
+    if earlier and not plain["beyond"]:
+        found["beyond"] = sorted({*last["beyond"]}.difference(only))
+    if is_part:
+        found |= {name: list(dict.fromkeys([*last[name], *plain[name]])) for name in ("unknown", "passed_over")}
+        found |= {"roots": last["roots"], "ids": {**last["ids"], **plain["ids"]}}
+    return found
 
 
 def apply_overrides(

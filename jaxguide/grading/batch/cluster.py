@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import dask
-from distributed import Client, Future, Security, Worker, WorkerPlugin, get_worker
-from distributed.comm.core import connect
+from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
-from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.library import Course, contents_of, load_course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.control import GraderLost
 from jaxguide.grading.batch.grader import Graded, Grader, GradeSettings, course_state_digest, open_grader
@@ -50,12 +49,7 @@ class ClusterGrader:
         self._lock = threading.Lock()
         # Submissions are sent inside their tasks: data scattered in advance is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
-        if why := _why_silent(address):
-            raise GraderError(f"No Dask scheduler was found at `{address}`: {why}.")
-        try:
-            self._client = Client(address, timeout=_ANSWER_S, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise GraderError(f"No Dask scheduler was found at `{address}`: {error}.") from None
+        self._client = _connected(address)
         try:
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
         except TimeoutError:
@@ -65,7 +59,7 @@ class ClusterGrader:
         there = dataclasses.replace(
             settings, compile_cache=None, conceal=tuple(path.absolute() for path in settings.conceal)
         )
-        self._plugin = GraderThere(_files_of(course), there)
+        self._plugin = GraderThere(contents_of(course), there)
         self._client.register_plugin(self._plugin)
 
     @property
@@ -119,50 +113,38 @@ class ClusterGrader:
         self._client.close(timeout=5)
 
 
-def _why_silent(address: str) -> str:
-    """Return why no Dask scheduler, or other server of Dask, answers at an address, or '' if one does.
+def _connected(address: str) -> Client:
+    """Return a client of the scheduler at an address.
 
-    `Client` would wait without a limit for a program that accepts connections and says nothing.
+    Raises:
+        GraderError: no scheduler answers there.
     """
 
-    async def greet() -> None:
-        # With a longer timeout than that around it, which ends whatever this waits for.
-        comm = await connect(address, timeout=2 * _ANSWER_S, **Security().get_connection_args("client"))
-        await comm.close()
-
-    def ask() -> None:
+    def connect() -> None:
         try:
-            asyncio.run(asyncio.wait_for(greet(), _ANSWER_S))
-            said.append("")
-        except TimeoutError:
-            pass
-        except (OSError, ValueError, TypeError) as error:
-            said.append(str(error))
-        except Exception:  # such as a MemoryError, if another program's reply begins with a large number
-            said.append("another program answers there")
+            made.append(Client(address, timeout=2 * _ANSWER_S, set_as_default=False))
+        except Exception as error:
+            made.append(error)
 
-    said: list[str] = []
-    # Looking up a host's name cannot be interrupted, so wait for the thread no longer than this.
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(_ANSWER_S + 0.5)
-    return said[0] if said else f"it did not answer within {_ANSWER_S:g} s"
-
-
-def _files_of(course: Course) -> dict[str, bytes]:
-    """Return what a course consists of: path relative to its folder -> content."""
-    where = course.folders
-    paths = [where.settings_file, *sorted(where.exercises.glob("*.py")), *sorted(where.solutions.glob("*.py"))]
-    found = {path.relative_to(where.top).as_posix(): path for path in paths if path.is_file()}
-    found |= {f"{where.exercises.name}/{name}": path for name, path in course.files.items()}
-    return {name: path.read_bytes() for name, path in found.items()}
+    made: list[Client | Exception] = []
+    # Neither looking up a host's name nor waiting for a program that accepts connections and says nothing ends by
+    # itself, so wait for the thread no longer than this.
+    connecting = threading.Thread(target=connect, daemon=True)
+    connecting.start()
+    connecting.join(_ANSWER_S)
+    found = made[0] if made else TimeoutError(f"it did not answer within {_ANSWER_S:g} s")
+    if isinstance(found, Client):
+        return found
+    # Such as a MemoryError, if another program's reply begins with a large number.
+    why = str(found) if isinstance(found, OSError | ValueError | TypeError) else "another program answers there"
+    raise GraderError(f"No Dask scheduler was found at `{address}`: {why}.")
 
 
 class GraderThere(WorkerPlugin):
     """A Dask plugin that grades in one worker. It loads the course for the first submission and stops with the batch.
 
     Args:
-        files: the course's files, see `_files_of`.
+        files: the course's files, see `contents_of`.
         settings: how submissions are graded.
     """
 

@@ -44,36 +44,27 @@ class Turns:
     """A lock that threads share with `together` and own with `alone`; those that come later wait for the latter."""
 
     def __init__(self) -> None:
-        self._owner = threading.Lock()
-        self._changed = threading.Condition()
-        self._sharing, self._is_owned = 0, False
+        self._gate, self._left = threading.Lock(), threading.Condition()
+        self._sharing = 0
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """Share the lock."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._is_owned)
+        with self._gate, self._left:
             self._sharing += 1
         try:
             yield
         finally:
-            with self._changed:
+            with self._left:
                 self._sharing -= 1
-                self._changed.notify_all()
+                self._left.notify_all()
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Own the lock, after all threads that share or own it have left; until then, no other may share it."""
-        with self._owner:
-            with self._changed:
-                self._is_owned = True
-                self._changed.wait_for(lambda: not self._sharing)
-            try:
-                yield
-            finally:
-                with self._changed:
-                    self._is_owned = False
-                    self._changed.notify_all()
+        with self._gate, self._left:
+            self._left.wait_for(lambda: not self._sharing)
+            yield
 
 
 class Control:
@@ -116,10 +107,9 @@ class Control:
             GraderBroken: the key's answers do not pass, or did not pass earlier.
         """
         with self._lock:
-            if self._since >= EVERY or self._poor >= _POOR_IN_A_ROW:
-                self._control(sorted({*self._controlled, *topics}))
-        if self._before_all or self._broken:
-            self._control_new(topics)
+            new = {*topics} - self._controlled if self._before_all else set()
+            is_due = self._since >= EVERY or self._poor >= _POOR_IN_A_ROW
+            self._control({*self._controlled, *topics} if is_due else new)
 
     def after(self, result: SubmissionResult, topics: list[str]) -> None:
         """Grade the control submissions that are due after a submission with this result.
@@ -129,9 +119,9 @@ class Control:
         """
         if "" in result.not_graded:
             return  # it has no marks to confirm
-        if not result.results or any(one.verdict is not Verdict.PASSED for one in result.results):
-            self._control_new(result.lessons or topics)
         with self._lock:
+            if not result.results or any(one.verdict is not Verdict.PASSED for one in result.results):
+                self._control({*(result.lessons or topics)} - self._controlled)
             self._since += 1
             self._poor = self._poor + 1 if result.lessons and not result.score else 0
 
@@ -142,7 +132,7 @@ class Control:
             GraderBroken: the key's answers do not pass, or did not pass earlier.
         """
         with self._lock:
-            self._control(sorted(self._controlled) or list(self._course.books)[:1])
+            self._control(self._controlled or {next(iter(self._course.books))})
 
     def confirm(self, topics: list[str]) -> str:
         """Grade the key's answers to these lessons once; return why they do not pass, or '' if they do.
@@ -151,18 +141,14 @@ class Control:
         """
         return next(filter(None, (self._trouble(self._course.books[topic]) for topic in topics)), "")
 
-    def _control_new(self, topics: list[str]) -> None:
-        with self._lock:
-            new = [topic for topic in topics if topic not in self._controlled]
-            if new or self._broken:
-                self._control(new)
-
-    def _control(self, topics: list[str]) -> None:
-        """Grade the control submissions of these lessons. The caller holds the lock."""
-        self._since = self._poor = 0
+    def _control(self, topics: set[str]) -> None:
+        """Grade the control submissions of these lessons, if any. The caller holds the lock."""
         if self._broken:
             raise GraderBroken(self._broken)
-        for topic in topics:
+        if not topics:
+            return
+        self._since = self._poor = 0
+        for topic in sorted(topics):
             book = self._course.books[topic]
             if self._only is not None and book.exercise_names.isdisjoint(self._only):
                 continue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.set_up import beside_files
-from jaxguide.grading.batch.batch_result import BatchResult, load_batch, with_other_marks, with_others
+from jaxguide.grading.batch.batch_result import BatchResult, load_batch, with_earlier
 from jaxguide.grading.batch.control import GraderBroken, GraderLost
 from jaxguide.grading.batch.grader import (
     Graded,
@@ -21,7 +21,7 @@ from jaxguide.grading.batch.grader import (
     grading_threads,
     open_grader,
 )
-from jaxguide.grading.batch.store import RowKey, Store, StoreError, last_batch_in, settings_digest
+from jaxguide.grading.batch.store import Store, StoreError, last_batch_in, row_key, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.file_search import (
@@ -37,9 +37,8 @@ from jaxguide.grading.intake.lineup import LineUp, Submitted, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.student_names import ClassList
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.workers.reader import Readers
-from jaxguide.grading.workers.worker_process import GraderError
+from jaxguide.grading.workers.worker_process import GraderError, Surroundings
 
 if TYPE_CHECKING:
     from jaxguide.grading.batch.cluster import ClusterGrader
@@ -102,7 +101,7 @@ class ClassRun:
         self.roster = roster = read_roster(order.roster, order.roster_column) if order.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
         hidden = (course.folders.solutions.absolute(), order.out.absolute())
-        with contextlib.closing(Readers(lambda: CourseText.of(course), hidden, find_isolation())) as readers:
+        with contextlib.closing(Readers(lambda: CourseText.of(course), Surroundings(hidden))) as readers:
             entries = find_entries(order.paths, order.out, pattern=pattern, roster=roster)
             if not entries:
                 raise NothingToGrade("No notebook (.ipynb) or Python file (.py) was found in the given paths.")
@@ -123,10 +122,10 @@ class ClassRun:
                 lessons = ", ".join(sorted(self._lessons() or course.books))
                 raise NothingToGrade(f"No file answers any of these lessons: {lessons}.")
         self.overrides = self._read_overrides()
-        # While it is graded: each file's row, and of those that no control has confirmed the row, the grader that
-        # gave it, and how many controls that grader had passed before.
+        # While it is graded: what is recorded of each file, and the keys of the results that no control has confirmed,
+        # each with the grader that gave it, and how many controls that grader had passed before.
         self._rows: list[dict[str, Any]] = []
-        self._unconfirmed: list[tuple[int, str, int]] = []
+        self._unconfirmed: list[tuple[str, str, int]] = []
 
     @property
     def is_part(self) -> bool:
@@ -175,12 +174,15 @@ class ClassRun:
             StoreError: the disk is full, or the store cannot be written.
         """
         self._store, self._watch = store, watch
+        only = None if self.order.settings.only is None else sorted(self.order.settings.only)
         self._rows = [
             {
                 "students": f.students,
                 "counts": {student: sorted(exercises) for student, exercises in f.counts.items()},
                 "path": str(f.entry.path),
                 "digest": "",
+                "only": only,
+                "without": {},
             }
             for f in self.line.files
         ]
@@ -190,7 +192,7 @@ class ClassRun:
             grader, jobs = self._open_grader(stack)
             self._course_digest = grader.course_digest
             pool = stack.enter_context(grading_threads(jobs, grader.stop))
-            pending: dict[Future[Graded], tuple[int, RowKey]] = {}
+            pending: dict[Future[Graded], tuple[int, str]] = {}
             try:
                 for place, key, entry in self._to_grade():
                     # Keep the queue short: files that are read but not yet graded stay in memory.
@@ -210,17 +212,11 @@ class ClassRun:
         """Return the result of the batch so far; `before` is what the last reports were written from."""
         return load_batch(store, self.overrides, before)
 
-    def row_key(self, one: Submitted, digest: str) -> RowKey:
-        """Return the key of a file's row in the store.
-
-        Args:
-            one: the file.
-            digest: SHA-256 of its bytes, or '' if they cannot be read.
-        """
-        path = str(one.entry.path.absolute())
+    def _key(self, one: Submitted, digest: str = "") -> str:
+        """Return the key of a file's result in the store."""
         lessons = one.lessons.intersection(self._lessons() or self.order.course.books)
         state = course_state_digest(self.order.course, lessons or None)
-        return RowKey(one.student, path, digest, state, settings_digest(self.order.settings))
+        return row_key(one.student, one.entry.path, digest, state, settings_digest(self.order.settings))
 
     def _open_grader(self, stack: contextlib.ExitStack) -> "tuple[Grader | ClusterGrader, int]":
         """Return the grader, which `stack` closes, and how many submissions it grades at a time."""
@@ -245,29 +241,28 @@ class ClassRun:
         conceal = (*settings.conceal, self.order.out, *folders, *single)
         return dataclasses.replace(settings, conceal=conceal)
 
-    def _to_grade(self) -> Iterator[tuple[int, RowKey, Entry]]:
+    def _to_grade(self) -> Iterator[tuple[int, str, Entry]]:
         """Yield each file that needs grading; save the results of the others at once."""
         for place, one in enumerate(self.line.files):
             path = one.entry.path
             try:
                 content = one.entry.read()
             except UnreadableSubmission as problem:
-                result = self._without_marks(one, State.UNREADABLE)
-                result.unreadable = str(problem)
-                self._record(place, self.row_key(one, ""), result)
+                unreadable = self._bare(place, State.UNREADABLE, unreadable=str(problem))
+                self._record(place, self._key(one), unreadable)
                 continue
             self._rows[place]["digest"] = digest = hashlib.sha256(content).hexdigest()
             if one.superseded:
                 continue
-            key = self.row_key(one, digest)
+            key = self._key(one, digest)
             found = self._store.find(key)
             if found is None:
                 yield place, key, Entry(path, content)
             else:
-                self._rows[place]["row"], before = found
-                self._watch(before, False)
+                self._rows[place]["row"] = key
+                self._watch(found, False)
 
-    def _take(self, pending: "dict[Future[Graded], tuple[int, RowKey]]") -> None:
+    def _take(self, pending: "dict[Future[Graded], tuple[int, str]]") -> None:
         """Record the results of the files that were graded first, and remove them from `pending`.
 
         Raises:
@@ -282,34 +277,32 @@ class ClassRun:
             except GraderError as error:
                 self._record(place, key, self._failed(place, str(error)))
                 continue
-            row = self._record(place, key, dataclasses.replace(result, student=key.student))
+            self._record(place, key, dataclasses.replace(result, student=self.line.files[place].student))
             self._unconfirmed = [one for one in self._unconfirmed if one[1] != source or one[2] >= passed]
-            self._unconfirmed.append((row, source, passed))
+            self._unconfirmed.append((key, source, passed))
 
-    def _record(self, place: int, key: RowKey, result: SubmissionResult) -> int:
+    def _record(self, place: int, key: str, result: SubmissionResult) -> None:
         try:
-            row = self._store.record(key, result)
+            self._store.record(key, result)
         except (TypeError, ValueError, RecursionError) as error:
             # Not JSON. Whatever one submission leads to, the others must get their rows.
             result = self._failed(place, f"{type(error).__name__}: {error}")
-            row = self._store.record(key, result)
-        self._rows[place]["row"] = row
+            self._store.record(key, result)
+        self._rows[place]["row"] = key
         self._watch(result, True)
-        return row
 
     def _failed(self, place: int, why: str) -> SubmissionResult:
-        result = self._without_marks(self.line.files[place], State.NOT_GRADED)
-        result.digest = self._rows[place]["digest"]
-        result.not_graded[""] = f"Not graded: {why}"
-        return result
+        return self._bare(place, State.NOT_GRADED, not_graded={"": f"Not graded: {why}"})
 
-    def _without_marks(self, one: Submitted, state: State) -> SubmissionResult:
-        return SubmissionResult(one.entry.path, one.student, state, course_digest=self._course_digest)
+    def _bare(self, place: int, state: State, **more: Any) -> SubmissionResult:
+        """Return the result of a file without marks."""
+        one, more["digest"] = self.line.files[place], self._rows[place]["digest"]
+        return SubmissionResult(one.entry.path, one.student, state, course_digest=self._course_digest, **more)
 
     def _forget_unconfirmed(self) -> None:
         """Delete the results since the key's answers last passed."""
-        forgotten = {row for row, _source, _passed in self._unconfirmed}
-        self._store.forget(sorted(forgotten))
+        forgotten = {key for key, _source, _passed in self._unconfirmed}
+        self._store.forget(forgotten)
         for row in self._rows:
             if row.get("row") in forgotten:
                 del row["row"]
@@ -318,8 +311,6 @@ class ClassRun:
         """Return what reports need of this run besides the results, together with the run before it."""
         settings, course, line = self.order.settings, self.order.course, self.line
         only = None if settings.only is None else sorted(settings.only)
-        before = with_other_marks(last, only)
-        beyond = self.order.beyond or set(before["beyond"] if before else ()).difference(only or ())
         plain = {
             "roots": [str(path.absolute()) for path in self.order.paths],
             "rows": self._rows,
@@ -336,9 +327,7 @@ class ClassRun:
             "limits": dataclasses.asdict(settings.limits),
             "all_or_nothing": settings.all_or_nothing,
             "only": only,
-            "beyond": sorted(beyond),
-            "before": before,
+            "beyond": sorted(self.order.beyond),
             "points": {name: (e.lesson, e.title, e.points) for name, e in course.exercises.items()},
         }
-        is_part = last is not None and last["only"] == only and self.is_part
-        return with_others(plain, last) if last is not None and is_part else plain
+        return plain if last is None else with_earlier(plain, last, last["only"] == only and self.is_part)

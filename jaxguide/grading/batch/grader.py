@@ -5,13 +5,17 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import jax
+import jaxlib
+import numpy
 
+import jaxguide
 from jaxguide.course.books import digest
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
@@ -36,21 +40,9 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.reader import Readers
-from jaxguide.grading.workers.session import Session, Surroundings
-from jaxguide.grading.workers.shared_programs import (
-    OWN,
-    SHARED,
-    VALUES,
-    ProgramFolder,
-    folder_of,
-    is_safe,
-    prune,
-    share,
-)
-from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled
-from jaxguide.grading.workers.worker_set_up import WorkerSetUp
-
-__all__ = ["GradeSettings", "Grader", "SubmissionResult"]
+from jaxguide.grading.workers.session import Session
+from jaxguide.grading.workers.shared_programs import OWN, SHARED, VALUES, folder_of, is_safe, prune, share
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, Surroundings, WorkerKilled
 
 Tell = Callable[[Path, ExerciseResult], None]
 
@@ -149,19 +141,14 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def usable_isolation(settings: GradeSettings) -> Isolation:
-    """Return how submissions of a batch are isolated.
-
-    Raises:
-        GraderError: this machine does not isolate them completely, and they are not trusted.
-    """
+def _usable_isolation(settings: GradeSettings) -> Isolation:
     isolation = find_isolation()
     if isolation.missing and not settings.trust_submissions:
-        message = (
-            "This machine does not isolate submissions completely: {missing}. A submission could read the key and your "
-            "files. Grade on Linux 5.13 or newer, or if you trust everyone who submitted, with --trust-submissions."
+        raise GraderError(
+            f"This machine does not isolate submissions completely: {'; '.join(isolation.missing)}. A submission could "
+            "read the key and your files. Grade on Linux 5.13 or newer, or if you trust everyone who submitted, with "
+            "--trust-submissions."
         )
-        raise GraderError(message.format(missing="; ".join(isolation.missing)))
     return isolation
 
 
@@ -173,12 +160,10 @@ class Grader:
         settings: how submissions are graded.
         tell: called with each exercise of a file as soon as its checks have run.
         fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
-        programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
-            a lesson that are missing from the `compile_cache` are compiled first, for all workers.
         lent: a folder of programs that workers load instead of those in the `compile_cache`.
 
     Raises:
-        GraderError: see `usable_isolation`.
+        GraderError: this machine does not isolate submissions completely, and they are not trusted.
     """
 
     def __init__(
@@ -187,11 +172,12 @@ class Grader:
         settings: GradeSettings,
         tell: Tell | None = None,
         fill: Path | None = None,
-        programs: Path | None = None,
         lent: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
-        self.programs = programs
+        # The folder to which this process saves what it compiles, for this course only. If there is one, programs of a
+        # lesson that are missing from the `compile_cache` are compiled first, for all workers.
+        self.programs: Path | None = None
         self.name = ""
         # Marks that have already been reported cannot be taken back.
         self._turns = Turns()
@@ -202,14 +188,13 @@ class Grader:
         self.course_digest = course_state_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
-        isolation = usable_isolation(settings) if fill is None else Isolation(parts=())
+        isolation = _usable_isolation(settings) if fill is None else Isolation(parts=())
         self._fill, self._lent = fill, lent
         hidden = tuple(path.absolute() for path in concealed)
-        self._surroundings = Surroundings(hidden, settings.limits, isolation, set_up=WorkerSetUp.of(course))
+        self._surroundings = Surroundings(hidden, settings.limits, isolation)
         # Without hidden checks, users check their own files.
         own = fill is not None or not settings.hidden
-        reads = None if own else isolation
-        self._readers = Readers(lambda: CourseText.of(course), hidden, reads, self._surroundings.running)
+        self._readers = Readers(lambda: CourseText.of(course), None if own else self._surroundings)
         self._references = References(None if self.kept is None else self.kept / VALUES)
         self._planted = PlantedWorkers(course, self._references, self._around) if settings.hidden else None
 
@@ -245,18 +230,14 @@ class Grader:
     def _grade_once(
         self, entry: Entry, tell: Tell | None = None, sessions: list[Session] | None = None, is_rerun: bool = False
     ) -> SubmissionResult:
-        """Grade one file.
-
-        Args:
-            entry: the file.
-            tell: see `Grader`.
-            sessions: gets the sessions in which the file runs.
-            is_rerun: see `Surroundings`.
-        """
+        """Grade one file; `sessions` gets the sessions in which it runs."""
         started = time.monotonic()
         result = SubmissionResult(entry.path, entry.path.stem, course_digest=self.course_digest)
         try:
-            self._grade(entry, result, tell, [] if sessions is None else sessions, is_rerun)
+            content = entry.read()
+            result.digest = hashlib.sha256(content).hexdigest()
+            submission = self.read(entry.path, content)
+            self._grade(submission, result, tell, [] if sessions is None else sessions, is_rerun)
         except UnreadableSubmission as problem:
             result.state, result.unreadable = State.UNREADABLE, str(problem)
         if result.not_graded:
@@ -271,9 +252,9 @@ class Grader:
             GraderBroken: the control submission fails. From then on every submission is refused.
             GraderError: the file could not be graded, although the control submission passes.
         """
-        books = self.course.books
         # This search does not parse the file.
-        topics = [t for t, book in books.items() if any(name.encode() in entry.read() for name in book.exercise_names)]
+        books = self.course.books.values()
+        topics = [one.topic for one in books if any(name.encode() in entry.read() for name in one.exercise_names)]
         with self._lock:
             for topic in topics:
                 self.prepare(topic)
@@ -324,16 +305,11 @@ class Grader:
         return self.settings.only is None or exercise.name in self.settings.only
 
     def _around(self, topic: str) -> Surroundings:
-        set_up = WorkerSetUp.of(self.course, topic)
-        return dataclasses.replace(self._surroundings, programs=self._programs(), set_up=set_up)
-
-    def _programs(self) -> ProgramFolder | None:
-        if self._fill is not None:
-            return ProgramFolder(self._fill, is_filled=True)
-        if self._lent is not None:
-            return ProgramFolder(self._lent)
-        cache = self.settings.compile_cache
-        return ProgramFolder(cache / SHARED) if cache is not None and is_safe(cache / SHARED) else None
+        programs, cache = self._fill or self._lent, self.settings.compile_cache
+        if programs is None and cache is not None and is_safe(cache / SHARED):
+            programs = cache / SHARED
+        around = dataclasses.replace(self._surroundings, programs=programs, saves_programs=self._fill is not None)
+        return around.of(self.course, topic)
 
     def read(self, path: Path, content: bytes) -> ReadSubmission:
         """Read a file in a limited process, or in this one if it is the user's own.
@@ -355,19 +331,21 @@ class Grader:
         self._surroundings.running.stop()
 
     def _grade(
-        self, entry: Entry, result: SubmissionResult, tell: Tell | None, sessions: list[Session], is_rerun: bool
+        self,
+        submission: ReadSubmission,
+        result: SubmissionResult,
+        tell: Tell | None,
+        sessions: list[Session],
+        is_rerun: bool,
     ) -> None:
-        content = entry.read()
-        result.digest = hashlib.sha256(content).hexdigest()
-        submission = self.read(entry.path, content)
         if submission.dropped:
             result.repairs.append(said_of_dropped(submission.dropped, self.course.settings.dropped))
         if not submission.lessons:
             raise UnreadableSubmission(" ".join([submission.no_exercise, *result.repairs]))
         books = [self.course.books[topic] for topic in submission.lessons]
         books = [book for book in books if any(map(self._is_asked, book.exercises))]
-        result.lessons = [book.topic for book in books]
-        judgings: list[list[Judging]] = []
+        result.lessons, result.versions = [book.topic for book in books], _versions()
+        lessons: list[tuple[Session, list[Judging]]] = []
         with contextlib.ExitStack() as stack:
             # Code that has seen a hidden input can reveal it in any later output, and students may read the output of
             # visible checks. So all visible checks of a file run before its first hidden one.
@@ -376,55 +354,40 @@ class Grader:
                 # An exercise that moved to a lesson which the file does not start brings none of the lesson's others.
                 is_all = not submission.topics or book.topic in submission.topics
                 asked = [e for e in book.exercises if self._is_asked(e) and (is_all or e.name in submission.defined)]
-                sessions.append(
-                    stack.enter_context(Session(submission, book, [one.name for one in asked], around, sessions))
-                )
-                judgings.append([self._judging(exercise) for exercise in asked])
-                self._begin(submission, book, sessions[-1], judgings[-1], result)
+                session = Session(submission, book, [one.name for one in asked], around, sessions)
+                stack.callback(session.rest)
+                try:
+                    session.define()
+                except NotGraded as why:
+                    result.not_graded.update((one.name, str(why)) for one in asked)
+                # Record these before the first hidden input, because students read them.
+                result.repairs += session.repairs
+                result.cells += _cell_facts(submission, session, book.topic)
+                names = book.exercise_names & submission.runs.keys()
+                result.fingerprints.update((name, fingerprint(submission.runs[name])) for name in names)
+                judgings = [self._judging(exercise) for exercise in asked]
+                lessons.append((session, judgings))
+                list(_ask_all(session, judgings, result.not_graded, hidden=False))
                 if len(books) > 1:  # not the memory of many workers at a time
-                    sessions[-1].rest()
-            for session, own in zip(sessions, judgings, strict=True):
-                for judging in _ask_all(session, own, result.not_graded, hidden=True):
+                    session.rest()
+            for session, judgings in lessons:
+                for judging in _ask_all(session, judgings, result.not_graded, hidden=True):
                     if tell is not None:
                         tell(result.path, judging.end())
                 if len(books) > 1:
                     session.rest()
-        for session, own in zip(sessions, judgings, strict=True):
-            self._end(session, own, result)
+        for session, judgings in lessons:
+            for worker in session.workers:
+                result.cpu_s = round(result.cpu_s + worker.tree.total_cpu_s, 3)
+                result.memory_bytes = max(result.memory_bytes, worker.tree.peak_bytes)
+            for judging in judgings:
+                why_not = result.not_graded.get(judging.exercise.name)
+                outcome = (judging if why_not is None else self._judging(judging.exercise)).end()
+                if why_not is not None:
+                    # Record why there is no mark, which is not the same as zero points.
+                    outcome = dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not)
+                result.results.append(outcome)
         result.repairs = list(dict.fromkeys(result.repairs))
-
-    def _begin(
-        self,
-        submission: ReadSubmission,
-        book: Book,
-        session: Session,
-        judgings: list[Judging],
-        result: SubmissionResult,
-    ) -> None:
-        """Run a submission's cells and the visible checks of one lesson."""
-        try:
-            session.define()
-        except NotGraded as why:
-            result.not_graded.update((one.exercise.name, str(why)) for one in judgings)
-        # Record these before the first hidden input, because students read them.
-        result.repairs += session.repairs
-        result.cells += _cell_facts(submission, session, book.topic)
-        names = book.exercise_names & submission.runs.keys()
-        result.fingerprints.update((name, fingerprint(submission.runs[name])) for name in names)
-        list(_ask_all(session, judgings, result.not_graded, hidden=False))
-
-    def _end(self, session: Session, judgings: list[Judging], result: SubmissionResult) -> None:
-        result.versions = session.versions or result.versions
-        result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
-        result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
-        for judging in judgings:
-            why_not = result.not_graded.get(judging.exercise.name)
-            if why_not is None:
-                result.results.append(judging.end())
-            else:
-                # Record why there is no mark, which is not the same as zero points.
-                outcome = self._judging(judging.exercise).end()
-                result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
 
     def _judging(self, exercise: Exercise) -> Judging:
         reference = None
@@ -439,6 +402,12 @@ class Grader:
             find_cause=True,
             planted=self._planted,
         )
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of all that computes, which are those of the workers, too."""
+    packages = {"jax": jax, "jaxlib": jaxlib, "numpy": numpy, "jaxguide": jaxguide}
+    return {"python": platform.python_version(), **{name: one.__version__ for name, one in packages.items()}}
 
 
 def _ask_all(

@@ -22,8 +22,7 @@ from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.remote_answer import RemoteAnswer
-from jaxguide.grading.workers.session import Surroundings
-from jaxguide.grading.workers.worker_process import WorkerProcess
+from jaxguide.grading.workers.worker_process import Surroundings, WorkerProcess
 
 _MOST_BYTES = 4 * 2**20  # of what one answer returned in the calls that a check failed on
 
@@ -65,12 +64,11 @@ class PlantedWorkers:
             self._end()
 
     def _ask(self, exercise: Exercise, planted: Planted, name: str, request: Request) -> dict[str, Any]:
-        asked = "\0".join(("planted", name, planted.name, "")).encode() + wire.encode(request)
-        reply = self._kept.kept(asked)
-        if reply is None:
-            reply = self._ready(exercise, planted).request("ask", name=name, request=request)
-            self._kept.keep(asked, reply)
-        return reply
+        return self._kept.reply(
+            "\0".join(("planted", name, planted.name)),
+            request,
+            lambda: self._ready(exercise, planted).request("ask", name=name, request=request),
+        )
 
     def _ready(self, exercise: Exercise, planted: Planted) -> WorkerProcess:
         """Return the worker, with a planted answer defined."""
@@ -88,7 +86,7 @@ class PlantedWorkers:
         return worker
 
     def _start(self, book: Book) -> WorkerProcess:
-        self._worker = worker = self._surroundings(book.topic).start_worker()
+        self._worker = worker = WorkerProcess(self._surroundings(book.topic))
         self._end = weakref.finalize(self, worker.kill)
         self._lesson, self._defined = book.topic, ("", "")
         wrong = [planted for exercise in book.exercises if exercise.key for planted in exercise.key.wrong]

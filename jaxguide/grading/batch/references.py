@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import marshal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,23 +55,31 @@ class References:
                 self._names[exercise.name] = run_answer(book, exercise.key.answer.source, filename)
         return self._names[exercise.name]
 
-    def kept(self, asked: bytes) -> dict[str, Any] | None:
-        """Return the cached reply to an earlier request, or None if there is none."""
-        with _LOCK:
-            found = self._kept.get(asked)
-            if found is None:
-                return None
-            self._kept.move_to_end(asked)
-        reply: dict[str, Any] = wire.decode(found)
-        return reply
+    def reply(self, asked: str, request: Request, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the reply to a request, which is computed once unless it is too large to be kept.
 
-    def keep(self, asked: bytes, reply: dict[str, Any]) -> None:
-        """Cache a reply unless it is too large, and drop old ones if needed."""
-        with contextlib.suppress(wire.WireError), _LOCK:
-            self._keep(asked, wire.encode(reply))
-            self._is_new = True
+        Args:
+            asked: the name of what is asked.
+            request: the request.
+            compute: returns the reply.
+        """
+        reply = None
+        with contextlib.suppress(wire.WireError):
+            key = asked.encode() + b"\0" + wire.encode(request)
+            if (found := self._kept.get(key)) is None:
+                reply = compute()
+                found = wire.encode(reply)
+            with _LOCK:
+                self._is_new |= key not in self._kept
+                self._keep(key, found)
+            kept: dict[str, Any] = wire.decode(found)  # so that the first reply equals the later ones
+            return kept
+        return compute() if reply is None else reply
 
     def _keep(self, asked: bytes, reply: bytes) -> None:
+        if asked in self._kept:
+            self._kept.move_to_end(asked)
+            return
         self._kept[asked] = reply
         self._size_bytes += len(asked) + len(reply)
         while self._size_bytes > _MOST_BYTES:
@@ -108,18 +117,9 @@ class Reference(Answer):
         self._shared, self._exercise, self._book = shared, exercise, book
 
     def _ask(self, request: Request) -> dict[str, Any]:
-        try:
-            asked = self.name.encode() + b"\0" + wire.encode(request)
-        except wire.WireError:  # too large to be worth keeping
-            asked = None
-        with _LOCK:
-            found = self._shared.kept(asked) if asked is not None else None
-            if found is not None:
-                return found
+        def compute() -> dict[str, Any]:
             names = self._shared.names(self._exercise, self._book)
-            reply = evaluate(names[self.name], request, names)
-            if asked is not None:
-                self._shared.keep(asked, reply)
-                # Return the decoded copy, so that the first reply equals the later ones.
-                return self._shared.kept(asked) or reply
-            return reply
+            return evaluate(names[self.name], request, names)
+
+        with _LOCK:
+            return self._shared.reply(self.name, request, compute)

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,11 @@ from jaxguide.grading.intake.file_search import STORE_NAME
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
 SEED_FILE_NAME = "seed.txt"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _RESULT_LIMIT = 64 * 10**6
 _APPLICATION = 0x4A584731  # 'JXG1', to detect files of other programs
 _TABLES = """
-CREATE TABLE submissions (
-    id INTEGER PRIMARY KEY,
-    student TEXT NOT NULL,
-    file TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    course_digest TEXT NOT NULL,
-    settings TEXT NOT NULL,
-    state TEXT NOT NULL,
-    result TEXT NOT NULL,
-    UNIQUE (student, file, digest, course_digest, settings)
-);
+CREATE TABLE submissions (key TEXT PRIMARY KEY, state TEXT NOT NULL, result TEXT NOT NULL);
 CREATE TABLE batch (id INTEGER PRIMARY KEY CHECK (id = 1), plain TEXT NOT NULL);
 """
 
@@ -56,23 +46,19 @@ class NoBatch(StoreError):
     """No batch has been graded in this folder yet, not even partly."""
 
 
-@dataclasses.dataclass(frozen=True)
-class RowKey:
-    """The key of one row. The same row is never graded twice, and identical files of two students are two rows.
+def row_key(student: str, file: Path, digest: str, course_digest: str, settings: str) -> str:
+    """Return the key of one row. The same row is never graded twice, and identical files of two students are two rows.
 
     Args:
         student: the student's name.
-        file: the submitted file's absolute path.
+        file: the submitted file.
         digest: SHA-256 of the file's bytes.
         course_digest: see `course_state_digest`.
         settings: see `settings_digest`.
     """
-
-    student: str
-    file: str
-    digest: str
-    course_digest: str
-    settings: str
+    text = "\0".join((student, str(file.absolute()), digest, course_digest, settings))
+    # A file name may contain bytes that are not valid UTF-8.
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def settings_digest(settings: GradeSettings) -> str:
@@ -107,9 +93,7 @@ class Store:
                 raise StoreError(
                     f"Another grader is using `{folder}`. Wait for it to finish, or name another folder with --out."
                 ) from None
-            self._connection = opened.enter_context(
-                contextlib.closing(sqlite3.connect(self.file, isolation_level=None))
-            )
+            self._connection = opened.enter_context(contextlib.closing(sqlite3.connect(self.file)))
             self._open()
             self._opened = opened.pop_all()
 
@@ -128,11 +112,8 @@ class Store:
         run("PRAGMA journal_mode = DELETE")
         run("PRAGMA synchronous = FULL")
         if is_new:
-            with self._transaction():
-                for statement in _TABLES.split(";\n"):
-                    run(statement)
-                run(f"PRAGMA application_id = {_APPLICATION}")
-                run(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            ours = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
+            self._connection.executescript(f"BEGIN; {_TABLES} {ours} COMMIT;")
 
     def __enter__(self) -> "Store":
         return self
@@ -144,19 +125,18 @@ class Store:
         """Close the file, and let other graders use the folder."""
         self._opened.close()
 
-    def find(self, key: RowKey) -> tuple[int, SubmissionResult] | None:
-        """Return a submission's row and final result; None if it needs grading, as also if these cannot be read."""
-        query = "SELECT id FROM submissions WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)"
-        final = (State.GRADED.value, State.UNREADABLE.value)
+    def find(self, key: str) -> SubmissionResult | None:
+        """Return a submission's final result; None if it needs grading, as also if the result cannot be read."""
+        query = "SELECT result FROM submissions WHERE key = ? AND state IN (?, ?)"
         with _explained(self.folder):
-            found = self._connection.execute(f"{query} AND state IN (?, ?)", (*_columns(key), *final)).fetchone()
+            found = self._connection.execute(query, (key, State.GRADED.value, State.UNREADABLE.value)).fetchone()
         try:
-            return None if found is None else (found[0], self.load(found[0]))
+            return None if found is None else SubmissionResult.from_plain(json.loads(found[0]))
         except (TypeError, ValueError, KeyError, AttributeError):
             return None
 
-    def record(self, key: RowKey, result: SubmissionResult) -> int:
-        """Save one result, replacing an earlier one with the same key, and return its row.
+    def record(self, key: str, result: SubmissionResult) -> None:
+        """Save one result, replacing an earlier one with the same key.
 
         Raises:
             StoreError: the result could not be written; the store is unchanged.
@@ -165,31 +145,25 @@ class Store:
         text = json.dumps(result.to_plain())
         if len(text) > _RESULT_LIMIT:
             raise ValueError(f"a result of {len(text)} characters; at most {_RESULT_LIMIT} are stored")
-        with _explained(self.folder), self._transaction():
-            row = self._connection.execute(
-                "INSERT OR REPLACE INTO submissions (student, file, digest, course_digest, settings, state, result)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*_columns(key), result.state.value, text),
-            ).lastrowid
-        assert row is not None
-        return row
+        with _explained(self.folder), self._connection as run:
+            run.execute("INSERT OR REPLACE INTO submissions VALUES (?, ?, ?)", (key, result.state.value, text))
 
-    def load(self, row: int) -> SubmissionResult:
+    def load(self, key: str) -> SubmissionResult:
         """Return one result, equal to the one that was recorded."""
         with _explained(self.folder):
-            found = self._connection.execute("SELECT result FROM submissions WHERE id = ?", (row,)).fetchone()
+            found = self._connection.execute("SELECT result FROM submissions WHERE key = ?", (key,)).fetchone()
             if found is None:
                 raise damaged(self.folder)
         return SubmissionResult.from_plain(json.loads(found[0]))
 
-    def forget(self, rows: list[int]) -> None:
+    def forget(self, keys: Iterable[str]) -> None:
         """Delete results, so that their files are graded again."""
-        with _explained(self.folder), self._transaction():
-            self._connection.executemany("DELETE FROM submissions WHERE id = ?", [(row,) for row in rows])
+        with _explained(self.folder), self._connection as run:
+            run.executemany("DELETE FROM submissions WHERE key = ?", [(key,) for key in keys])
 
     def keep_batch(self, plain: dict[str, Any]) -> None:
         """Save the description of the last batch, so that reports can be written again."""
-        with _explained(self.folder), self._transaction():
+        with _explained(self.folder), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO batch VALUES (1, ?)", (json.dumps(plain),))
 
     def last_batch(self) -> dict[str, Any] | None:
@@ -197,18 +171,6 @@ class Store:
         with _explained(self.folder):
             found = self._connection.execute("SELECT plain FROM batch").fetchone()
         return None if found is None else json.loads(found[0])
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            # SQLite may have rolled back already because the disk is full.
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-            raise
 
 
 def last_batch_in(folder: Path) -> dict[str, Any]:
@@ -252,11 +214,6 @@ def seed_of(asked: str, folder: Path) -> int:
         raise SeedError(f"`{path}` {said}") from None
     except OSError as error:
         raise SeedError(f"The secret seed cannot be stored in `{path}`: {error.strerror}.") from error
-
-
-def _columns(key: RowKey) -> tuple[str, ...]:
-    # A file name may contain bytes that are not valid UTF-8, which SQLite refuses.
-    return tuple(value.encode("utf-8", "backslashreplace").decode() for value in dataclasses.astuple(key))
 
 
 @contextlib.contextmanager

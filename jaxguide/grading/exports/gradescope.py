@@ -12,7 +12,7 @@ import dataclasses
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,11 @@ from jaxguide.base.clean import clean
 from jaxguide.base.files import write_whole, zip_bytes
 from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.base.text import plural
-from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.library import Course, contents_of, load_course
 from jaxguide.course.cards import Card
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.requirements import pinned
 from jaxguide.course.set_up import beside_files
-from jaxguide.course.settings import SETTINGS_NAME
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
@@ -338,7 +337,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         "run_autograder": _RUN.encode(),
         "requirements.txt": "".join(f"{name}\n" for name in names).encode(),
         _SETTINGS_NAME: settings.to_text().encode(),
-        **dict(_course_files(course)),
+        **{f"course/{name}": content for name, content in contents_of(course).items()},
     }
     return zip_bytes(files, programs=("setup.sh", "run_autograder"))
 
@@ -364,13 +363,3 @@ def own_wheel() -> tuple[str, bytes]:
         record += f"{name},sha256={digest},{len(content)}\n"
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     return f"jaxguide-{found.version}-py3-none-any.whl", zip_bytes(files)
-
-
-def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
-    if course.folders.settings_file.is_file():
-        yield f"course/{SETTINGS_NAME}", course.folders.settings_file.read_bytes()
-    for name, folder in (("exercises", course.folders.exercises), ("solutions", course.folders.solutions)):
-        for path in sorted(folder.rglob("*")):
-            inside = path.relative_to(folder)
-            if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):
-                yield f"course/{name}/{inside.as_posix()}", path.read_bytes()

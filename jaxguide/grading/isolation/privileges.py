@@ -49,7 +49,7 @@ def give_up(user: int | None, scratch: Path, reads_as_root: bool = False) -> Non
 
     Args:
         user: the ID of that user and of its group, or None to remain this user, who is not root.
-        scratch: the folder that the user shall own.
+        scratch: the folder that the user shall own, with what it contains.
         reads_as_root: keep the capability `READING`.
 
     Raises:
@@ -63,7 +63,8 @@ def give_up(user: int | None, scratch: Path, reads_as_root: bool = False) -> Non
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     if user is not None:
         parent = os.getppid()
-        os.chown(scratch, user, user)
+        for place in (scratch, *scratch.rglob("*")):
+            os.chown(place, user, user)
         prctl(PR_SET_KEEPCAPS, int(reads_as_root))
         os.setgroups([])
         os.setresgid(user, user, user)

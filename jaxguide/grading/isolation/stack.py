@@ -66,7 +66,7 @@ def enter(isolation: Isolation, config: dict[str, Any]) -> None:
     user = privileges.unused_user() if privileges.is_root() and UNPRIVILEGED in isolation.parts else None
     rlimits.limit_counts(rlimits.shared_threads() if user is None else rlimits.own_threads(), config.get("cpu_s"))
     steps: dict[str, Callable[[], None]] = {
-        UNPRIVILEGED: functools.partial(privileges.give_up, user, config["scratch"], isolation.reads_as_root),
+        UNPRIVILEGED: functools.partial(privileges.give_up, user, Path(config["scratch"]), isolation.reads_as_root),
         LANDLOCK: functools.partial(landlock.restrict_files, *files, newest=config.get("landlock_version")),
         SECCOMP: seccomp.filter_calls,
     }

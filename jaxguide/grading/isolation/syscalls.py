@@ -105,11 +105,7 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 def call_number(found: int, *arguments: int | bytes | None) -> int:
     """Like `call`, but takes a call's number; use it only for calls whose number is the same on every architecture."""
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result = int(_libc().syscall(ctypes.c_long(found), *converted))
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return result
+    return _checked(_libc().syscall(ctypes.c_long(found), *converted))
 
 
 def prctl(option: int, *arguments: int) -> int:
@@ -119,8 +115,10 @@ def prctl(option: int, *arguments: int) -> int:
         OSError: the kernel refused.
     """
     padded = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
-    result = int(_libc().prctl(option, *padded))
+    return _checked(_libc().prctl(option, *padded))
+
+
+def _checked(result: int) -> int:
     if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

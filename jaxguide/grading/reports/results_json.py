@@ -9,14 +9,13 @@ from typing import Any
 
 import jaxguide
 from jaxguide.base.clean import clean, cleaned
-from jaxguide.base.plain import plain_of, read_plain
+from jaxguide.base.plain import fits, plain_of, read_plain
 from jaxguide.base.text import plural
 from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.marks import rows_of
-from jaxguide.grading.workers.replies import fits
 
 RESULTS_FORMAT = "jaxguide-results/5"
 _OLD_FORMAT = "jaxguide-results/4"  # without groups, ids and files passed over

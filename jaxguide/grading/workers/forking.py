@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from jaxguide import compat
+from jaxguide.grading.workers.processes import FIT, MESSAGE_BYTES, NUMBER
 
 # The modules that a worker imports by name, and those that JAX and lessons import when a function is first called.
 MODULES = (
@@ -27,8 +27,7 @@ MODULES = (
     *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
     *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
     *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation.stack"),
-    *("jaxguide.grading.workers.shared_programs", "jaxguide.grading.workers.worker_set_up"),
-    *("jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
+    *("jaxguide.grading.workers.shared_programs", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
 # SciPy takes a quarter of the import time, so a command that knows its files do not use it may skip it.
 SCIPY = (
@@ -60,15 +59,6 @@ def prepare(with_scipy: bool = True) -> None:
     gc.enable()
 
 
-def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
-    """Turn a process that was forked after `prepare` into the zygote; see `serve`."""
-    try:
-        os.setsid()
-        serve(line, output)
-    finally:
-        os._exit(1)
-
-
 def serve(line: socket.socket, output: int) -> NoReturn:
     """Report whether this process may be forked, then fork workers until the grader closes the socket or ends.
 
@@ -77,26 +67,17 @@ def serve(line: socket.socket, output: int) -> NoReturn:
         output: the file descriptor for error messages.
     """
     sys.dont_write_bytecode = True  # for modules that submissions import
-    _read_nothing()
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    _redirect(output)
     _close_all_but(0, 1, 2, line.fileno())
     os.chdir(tempfile.gettempdir())
-    line.send(json.dumps({"unfit": compat.why_not_fork()}).encode())
+    line.send(compat.why_not_fork().encode() or FIT)
     _become_worker(*_fork_for_requests(line))
-
-
-def _read_nothing() -> None:
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
 
 
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Fork on each request; return the request and its descriptors in each child, and never in this process."""
     from jaxguide.grading.isolation.privileges import end_with_parent
     from jaxguide.grading.isolation.syscalls import PR_SET_CHILD_SUBREAPER, prctl
-    from jaxguide.grading.workers.processes import MESSAGE_BYTES
 
     zygote, grader = os.getpid(), os.pidfd_open(os.getppid())
     workers: dict[int, tuple[int, int]] = {}
@@ -109,7 +90,9 @@ def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
         for process in workers.keys() & events:
             ready.unregister(process)
             os.close(process)
-            _tell_how_it_ended(*workers.pop(process))
+            pid, status = workers.pop(process)
+            _tell(status, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            os.close(status)
             _end_orphans({pid for pid, _status in workers.values()})
         # A program that the grader forked may keep the socket open after the grader has ended.
         if grader in events:
@@ -119,31 +102,27 @@ def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
         data, descriptors, _flags, _address = socket.recv_fds(line, MESSAGE_BYTES, 4)
         if not data:
             os._exit(0)
-        request = json.loads(data)
-        reply: dict[str, Any] = {"id": request["id"]}
-        incoming, outgoing, status, output = descriptors
+        incoming, outgoing, output, status = descriptors
         try:
-            reply["pid"] = pid = os.fork()
+            pid = os.fork()
         except OSError as error:
-            reply["error"] = str(error)
+            _tell(status, -(error.errno or 1))
             os.close(status)
         else:
             if pid == 0:
                 end_with_parent(zygote)
-                return request, [incoming, outgoing, output]
+                return json.loads(data), [incoming, outgoing, output]
+            _tell(status, pid)
             process = os.pidfd_open(pid)
             workers[process] = pid, status
             ready.register(process, select.POLLIN)
-        line.send(json.dumps(reply).encode())
         for descriptor in (incoming, outgoing, output):
             os.close(descriptor)
 
 
-def _tell_how_it_ended(pid: int, status: int) -> None:
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def _tell(status: int, number: int) -> None:
     with contextlib.suppress(OSError):  # the grader no longer asks
-        os.write(status, str(code).encode())
-    os.close(status)
+        os.write(status, NUMBER.pack(number))
 
 
 def _end_orphans(workers: set[int]) -> None:
@@ -161,7 +140,7 @@ def _become_worker(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
 
     os.setsid()
     incoming, outgoing = _keep_only(descriptors)
-    _set_environment(request["environment"])
+    os.environ.update(request["environment"])
     os.chdir(request["scratch"])
     _forget_what_was_drawn()
     worker.work(incoming, outgoing)
@@ -176,11 +155,17 @@ def _keep_only(descriptors: list[int]) -> list[int]:
 
     *pipes, output = descriptors
     kept = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_DESCRIPTOR) for pipe in pipes]
-    _read_nothing()  # open it again: processes that share an open file share its flags
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    _redirect(output)  # again: processes that share an open file share its flags
     _close_all_but(0, 1, 2, *kept)
     return kept
+
+
+def _redirect(output: int) -> None:
+    """Let standard input be empty, and send standard output and error to a descriptor."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((empty, output, output)):
+        os.dup2(descriptor, number)
+    os.close(empty)
 
 
 def _close_all_but(*kept: int) -> None:
@@ -188,18 +173,6 @@ def _close_all_but(*kept: int) -> None:
         if int(name) not in kept:
             with contextlib.suppress(OSError):  # the descriptor of the listing itself is already closed
                 os.close(int(name))
-
-
-def _set_environment(variables: dict[str, str]) -> None:
-    """Set the variables, and write the token into the initial environment, which other processes read in /proc."""
-    from jaxguide.grading.workers.usage import TOKEN_VARIABLE
-
-    find = ctypes.CDLL(None).getenv
-    find.restype = ctypes.c_void_p
-    place, token = find(TOKEN_VARIABLE.encode()), variables[TOKEN_VARIABLE].encode()
-    if place and len(ctypes.string_at(place)) == len(token):
-        ctypes.memmove(place, token, len(token))
-    os.environ.update(variables)
 
 
 def _forget_what_was_drawn() -> None:

@@ -15,56 +15,39 @@ _OWN_SIGNALS = (
 )
 
 
-def out_of_time(limits: Limits) -> AnswerGone:
-    """Describe the end of code that computed too long."""
-    message = "Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?"
-    return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.cpu_s))
+_SAID = {
+    "cpu_s": "Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?",
+    "idle_s": "Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?",
+    "total_cpu_s": "Your submission was stopped after {limit:g} seconds of computing in total.",
+    "memory_bytes": "Your code needed more than {gigabytes:g} GB of memory. Is a shape larger than you meant?",
+    "output_bytes": "Your code was stopped after printing more than {megabytes:g} MB. Is there a `print` in a long "
+    "loop?",
+    "scratch_bytes": "Your code was stopped: its files take more than {megabytes:g} MB, or are too many or nested too "
+    "deeply.",
+}
 
 
-def only_waited(limits: Limits) -> AnswerGone:
-    """Describe the end of code that waited too long without computing."""
-    message = "Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?"
-    return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.idle_s))
+def over(name: str, limits: Limits) -> AnswerGone:
+    """Describe the end of code that exceeded a limit.
 
+    >>> over("idle_s", Limits(idle_s=2)).note
+    'Your code was stopped after 2 seconds of waiting. Does it sleep, or wait for input?'
 
-def all_spent(limits: Limits) -> AnswerGone:
-    """Describe the end of a submission that computed too long in total."""
-    message = "Your submission was stopped after {limit:g} seconds of computing in total."
-    return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.total_cpu_s))
-
-
-def too_much_output(limits: Limits) -> AnswerGone:
-    """Describe the end of code that printed too much."""
-    message = "Your code was stopped after printing more than {size:g} MB. Is there a `print` in a long loop?"
-    return AnswerGone(Verdict.TOO_MUCH_OUTPUT, message.format(size=round(limits.output_bytes / 2**20, 2)))
-
-
-def scratch_full(limits: Limits) -> AnswerGone:
-    """Describe the end of code that wrote too much to its folder."""
-    message = "Your code was stopped: its files take more than {size:g} MB, or are too many or nested too deeply."
-    return AnswerGone(Verdict.TOO_MUCH_OUTPUT, message.format(size=round(limits.scratch_bytes / 2**20, 2)))
-
-
-def out_of_memory(limits: Limits) -> AnswerGone:
-    """Describe the end of code that needed too much memory."""
-    message = "Your code needed more than {size:g} GB of memory. Is a shape larger than you meant?"
-    return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=float(f"{limits.memory_bytes / 2**30:.2g}")))
+    Args:
+        name: the limit's name.
+        limits: the limits.
+    """
+    limit = getattr(limits, name)
+    verdict = Verdict.OUT_OF_MEMORY if name == "memory_bytes" else Verdict.TOO_MUCH_OUTPUT
+    verdict = Verdict.OUT_OF_TIME if name.endswith("_s") else verdict
+    gigabytes, megabytes = float(f"{limit / 2**30:.2g}"), round(limit / 2**20, 2)
+    return AnswerGone(verdict, _SAID[name].format(limit=limit, gigabytes=gigabytes, megabytes=megabytes))
 
 
 def broken_reply() -> AnswerGone:
     """Describe the end of code that corrupted its reply to the grader."""
     message = "Your code wrote to the grader's connection, so the reply could not be read."
     return AnswerGone(Verdict.BROKEN_REPLY, message)
-
-
-def too_much_text() -> AnswerGone:
-    """Describe a result that contains too much text to be compared."""
-    return AnswerGone(Verdict.TOO_MUCH_OUTPUT, "Your function returned too much text to be compared.")
-
-
-def closed_line() -> AnswerGone:
-    """Describe the end of code that closed its connection to the grader and kept running."""
-    return AnswerGone(Verdict.BROKEN_REPLY, "Your code closed the connection to the grader.")
 
 
 def may_be_killed(code: int) -> bool:
@@ -89,7 +72,7 @@ def ended_by_itself(code: int, said: str, limits: Limits) -> AnswerGone:
         limits: the limits; exceeding the memory limit may have ended the process.
     """
     if code != 0 and any(words in said.lower() for words in _MEMORY_WORDS):
-        return out_of_memory(limits)
+        return over("memory_bytes", limits)
     if code < 0:
         message = "Your code made the Python process crash (signal {name})."
         if may_be_killed(code):

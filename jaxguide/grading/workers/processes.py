@@ -3,16 +3,18 @@
 import importlib.util
 import json
 import os
-import subprocess
+import struct
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Protocol
-
-from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 MESSAGE_BYTES = 64 * 2**10
 """The size limit of one message to or from the zygote."""
+
+FIT = b"fit"
+"""What the zygote says if it can be forked; otherwise it says why not."""
+
+NUMBER = struct.Struct("<i")
+"""How the zygote sends numbers."""
 
 _BOOT = (
     "import json, sys; places = json.loads(sys.argv[1]);"
@@ -20,50 +22,6 @@ _BOOT = (
     "sys.path += [p for p in places if p not in sys.path];"
     "from {module} import main; main()"
 )
-
-
-class Process(Protocol):
-    """The part of the `subprocess.Popen` interface that the grader needs of a worker."""
-
-    pid: int
-
-    @property
-    def stdin(self) -> IO[bytes] | None: ...
-
-    @property
-    def stdout(self) -> IO[bytes] | None: ...
-
-    def poll(self) -> int | None: ...
-
-    def wait(self, timeout: float | None = None) -> int: ...
-
-
-Spawn = Callable[[Path, str, IO[bytes]], Process]
-"""Start a worker's process, given its scratch folder, the token in its environment, and the file for its output."""
-
-
-def fresh_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
-    """Start a worker in a new Python, which has to import everything it needs.
-
-    Args:
-        scratch: the worker's folder.
-        token: the token in the worker's environment.
-        output: the file for the worker's output.
-
-    Raises:
-        OSError: the process does not start.
-    """
-    return subprocess.Popen(
-        command("jaxguide.grading.workers.worker"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=output,
-        bufsize=0,
-        close_fds=True,
-        cwd=scratch,
-        env=environment(scratch, token),
-        start_new_session=True,
-    )
 
 
 def command(module: str) -> list[str]:
@@ -81,7 +39,7 @@ def import_folders() -> list[str]:
     return list(dict.fromkeys(places))
 
 
-def environment(scratch: Path, token: str) -> dict[str, str]:
+def environment(scratch: Path) -> dict[str, str]:
     """Return a worker's environment.
 
     It inherits only the variables that the system needs, the catalogue folders, and how JAX compiles: a worker finds
@@ -103,18 +61,9 @@ def environment(scratch: Path, token: str) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         # Each thread would reserve 64 MB of address space for its heap, and the memory limit must not depend on that.
         "MALLOC_ARENA_MAX": "2",
-        TOKEN_VARIABLE: token,
     }
     system = ("SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
     for name in (*system, "JAX_DISABLE_MOST_OPTIMIZATIONS"):
         if name in os.environ:
             variables[name] = os.environ[name]
     return variables
-
-
-def forget_variables_of_jax() -> None:
-    """Let this process compute as workers do: on the CPU, whatever the user's variables for JAX say."""
-    for name in [name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS"]:
-        if name != "JAX_DISABLE_MOST_OPTIMIZATIONS":  # which workers get, too
-            del os.environ[name]
-    os.environ["JAX_PLATFORMS"] = "cpu"

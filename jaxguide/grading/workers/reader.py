@@ -18,11 +18,9 @@ from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.intake.reading import MOST_RUNS, CourseText, ReadCell, ReadSubmission, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.isolation.stack import Isolation
 from jaxguide.grading.workers.how_code_ended import broken_reply
-from jaxguide.grading.workers.replies import checked, error_of
-from jaxguide.grading.workers.session import WorkerRegistry
-from jaxguide.grading.workers.worker_process import GraderError, WorkerKilled, WorkerProcess
+from jaxguide.grading.workers.remote_answer import checked, error_of
+from jaxguide.grading.workers.worker_process import GraderError, Surroundings, WorkerKilled, WorkerProcess
 
 LIMITS = Limits(cpu_s=6, idle_s=30, memory_bytes=300 * 2**20)
 _PART_BYTES = 4 * 2**20
@@ -34,20 +32,13 @@ class Readers:
 
     Args:
         course: called once for what reading needs of the course.
-        hidden: folders and files that the processes must not see.
-        isolation: how they are isolated; None to read in this process, as is right for a user's own files.
-        running: the registry of workers, so that another thread can stop them.
+        around: the conditions in which they run, but for the limits; None to read in this process, as is right for a
+            user's own files.
     """
 
-    def __init__(
-        self,
-        course: Callable[[], CourseText],
-        hidden: tuple[Path, ...] = (),
-        isolation: Isolation | None = None,
-        running: WorkerRegistry | None = None,
-    ):
+    def __init__(self, course: Callable[[], CourseText], around: Surroundings | None = None):
         self._course = functools.cache(course)
-        self._hidden, self._isolation, self._running = hidden, isolation, running or WorkerRegistry()
+        self._around = around and dataclasses.replace(around, limits=LIMITS)
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
         weakref.finalize(self, _end, self._idle)
@@ -60,7 +51,7 @@ class Readers:
                 long or too much memory to read.
             GraderError: workers do not start on this machine, or are killed one after the other.
         """
-        if self._isolation is None:
+        if self._around is None:
             return read_content(path.name, content, self._course())
         try:
             return self._read(path.name, content)
@@ -80,16 +71,8 @@ class Readers:
             except GraderError:
                 pass
         with contextlib.suppress(WorkerKilled):
-            return self._read_in(self._start(), name, content)
-        return self._read_in(self._start(), name, content)
-
-    def _start(self) -> WorkerProcess:
-        process = self._running.start(self._hidden, LIMITS, self._isolation, runs_code=False)
-        try:
-            process.request("course", course=plain_of(self._course()))
-        except AnswerGone as gone:  # before the process has seen the file
-            raise GraderError(gone.note) from gone
-        return process
+            return self._read_in(WorkerProcess(self._around, self._course()), name, content)
+        return self._read_in(WorkerProcess(self._around, self._course()), name, content)
 
     def _read_in(self, process: WorkerProcess, name: str, content: bytes) -> ReadSubmission:
         try:

@@ -1,21 +1,63 @@
-"""The answers of a submission: a function in a worker, and a name whose definition failed."""
+"""The answers of a submission: a function in a worker, whose replies are checked, and a name without a definition."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from jaxguide.base.plain import plain_of
+from jaxguide.base.plain import fits, plain_of, read_plain
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.calls import Observation
 from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request
 from jaxguide.course.judging.values import NodeData
-from jaxguide.course.verdict import AnswerGone, StudentError
-from jaxguide.grading.workers.how_code_ended import broken_reply, too_much_text
-from jaxguide.grading.workers.replies import checked, error_of
+from jaxguide.course.verdict import AnswerGone, ErrorInfo, NotJudged, StudentError, Verdict
+from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.keys import KeyUse
 from jaxguide.tracing import Program
 
 _TEXT_LIMIT = 2**24  # characters
+_MESSAGE_LIMIT = 20_000
+_LINE_LIMIT = 2_000
+_LARGEST_LINE_NUMBER = 10**6
+_T = TypeVar("_T")
 Ask = Callable[[str, Request], dict[str, Any]]
+
+
+def checked(kind: type[_T], build: Callable[[], Any]) -> _T:
+    """Return what `build` makes from a reply; raise `AnswerGone` if any part of it has the wrong type."""
+    try:
+        built = build()
+    except (StudentError, AnswerGone, NotJudged):
+        raise
+    except Exception:  # whatever code raises that expects another type
+        raise broken_reply() from None
+    if not fits(built, kind):
+        raise broken_reply()
+    return cast(_T, built)
+
+
+def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
+    """Return the error in a reply, with its texts and its explanation cut to a length that can be shown.
+
+    >>> error_of({"type_name": "ValueError", "message": "m" * 30_000, "line": 3, "source": ""}).message[19_998:]
+    'm…'
+
+    Raises:
+        AnswerGone: the reply is broken.
+    """
+    found = checked(ErrorInfo, lambda: read_plain(ErrorInfo, plain))
+    if found.line is not None and not 0 <= found.line <= _LARGEST_LINE_NUMBER:
+        raise broken_reply()
+    return ErrorInfo(
+        _cut(found.type_name, _LINE_LIMIT),
+        _cut(found.message, message_limit),
+        found.line,
+        _cut(found.source, _LINE_LIMIT),
+        _cut(found.cell, _LINE_LIMIT),
+        found.explanation and found.explanation.bounded(),
+    )
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class RemoteAnswer(Answer):
@@ -35,10 +77,12 @@ class RemoteAnswer(Answer):
         if not isinstance(reply.get("printed"), str) or ("value" in reply) == ("error" in reply):
             raise broken_reply()
         if "value" in reply and not _is_small_as_array(reply["value"]):
-            raise too_much_text()
+            raise AnswerGone(Verdict.TOO_MUCH_OUTPUT, "Your function returned too much text to be compared.")
         reply = {**reply, "printed": reply["printed"][:PRINTED_LIMIT]}
-        if request.question == "observe" and isinstance(reply.get("value"), list):
-            reply["value"] = [_with_short_error(one) for one in reply["value"]]
+        seen = reply["value"] if request.question == "observe" and isinstance(reply.get("value"), list) else ()
+        for one in seen:
+            if type(one) is dict and one.get("error") is not None:
+                one["error"] = plain_of(error_of(one["error"]))
         return {**reply, "error": plain_of(error_of(reply["error"]))} if "error" in reply else reply
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -70,13 +114,6 @@ def _is_small_as_array(value: Any) -> bool:
         else:
             count, longest = count + 1, max(longest, len(part)) if isinstance(part, str) else longest
     return count * longest <= _TEXT_LIMIT
-
-
-def _with_short_error(observed: Any) -> Any:
-    """Return an observation with the texts of its error cut to a length that can be shown."""
-    if type(observed) is not dict or not observed.get("error"):
-        return observed
-    return {**observed, "error": plain_of(error_of(observed["error"]))}
 
 
 class BrokenAnswer(Answer):

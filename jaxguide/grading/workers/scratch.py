@@ -2,15 +2,16 @@
 
 import atexit
 import contextlib
-import dataclasses
+import functools
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 if sys.platform != "win32":  # on Windows, no folder is held, and none is found
@@ -22,39 +23,42 @@ GRADER = "jaxguide-grader-"
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class _GraderFolder:
-    """The folder for the scratch folders of one process, and the descriptor that holds it."""
-
-    pid: int
-    path: Path
-    held: int | None
-
-
 _lock = threading.Lock()
-_own: _GraderFolder | None = None
 
 
-def new_scratch() -> Path:
-    """Create an empty folder for a worker. Processes that were killed leave theirs behind; the first call deletes them.
+def new_scratch(files: Mapping[str, Path]) -> Path:
+    """Create a folder for a worker. Processes that were killed leave theirs behind; the first call deletes them.
 
     The folder's parent is this process's, which holds it as long as it lives.
+
+    Args:
+        files: the files that are copied into it, by name, for reading only.
     """
-    global _own
     with _lock:
-        if _own is not None and _own.pid == os.getpid():
-            with contextlib.suppress(FileNotFoundError):  # somebody cleaned the temporary folder
-                return Path(tempfile.mkdtemp(prefix="w", dir=_own.path))
-        if _own is not None and _own.held is not None:
-            os.close(_own.held)  # this process is a fork
-        # Under another name, others do not take it for an abandoned one before it is held.
-        folder = Path(tempfile.mkdtemp(prefix="jaxguide-new-"))
-        held = _held(folder)
-        folder.chmod(0o711)  # a worker may run as another user, who must reach its own folder but not list the others
-        folder = folder.rename(folder.with_name(GRADER + folder.name.removeprefix("jaxguide-new-")))
-        _own = _GraderFolder(os.getpid(), folder, held)
-        _remove_abandoned()
-        return Path(tempfile.mkdtemp(prefix="w", dir=folder))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="w", dir=_own_folder(os.getpid())))
+        except FileNotFoundError:  # somebody cleaned the temporary folder
+            _own_folder.cache_clear()
+            folder = Path(tempfile.mkdtemp(prefix="w", dir=_own_folder(os.getpid())))
+    for name, path in files.items():
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+        copy.chmod(0o400)
+    return folder
+
+
+@functools.cache
+def _own_folder(pid: int) -> Path:
+    """Create the folder for the scratch folders of this process."""
+    # Under another name, others do not take it for an abandoned one before it is held.
+    folder = Path(tempfile.mkdtemp(prefix="jaxguide-new-"))
+    _held(folder)  # until this process ends
+    folder.chmod(0o711)  # a worker may run as another user, who must reach its own folder but not list the others
+    folder = folder.rename(folder.with_name(GRADER + folder.name.removeprefix("jaxguide-new-")))
+    atexit.register(lambda: remove_scratch(folder) if os.getpid() == pid else None)
+    _remove_abandoned()
+    return folder
 
 
 def _held(folder: Path) -> int | None:
@@ -83,12 +87,6 @@ def _remove_abandoned() -> None:
                 if os.fstat(held).st_uid == os.geteuid():
                     remove_scratch(folder)
                 os.close(held)
-
-
-@atexit.register
-def _remove_own() -> None:
-    if _own is not None and _own.pid == os.getpid():
-        remove_scratch(_own.path)
 
 
 def remove_scratch(top: Path) -> None:
@@ -164,62 +162,50 @@ class ScratchWatch:
         started = time.monotonic()
         if not at_once and started < self._next_s:
             return False
-        full = os.scandir in os.supports_fd and self._is_full(pids)
+        is_full = False
+        with contextlib.suppress(OSError):  # the folder is gone
+            used = used_bytes(self._folder)
+            is_full = used is None or used + self._nameless_bytes(pids) > self._limit_bytes
         took_s = time.monotonic() - started
         self._next_s = started + took_s / _LOOKING_SHARE
-        return full
+        return is_full
 
-    def _is_full(self, pids: Iterable[int]) -> bool:
-        count = _Count()
-        try:
-            device = os.stat(self._folder).st_dev
-            count.add_folder(os.open(self._folder, os.O_RDONLY | _FOLDER), 0)
-        except _TooMany:
-            return True
-        except OSError:
-            return False
-        return count.size_bytes + self._nameless_bytes(pids, device) > self._limit_bytes
-
-    def _nameless_bytes(self, pids: Iterable[int], device: int) -> int:
+    def _nameless_bytes(self, pids: Iterable[int]) -> int:
         """Return the size of the deleted files that processes have open or mapped, at most."""
         sizes: dict[int, int] = {}
         for pid in pids:
             sizes |= dict.fromkeys(_mapped_files(pid, self._folder), self._file_bytes)
-            sizes |= _open_files(pid, device)
+            sizes |= _open_files(pid, os.stat(self._folder).st_dev)
         sizes.pop(self._output, None)
         return sum(sizes.values())
 
 
-class _TooMany(Exception):
-    """There are too many files, or the folders are nested too deeply."""
+def used_bytes(folder: Path) -> int | None:
+    """Return the size of all files in a folder, or None if there are too many or folders are nested too deeply."""
+    size_bytes = 0
+    if os.scandir in os.supports_fd:
+        for count, (found, depth) in enumerate(_below(os.open(folder, os.O_RDONLY | _FOLDER), 0)):
+            if count >= FILES_LIMIT or depth > _DEPTH_LIMIT:
+                return None
+            size_bytes += found.st_blocks * 512
+    return size_bytes
 
 
-class _Count:
-    """Add up file sizes through open folders, never through paths, which the submission may replace with links."""
+def _below(folder: int, depth: int) -> Iterator[tuple[os.stat_result, int]]:
+    """Yield what an open folder contains, with its depth, and close the folder.
 
-    def __init__(self) -> None:
-        self.size_bytes = self._files = 0
-
-    def add_folder(self, folder: int, depth: int) -> None:
-        """Add the contents of an open folder, and close it."""
-        try:
-            if depth > _DEPTH_LIMIT:
-                raise _TooMany
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    self._add(folder, entry, depth)
-        finally:
-            os.close(folder)
-
-    def _add(self, folder: int, entry: "os.DirEntry[str]", depth: int) -> None:
-        self._files += 1
-        if self._files > FILES_LIMIT:
-            raise _TooMany
-        with contextlib.suppress(OSError):  # deleted in the meantime
-            found = entry.stat(follow_symlinks=False)
-            self.size_bytes += found.st_blocks * 512
-            if stat.S_ISDIR(found.st_mode):
-                self.add_folder(_opened(entry.name, folder), depth + 1)
+    It never goes through paths, which the submission may replace with links.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # deleted in the meantime
+                    found = entry.stat(follow_symlinks=False)
+                    yield found, depth
+                    if stat.S_ISDIR(found.st_mode):
+                        yield from _below(_opened(entry.name, folder), depth + 1)
+    finally:
+        os.close(folder)
 
 
 def _opened(name: str, folder: int) -> int:

@@ -2,10 +2,7 @@
 
 import dataclasses
 import errno
-import threading
-import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from jaxguide.course.books.book import Book
@@ -14,97 +11,29 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
-from jaxguide.grading.isolation.stack import Isolation
-from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
-from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
-from jaxguide.grading.workers.replies import defined_by, error_of
-from jaxguide.grading.workers.shared_programs import ProgramFolder
-from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
-from jaxguide.grading.workers.worker_set_up import WorkerSetUp
-
-
-class Stopped(GraderError):
-    """Grading was stopped through `WorkerRegistry.stop`."""
-
-
-class WorkerRegistry:
-    """The workers of one grader, which can all be stopped at once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._workers: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
-        self._is_stopped = False
-
-    def start(self, *args: Any, **options: Any) -> WorkerProcess:
-        """Start a worker, see `WorkerProcess`, and register it.
-
-        Raises:
-            Stopped: `stop` was called.
-        """
-        worker = None if self._is_stopped else WorkerProcess(*args, **options)
-        with self._lock:
-            if worker is not None and not self._is_stopped:
-                self._workers.add(worker)
-                return worker
-        if worker is not None:
-            worker.kill()
-        raise Stopped("Grading was stopped.")
-
-    def stop(self) -> None:
-        """Kill all workers, and refuse to start new ones."""
-        with self._lock:
-            self._is_stopped = True
-            workers = list(self._workers)
-        for worker in workers:
-            worker.kill()
-
+from jaxguide.grading.workers.how_code_ended import broken_reply, over
+from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer, checked, error_of
+from jaxguide.grading.workers.worker_process import NotGraded, Surroundings, WorkerKilled, WorkerProcess
 
 _LOST_CELLS_LIMIT = 10
 _EXPLAINED_CELLS = 10  # of thousands
-
-
-@dataclasses.dataclass(frozen=True)
-class Surroundings:
-    """The conditions in which a submission runs.
-
-    Args:
-        hidden: folders and files that no worker may see.
-        limits: the resource limits.
-        isolation: how this machine isolates them.
-        programs: the folder from which workers load compiled programs.
-        set_up: what workers need of the course.
-        running: the registry of workers, so that another thread can stop them.
-        is_rerun: whether the submission runs again because a worker was killed. Then a killed worker counts as ended by
-            the submission's code, and otherwise raises `WorkerKilled`.
-    """
-
-    hidden: tuple[Path, ...]
-    limits: Limits
-    isolation: Isolation
-    programs: ProgramFolder | None = None
-    set_up: WorkerSetUp = dataclasses.field(default_factory=WorkerSetUp)
-    running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
-    is_rerun: bool = False
-
-    def start_worker(self) -> WorkerProcess:
-        """Start a worker in these conditions."""
-        return self.running.start(self.hidden, self.limits, self.isolation, self.programs, set_up=self.set_up)
+_CELL_MESSAGE_LIMIT = 1_000  # of thousands of cells, all in one row
 
 
 class Session:
-    """Run one submission for one lesson, as a context manager.
+    """Run one submission for one lesson.
 
     `cells` are the cells that run, after the book's code that they need. After `define`, `repairs` lists what was left
     out or repaired, a sentence each, `lost` contains the cells that ended a worker, `raised` the cells that raised an
     error, and `definitions` the cells that define each exercise, of which the last counts. `was_killed` says whether a
-    worker was killed and counts as ended by the submission's code, see `Surroundings`.
+    worker was killed and counts as ended by the submission's code, see `Surroundings`; `workers` are all so far.
 
     Args:
         submission: the submission.
         book: the lesson.
         names: the names of the exercises.
         surroundings: the conditions in which the cells run.
-        others: the submission's sessions for all lessons, whose processor time counts, too.
+        sessions: the submission's sessions for all lessons, whose processor time counts together; this one is added.
     """
 
     def __init__(
@@ -113,20 +42,20 @@ class Session:
         book: Book,
         names: Sequence[str],
         surroundings: Surroundings,
-        others: "Sequence[Session]" = (),
+        sessions: "list[Session]",
     ):
-        self._others = others
+        sessions.append(self)
+        self._sessions = sessions
         self._may_await = submission.may_await
         self.names = list(names)
         self.limits = surroundings.limits
         self.repairs: list[str] = []
         self.cells: list[ReadCell] = []
         self._broken: dict[str, StudentError | AnswerGone] = {}
-        self.versions: dict[str, str] = {}
         self.was_killed = False
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
-        self._workers: list[WorkerProcess] = []
+        self.workers: list[WorkerProcess] = []
         self._gone: AnswerGone | None = None
         self.lost: dict[int, AnswerGone] = {}
         self.raised: dict[int, ErrorInfo] = {}
@@ -162,27 +91,10 @@ class Session:
         for name in book.exercise_names & submission.missing.keys():
             self._broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, submission.missing[name])
 
-    def __enter__(self) -> "Session":
-        return self
-
-    def __exit__(self, *unused: object) -> None:
-        self.rest()
-
-    @property
-    def cpu_s(self) -> float:
-        """The processor time of all workers so far."""
-        return sum(worker.total_cpu_s for worker in self._workers)
-
     @property
     def spent_s(self) -> float:
         """The processor time of the submission's code so far, including other lessons."""
-        sessions = {id(session): session for session in (self, *self._others)}
-        return sum(worker.spent_s for session in sessions.values() for worker in session._workers)
-
-    @property
-    def peak_bytes(self) -> int:
-        """The highest peak memory among the workers."""
-        return max((worker.peak_bytes for worker in self._workers), default=0)
+        return sum(worker.spent_s for session in self._sessions for worker in session.workers)
 
     def define(self) -> None:
         """Run the cells in a worker, if there are any. A cell that ends the worker is skipped in the next one."""
@@ -209,7 +121,7 @@ class Session:
         """Return the answer that counts for an exercise, or None if it was not attempted."""
         if name in self.definitions:
             if self._is_spent:
-                return BrokenAnswer(name, all_spent(self.limits))
+                return BrokenAnswer(name, over("total_cpu_s", self.limits))
             if self._worker is not None and self._worker.is_alive and self._worker.is_crowded:
                 self._worker.kill()
             if self._worker is None or not self._worker.is_alive:
@@ -256,7 +168,7 @@ class Session:
                         note = f"Not run, because {_LOST_CELLS_LIMIT} cells before it ended the process."
                         self._lose_after(cell, AnswerGone(Verdict.DIED, note))
                     if self._is_spent:
-                        self._lose_after(cell, all_spent(self.limits))
+                        self._lose_after(cell, over("total_cpu_s", self.limits))
                         return
                     break
             else:
@@ -268,44 +180,47 @@ class Session:
                 self.lost.setdefault(later.number, gone)
 
     def _start(self) -> WorkerProcess:
-        around = self._surroundings
         spent_s = self.spent_s
         try:
-            self._worker = worker = around.start_worker()
-            self._workers.append(worker)
-            self.versions = worker.versions
+            self._worker = worker = WorkerProcess(self._surroundings)
+            self.workers.append(worker)
             reply = worker.request("setup", source=self._setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
             raise NotGraded(f"The lesson's setup ended a worker: {gone.note}") from gone
         except WorkerKilled as killed:
-            if not around.is_rerun:
+            if not self._surroundings.is_rerun:
                 raise
             # None of the submission's code had run.
             raise NotGraded("Not graded: the worker process was killed twice.") from killed
         if failed is not None:
             worker.kill()
-            what = f"{failed.type_name}: {failed.message}"
-            raise NotGraded(f"The lesson's setup failed in a worker: {what}")
+            raise NotGraded(f"The lesson's setup failed in a worker: {failed.type_name}: {failed.message}")
         worker.start_submission(spent_s)
         return worker
 
     def _run_cell(self, worker: WorkerProcess, cell: ReadCell) -> None:
         worker.start_exercise()
-        fields: dict[str, Any] = {"cell": cell.label, "source": cell.source, "exercises": self.names}
-        fields |= {"starters": cell.starters, "may_await": self._may_await}
         # Its error is that of the exercises that it defines.
         explains = len(self.raised) < _EXPLAINED_CELLS and not set(cell.starters).issuperset(cell.defines)
-        fields |= {"explains": explains}
-        reply = self._request(worker, "define", **fields)
-        found = defined_by(reply, self.names)
-        if found.failed is not None:
-            explanation = found.failed.explanation if explains else None
-            self.raised[cell.number] = dataclasses.replace(found.failed, explanation=explanation)
-        for name in found.bound:
+        reply = self._request(
+            worker,
+            "define",
+            cell=cell.label,
+            source=cell.source,
+            exercises=self.names,
+            starters=cell.starters,
+            may_await=self._may_await,
+            explains=explains,
+        )
+        failed, bound, values = defined_by(reply, self.names)
+        if failed is not None:
+            explanation = failed.explanation if explains else None
+            self.raised[cell.number] = dataclasses.replace(failed, explanation=explanation)
+        for name in bound:
             if name not in cell.starters:
                 self.definitions.setdefault(name, []).append(cell)
-        for name in found.values:
+        for name in values:
             self._values[name] = cell.label
             counts = "; the earlier function counts" if name in self.definitions else ""
             self.repairs.append(f"{cell.label}: sets `{name}` to a value, not a function{counts}.")
@@ -335,11 +250,28 @@ class Session:
         return reply
 
 
+def defined_by(reply: dict[str, Any], names: Sequence[str]) -> tuple[ErrorInfo | None, list[str], list[str]]:
+    """Return the error that a cell raised, and the names that it bound to functions and to other values.
+
+    Args:
+        reply: the reply to `define`.
+        names: the names of the exercises, which are all that the reply may name.
+
+    Raises:
+        AnswerGone: the reply is broken.
+    """
+    failed = error_of(reply["failed"], _CELL_MESSAGE_LIMIT) if reply.get("failed") else None
+    bound, values = checked(list[str], lambda: reply["bound"]), checked(list[str], lambda: reply["values"])
+    if len({*bound, *values}) != len([*bound, *values]) or not {*bound, *values} <= set(names):
+        raise broken_reply()
+    return failed, bound, values
+
+
 def _used_up(reply: dict[str, Any], limits: Limits) -> AnswerGone | None:
     """Return how code ended that raised an error because it used up its memory or its folder."""
     error = reply.get("error")
     said = error if isinstance(error, dict) else {}
     name, message = said.get("type_name"), str(said.get("message"))
     if name in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in message:
-        return out_of_memory(limits)
-    return scratch_full(limits) if message.startswith(f"[Errno {errno.ENOSPC}]") else None
+        return over("memory_bytes", limits)
+    return over("scratch_bytes", limits) if message.startswith(f"[Errno {errno.ENOSPC}]") else None

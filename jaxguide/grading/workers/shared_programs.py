@@ -4,7 +4,6 @@ Each state of a course has a separate folder for each version of JAX. Of a user'
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import importlib.metadata
 import os
@@ -15,13 +14,10 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from jaxguide.base.files import user_folder, write_whole
 
 OWN, SHARED, VALUES = ".own", ".shared", ".values"
-# The packages whose code computes the key's values.
-_DECIDING = ("base", "compat", "code", "jaxpr", "course", "keys", "tracing", "callbacks", "debug", "grading")
 # The number of folders to keep, besides those used within a day, which may be in use.
 KEPT = 8
 _IN_USE_S = 24 * 3600.0
@@ -87,8 +83,7 @@ def folder_of(course_digest: str) -> Path:
 def _state_of_package() -> list[str]:
     """Return the names, sizes and times of the package's files, which identify its state even in a clone."""
     package = Path(__file__).parents[2]
-    files = [path for folder in _DECIDING for path in (package / folder).rglob("*.py")]
-    found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(files)]
+    found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(package.rglob("*.py"))]
     return [f"{name} {about.st_size} {about.st_mtime_ns}" for name, about in found]
 
 
@@ -96,28 +91,13 @@ def _all_programs() -> Path:
     return user_folder() / "programs"
 
 
-@dataclasses.dataclass(frozen=True)
-class ProgramFolder:
-    """A folder of compiled programs for a worker, which isolation lets it open by name but not list.
-
-    Args:
-        folder: the folder, in the layout of JAX's compilation cache.
-        is_filled: whether the worker also saves what it compiles, for trusted code only.
-    """
-
-    folder: Path
-    is_filled: bool = False
-
-    def to_plain(self) -> dict[str, Any]:
-        return {"folder": str(self.folder), "is_filled": self.is_filled}
-
-
-def load_programs(folder: str, is_filled: bool) -> None:
+def load_programs(folder: str, saves: bool) -> None:
     """Let JAX load programs from a folder. Call this in a worker before JAX compiles anything.
 
     Args:
-        folder: the folder, in the layout of JAX's compilation cache. If it cannot be read, nothing happens.
-        is_filled: whether to also save programs there; otherwise nothing is written.
+        folder: the folder, in the layout of JAX's compilation cache, which isolation lets workers open by name but not
+            list. If it cannot be read, nothing happens.
+        saves: whether to also save programs there; otherwise nothing is written.
     """
     try:
         os.stat(os.path.join(folder, "."))  # unlike `os.access`, it heeds a worker's right to look into root's folders
@@ -132,7 +112,7 @@ def load_programs(folder: str, is_filled: bool) -> None:
         jax.config.update(name, value)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     # Longer than any compilation, so that JAX writes nothing: a failed write would warn in the student's output.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0 if is_filled else 1e9)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0 if saves else 1e9)
 
 
 def is_safe(folder: Path) -> bool:

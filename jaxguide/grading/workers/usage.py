@@ -7,11 +7,11 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
-TOKEN_VARIABLE = "JAXGUIDE_WORKER"
 BUSY_SHARE = 0.1
 """A process that computes for a smaller share of the time may be idle."""
 
@@ -80,16 +80,14 @@ class ProcessTree:
         cpu_s, memory = self._now()
         now = time.monotonic()
         passed = now - self._wall_last
-        if cpu_s - self._cpu_last < BUSY_SHARE * passed and not self._is_ready():
+        if cpu_s - self._cpu_last < BUSY_SHARE * passed and not self._sum(
+            lambda process: has_ready_thread(process.pid)
+        ):
             self._idle_s += passed
         self._cpu_last, self._wall_last = max(cpu_s, self._cpu_last), now
         more = 0 if self._base_bytes is None else max(0, memory - self._base_bytes)
         self.peak_bytes = max(self.peak_bytes, more)
         return Usage(max(0.0, cpu_s - self._cpu_start), self._idle_s, now - self._wall_start, more)
-
-    def pids(self) -> list[int]:
-        """Return the ids of the processes that exist now."""
-        return [process.pid for process in self.processes()]
 
     def processes(self) -> list[psutil.Process]:
         """Return the root and its descendants, which it has only if it can fork."""
@@ -100,29 +98,20 @@ class ProcessTree:
 
     def threads(self) -> int:
         """Return how many threads exist now."""
-        count = 0
-        for process in self.processes():
-            with contextlib.suppress(psutil.Error):
-                count += process.num_threads()
-        return count
+        return int(self._sum(psutil.Process.num_threads))
 
     def _now(self) -> tuple[float, int]:
-        cpu_s, memory = 0.0, 0
-        for process in self.processes():
-            with contextlib.suppress(psutil.Error):
-                times = process.cpu_times()
-                cpu_s += times.user + times.system + times.children_user + times.children_system
-                memory += _memory_bytes(process)
+        cpu_s, memory = self._sum(lambda process: sum(process.cpu_times()[:4])), self._sum(_memory_bytes)
         self.total_cpu_s = max(self.total_cpu_s, cpu_s)
-        return cpu_s, memory
+        return cpu_s, int(memory)
 
-    def _is_ready(self) -> bool:
-        """Return whether a thread of the tree is running, ready to run, or waiting for a disk."""
+    def _sum(self, measure: Callable[[psutil.Process], float]) -> float:
+        """Return the sum of a measure of all processes that exist."""
+        total = 0.0
         for process in self.processes():
             with contextlib.suppress(psutil.Error, OSError):
-                if has_ready_thread(process.pid):
-                    return True
-        return False
+                total += measure(process)
+        return total
 
     def kill(self) -> None:
         """Kill the tree and what is left of its process group, and wait until they have ended."""

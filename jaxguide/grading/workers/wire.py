@@ -4,9 +4,10 @@ A message is a frame: 4 bytes `JGW1`, the header's length (uint32), the payload'
 which everything but None, bool and str is a tagged list) and the payload (the bytes of all arrays, one after the other,
 little-endian, in C order). Anything else raises `WireError`.
 
-Code goes in one direction and place only: a worker takes functions by their source as arguments of a request.
+Code goes in one direction only: workers take requests, and in these functions by their source; the grader takes none.
 """
 
+import dataclasses
 import functools
 import json
 import math
@@ -18,9 +19,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from jaxguide.base.plain import fits
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.judging.values import (
-    SOURCE_LIMIT,
     ArrayData,
     Data,
     FunctionName,
@@ -42,6 +43,11 @@ _AXES_LIMIT = 32
 _EMPTY_LIMIT = 2**28  # on the product of the nonzero axes of an empty array
 _SAME_HASH_LIMIT = 16
 
+# What is sent as a tag and its fields. The last three go to workers only.
+_KINDS = {"n": NodeData, "F": FunctionName, "u": Unsupported, "S": Step, "P": InputFunction, "R": Request}
+_TO_WORKERS = ("S", "P", "R")
+_TAGS = {kind: tag for tag, kind in _KINDS.items()}
+
 _NUMPY_NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
@@ -60,10 +66,6 @@ KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 
 class WireError(Exception):
     """The bytes are not a valid message, or the data exceeds the limits."""
-
-
-class CutOff(WireError):
-    """The connection ended in the middle of a message."""
 
 
 def encode(data: Data) -> bytes:
@@ -92,7 +94,7 @@ def frame_size(prefix: bytes) -> int:
         WireError: the bytes do not begin a frame, or the announced size exceeds the limits.
     """
     if len(prefix) != PREFIX.size:
-        raise CutOff("the beginning of a frame was cut off")
+        raise WireError("the beginning of a frame was cut off")
     magic, header_bytes, payload_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise WireError("these bytes do not begin a frame")
@@ -164,9 +166,9 @@ class _Writer:
             return ["d", *pairs]
         if isinstance(data, np.dtype):
             return ["D", data.name] if data.name in DTYPES else self.write(Unsupported(f"dtype {data.name}"), depth)
-        return self._write_object(data, depth)
-
-    def _write_object(self, data: Data, depth: int) -> Any:
+        if kind in _TAGS:
+            fields = [getattr(data, field.name) for field in dataclasses.fields(kind)]
+            return [_TAGS[kind], *(self.write(value, depth + 1) for value in fields)]
         if isinstance(data, ArrayData):
             if data.dtype.name not in DTYPES:
                 return self.write(Unsupported(f"array of dtype {data.dtype.name[:40]}"), depth)
@@ -175,20 +177,6 @@ class _Writer:
             if not _is_key(data.bits, data.impl):
                 return self.write(Unsupported("key", f"of the implementation {data.impl[:40]}"), depth)
             return ["k", *self._array(data.bits), data.impl]
-        if isinstance(data, NodeData):
-            children = [[name[:_NAME_LIMIT], self.write(child, depth + 1)] for name, child in data.children.items()]
-            return ["n", data.type_name[:_NAME_LIMIT], children, self.write(data.static, depth + 1)]
-        if isinstance(data, FunctionName):
-            return ["F", data.name]
-        if isinstance(data, InputFunction):
-            return ["P", data.name, data.source]
-        if isinstance(data, Unsupported):
-            return ["u", data.type_name[:_NAME_LIMIT], data.note[:_NAME_LIMIT]]
-        if isinstance(data, Step):
-            return ["S", data.name, *([name, self.write(value, depth + 1)] for name, value in data.options)]
-        if isinstance(data, Request):
-            steps = self.write(data.steps, depth + 1)
-            return ["R", steps, data.question, self.write(data.calls, depth + 1), data.explains]
         raise WireError(f"values of type {type(data).__name__} are not supported")
 
     def _array(self, values: np.ndarray) -> tuple[str, list[str]]:
@@ -215,7 +203,7 @@ class _Reader:
     def __init__(self, payload: memoryview, takes_requests: bool):
         self.rest = payload
         self.leaves = 0
-        self._takes_requests, self._is_in_request = takes_requests, False
+        self._takes_requests = takes_requests
 
     def read(self, tree: Any, depth: int = 0) -> Data:
         """Return a part of a message. What is not valid raises `WireError`, or an error that `decode` catches."""
@@ -227,7 +215,8 @@ class _Reader:
             case None | True | False:
                 return tree
             case str():
-                return _text(tree, None)
+                # Python allows a lone surrogate in a str, but cannot print it or write it to a file.
+                return tree.encode("utf-8", "replace").decode("utf-8")
             case ["i", str(digits)]:
                 return _integer(digits)
             case ["f", str(digits)]:
@@ -248,24 +237,10 @@ class _Reader:
                 bits = self._array(DTYPES["uint32"], shape)
                 if _is_key(bits, impl):
                     return KeyData(bits, impl)
-            case ["n", str(name), list(children), static]:
-                named = {_text(child): below(value) for child, value in children}
-                if len(named) == len(children):
-                    return NodeData(_text(name), named, below(static))
-            case ["F", str(name)]:
-                return FunctionName(_text(name))
-            case ["u", str(name), str(note)]:
-                return Unsupported(_text(name), _text(note))
-            case ["S", str(name), *options] if self._is_in_request:
-                return Step(_text(name), tuple((_text(key), below(value)) for key, value in options))
-            case ["P", str(name), str(source)] if self._is_in_request:
-                return InputFunction(_text(name), _text(source, SOURCE_LIMIT))
-            case ["R", steps, str(question), calls, bool(explains)] if self._takes_requests:
-                self._is_in_request = True
-                request = Request(below(steps), _text(question), below(calls), explains)
-                self._is_in_request = False
-                if _is_request(request):
-                    return request
+            case [str(tag), *parts] if tag in _KINDS and (self._takes_requests or tag not in _TO_WORKERS):
+                read = _KINDS[tag](*map(below, parts))
+                if fits(read, _KINDS[tag]) and (tag in _TO_WORKERS or _has_short_names(read)):
+                    return read
         raise WireError("a message contains something that is not valid or does not belong there")
 
     def _array(self, dtype: np.dtype, shape: list[Any]) -> np.ndarray:
@@ -298,21 +273,10 @@ def _require_different_hashes(keys: Iterable[Any]) -> None:
         raise WireError(f"more than {_SAME_HASH_LIMIT} keys of a dict have the same hash")
 
 
-def _is_request(request: Request) -> bool:
-    return (
-        type(request.steps) is tuple
-        and all(type(step) is Step for step in request.steps)
-        and type(request.calls) is tuple
-        and bool(request.calls)
-        and all(type(call) is tuple and tuple(map(type, call)) == (tuple, dict) for call in request.calls)
-    )
-
-
-def _text(value: str, limit: int | None = _NAME_LIMIT) -> str:
-    if limit is not None and len(value) > limit:
-        raise WireError("a name is not a short string")
-    # Python allows a lone surrogate in a str, but cannot print it or write it to a file.
-    return value.encode("utf-8", "replace").decode("utf-8")
+def _has_short_names(data: Data) -> bool:
+    """Return whether the names in data, which messages show, are short."""
+    names = [data.type_name, *data.children] if isinstance(data, NodeData) else vars(data).values()
+    return all(len(name) <= _NAME_LIMIT for name in names)
 
 
 def _integer(value: str) -> int:

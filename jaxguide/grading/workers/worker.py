@@ -19,7 +19,6 @@ import queue
 import sys
 import threading
 import types
-from pathlib import Path
 from typing import Any
 
 from jaxguide.base.plain import plain_of, read_plain
@@ -41,18 +40,18 @@ def work(incoming: int, outgoing: int) -> None:
     Args:
         incoming, outgoing: the descriptors of the pipes from and to the grader.
     """
-    ready, runs_code = _enter_box(incoming)
+    ready, served = _enter_box(incoming)
     _write(outgoing, ready)
-    _serve(incoming, outgoing, StudentNamespace() if runs_code else FileReader())
+    _serve(incoming, outgoing, served)
 
 
-def _enter_box(incoming: int) -> tuple[bytes, bool]:
+def _enter_box(incoming: int) -> "tuple[bytes, StudentNamespace | FileReader]":
     """Read the sandbox's configuration from the grader, and set the sandbox up.
 
     The configuration must not stay in memory, because the hidden paths contain names of other students.
 
     Returns:
-        The frame that confirms it, and whether this worker runs code.
+        The frame that confirms it, and what answers requests.
     """
     with open(incoming, "rb", closefd=False) as pipe:  # reads ahead, but the grader sends nothing more before our reply
         config = json.loads(pipe.readline())
@@ -61,28 +60,25 @@ def _enter_box(incoming: int) -> tuple[bytes, bool]:
     from jaxguide.course.set_up import set_up_process
     from jaxguide.grading.isolation import rlimits
     from jaxguide.grading.isolation.stack import Isolation, enter
-    from jaxguide.grading.workers import shared_programs, worker_set_up
+    from jaxguide.grading.workers.shared_programs import load_programs
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
-    if config["runs_code"]:
-        set_up_process(**config["set_up"]["process"])
-        sys.path += [folder for folder in config["set_up"]["folders"] if folder not in sys.path]
-    files = worker_set_up.read_files(config["set_up"]["files"])
+    if config["course"] is None:
+        set_up_process(**config["process"])
+        sys.path += [folder for folder in config["folders"] if folder not in sys.path]
     enter(Isolation(**config["isolation"]), config)
-    worker_set_up.write_files(files, Path())  # the current folder is the scratch folder
-    del files
 
     from jaxguide.grading.intake import reading  # noqa: F401  (before the limits, as are the other modules)
     from jaxguide.grading.workers.wire import encode
 
     memory_bytes = config["memory_bytes"]
-    if config["runs_code"]:
+    if config["course"] is None:
         if config["programs"] is not None:
-            shared_programs.load_programs(**config["programs"])
+            load_programs(config["programs"], config["saves_programs"])
         _start_jax()
         memory_bytes += _compiler_bytes()
     rlimits.limit(memory_bytes, config["file_bytes"])
-    return encode({"versions": _versions()}), config["runs_code"]
+    return encode({"ready": True}), StudentNamespace() if config["course"] is None else FileReader(config["course"])
 
 
 def _take_pipes() -> tuple[int, int]:
@@ -125,24 +121,6 @@ def _spill(text: str) -> None:
     """Write output beyond what `Printed` keeps to standard error, whose size the grader watches."""
     with contextlib.suppress(OSError):  # over the file size limit, or closed by the submission
         _write(2, text.encode("utf-8", "replace"))
-
-
-def _versions() -> dict[str, str]:
-    import platform
-
-    import jax
-    import jaxlib
-    import numpy
-
-    import jaxguide
-
-    return {
-        "python": platform.python_version(),
-        "jax": jax.__version__,
-        "jaxlib": jaxlib.__version__,
-        "numpy": numpy.__version__,
-        "jaxguide": jaxguide.__version__,
-    }
 
 
 def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader") -> None:
@@ -288,19 +266,19 @@ class StudentNamespace:
 class FileReader:
     """Reads the files that students sent, in a process that runs none of their code."""
 
-    def __init__(self) -> None:
-        self._course: Any = None
+    def __init__(self, course: dict[str, Any]) -> None:
+        from jaxguide.grading.intake.reading import CourseText
+
+        self._course: CourseText = read_plain(CourseText, course)
         self._parts = io.BytesIO()
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request from the grader: 'course', 'part' or 'read', or say why there is no answer."""
-        from jaxguide.grading.intake.reading import CourseText, read_content
+        """Answer one request from the grader: 'part' or 'read', or say why there is no answer."""
+        from jaxguide.grading.intake.reading import read_content
         from jaxguide.grading.intake.submission import UnreadableSubmission
 
         try:
-            if request["op"] == "course":
-                self._course = read_plain(CourseText, request["course"])
-            elif request["op"] == "part":
+            if request["op"] == "part":
                 self._parts.write(request["part"].values.data)
             else:
                 content, self._parts = self._parts.getvalue(), io.BytesIO()

@@ -10,35 +10,28 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
+from jaxguide.base.plain import plain_of
+from jaxguide.course.books.outline import Outline
 from jaxguide.course.limits import Limits
+from jaxguide.course.requirements import requirement_folders
+from jaxguide.course.set_up import process_settings
+from jaxguide.course.settings import CourseSettings
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
+from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import SECCOMP, Isolation
 from jaxguide.grading.workers import wire
-from jaxguide.grading.workers.how_code_ended import (
-    all_spent,
-    broken_reply,
-    closed_line,
-    ended_by_itself,
-    may_be_killed,
-    only_waited,
-    out_of_memory,
-    out_of_time,
-    scratch_full,
-    too_much_output,
-)
-from jaxguide.grading.workers.processes import Process, Spawn
-from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
-from jaxguide.grading.workers.shared_programs import ProgramFolder
+from jaxguide.grading.workers.how_code_ended import broken_reply, ended_by_itself, may_be_killed, over
+from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch, used_bytes
 from jaxguide.grading.workers.usage import ProcessTree
-from jaxguide.grading.workers.worker_set_up import WorkerSetUp
-from jaxguide.grading.workers.zygote import Forked, new_token, start_worker
+from jaxguide.grading.workers.zygote import Process, Spawn, start_worker
 
 _START_LIMIT_S = 300.0
 # On a busy machine, a process may take a while to end after it has closed the connection.
@@ -77,12 +70,10 @@ class _Pipes:
                     writer.write(frame)
                     writer.flush()
                     prefix = reader.read(wire.PREFIX.size)
-                    if not prefix:
+                    rest = wire.frame_size(prefix) if len(prefix) == wire.PREFIX.size else 1
+                    frame = prefix + reader.read(rest)
+                    if len(frame) < len(prefix) + rest:  # the connection has ended
                         break
-                    size = wire.frame_size(prefix)
-                    frame = prefix + reader.read(size)
-                    if len(frame) < len(prefix) + size:
-                        raise wire.CutOff("the connection ended in the middle of a frame")
                     self.received.put(frame)
         except wire.WireError as error:
             self.received.put(error)
@@ -111,112 +102,157 @@ class WorkerKilled(GraderError):
         self.gone = gone
 
 
-class WorkerProcess:
-    """A process that runs one submission's code.
+class WorkerRegistry:
+    """The workers of one grader, which can all be stopped at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
+        self._is_stopped = False
+
+    def add(self, worker: "WorkerProcess") -> None:
+        """Register a worker, or kill it if grading was stopped.
+
+        Raises:
+            GraderError: `stop` was called.
+        """
+        with self._lock:
+            self._workers.add(worker)
+            is_stopped = self._is_stopped
+        if is_stopped:
+            worker.kill()
+            raise GraderError("Grading was stopped.")
+
+    def stop(self) -> None:
+        """Kill all workers, also those that start later."""
+        with self._lock:
+            self._is_stopped = True
+            workers = list(self._workers)
+        for worker in workers:
+            worker.kill()
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """The conditions in which workers run.
 
     Args:
-        hidden: folders and files that the process must not see.
+        hidden: folders and files that no worker may see.
         limits: the resource limits.
-        isolation: how it is isolated; by default as well as this machine can.
-        programs: the folder from which the process loads compiled programs.
+        isolation: how workers are isolated; by default as well as this machine can.
+        programs: the folder from which they load compiled programs.
+        saves_programs: whether they also save there what they compile, for trusted code only.
+        process: the arguments of `set_up_process`.
+        files: the files that lessons read, by name; each worker gets its own copies.
+        folders: the folders from which lessons import what the course requires.
+        running: the registry of workers, so that another thread can stop them.
+        is_rerun: whether the submission runs again because a worker was killed. Then a killed worker counts as ended by
+            the submission's code, and otherwise raises `WorkerKilled`.
+    """
+
+    hidden: tuple[Path, ...] = ()
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    isolation: Isolation = dataclasses.field(default_factory=find_isolation)
+    programs: Path | None = None
+    saves_programs: bool = False
+    process: Mapping[str, Any] = dataclasses.field(default_factory=lambda: process_settings(CourseSettings()))
+    files: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
+    is_rerun: bool = False
+
+    def of(self, course: Outline, lesson: str) -> "Surroundings":
+        """Return these conditions for one lesson of a course."""
+        process, folders = process_settings(course.settings, lesson), tuple(requirement_folders(course.settings))
+        return dataclasses.replace(self, process=process, files=course.files, folders=folders)
+
+
+class WorkerProcess:
+    """A process that runs one submission's code; `tree` has what it has used.
+
+    Args:
+        around: the conditions in which it runs.
+        course: if given, it runs no code and only reads files that answer this course, see `Readers`.
         spawn: how to start the process; by default it is forked from the zygote if possible.
-        runs_code: whether it runs a submission's code; otherwise it only reads files, see `Readers`.
-        set_up: what it needs of the course.
 
     Raises:
-        GraderError: the process does not start.
+        GraderError: the process does not start, or grading was stopped.
         WorkerKilled: the process was killed while it started.
     """
 
     def __init__(
-        self,
-        hidden: Sequence[Path] = (),
-        limits: Limits | None = None,
-        isolation: Isolation | None = None,
-        programs: ProgramFolder | None = None,
-        spawn: Spawn | None = None,
-        runs_code: bool = True,
-        set_up: WorkerSetUp | None = None,
+        self, around: Surroundings | None = None, course: CourseText | None = None, spawn: Spawn = start_worker
     ):
-        self.limits = limits or Limits()
-        self._programs, self._runs_code = programs, runs_code
-        self._set_up = set_up or WorkerSetUp()
-        self.isolation = find_isolation() if isolation is None else isolation
+        self._around, self.course = around or Surroundings(), course
+        self.limits = self._around.limits
         self.is_alive = True
-        self._scratch = new_scratch()
+        self._scratch = new_scratch(self._around.files)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         output = os.fstat(self._output.fileno()).st_ino
-        scratch_bytes = self.limits.scratch_bytes + self._set_up.size_bytes
+        scratch_bytes = self.limits.scratch_bytes + (used_bytes(self._scratch) or 0)
         self._watch = ScratchWatch(self._scratch, scratch_bytes, self.limits.file_bytes, output)
-        self._spent_before_s: float | None = None
-        self._started_cpu_s = 0.0
-        token = new_token()
+        self._started_cpu_s: float | None = None
+        self._spent_before_s = 0.0
         try:
-            self._process = (spawn or start_worker)(self._scratch, token, self._output)
-            self._tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self.isolation.parts)
+            self._process = spawn(self._scratch, self._output)
+            self.tree = ProcessTree(self._process.pid, can_fork=SECCOMP not in self._around.isolation.parts)
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(f"A worker process did not start: {error}") from error
         self._count = 0
         # Send the configuration through the pipe: an argument is limited to 128 KiB on Linux and readable by all users.
-        self._pipes = _Pipes(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
+        self._pipes = _Pipes(self._process, json.dumps(self._config()).encode("ascii") + b"\n")
         try:
-            ready = self._wait(_START_LIMIT_S)
-            self._tree.start(base_memory=True)
-            self._first_threads = self._tree.threads()
+            self._wait(_START_LIMIT_S)
+            self.tree.start(base_memory=True)
+            self._first_threads = self.tree.threads()
             self._replied_at = time.monotonic()
-            self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
         except GraderError:
             self.kill()
             raise
-        except (AnswerGone, wire.WireError, KeyError) as problem:
+        except (AnswerGone, wire.WireError) as problem:
             said = self._last_output()
             self.kill()
             raise GraderError(f"A worker process did not start: {said or problem}") from problem
+        self._around.running.add(self)
 
-    def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
+    def _config(self) -> dict[str, Any]:
+        around, limits = self._around, self.limits
+        programs = None if around.programs is None else str(around.programs)
         return {
-            "hidden": [str(path) for path in hidden],
-            "unlisted": [] if self._programs is None else [str(self._programs.folder)],
-            "programs": None if self._programs is None else self._programs.to_plain(),
-            "runs_code": self._runs_code,
-            "set_up": self._set_up.to_plain(),
+            "hidden": [str(path) for path in around.hidden],
+            "programs": programs,
+            "saves_programs": around.saves_programs,
+            "course": plain_of(self.course),
+            "process": dict(around.process),
+            "folders": around.folders,
             "scratch": str(self._scratch),
-            "isolation": dataclasses.asdict(self.isolation),
-            "memory_bytes": self.limits.memory_bytes,
+            "isolation": dataclasses.asdict(around.isolation),
+            "unlisted": [programs] if programs else [],
+            "memory_bytes": limits.memory_bytes,
             # Allow larger files than the output limit, so that too much output is reported as such.
-            "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
-            "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
+            "file_bytes": max(limits.file_bytes, limits.output_bytes + 2**20),
+            "cpu_s": int(limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
         }
-
-    @property
-    def total_cpu_s(self) -> float:
-        """The processor time used so far, or until the worker was stopped."""
-        return self._tree.total_cpu_s
 
     @property
     def spent_s(self) -> float:
         """The processor time used since `start_submission`."""
-        return 0.0 if self._spent_before_s is None else self._tree.total_cpu_s - self._started_cpu_s
-
-    @property
-    def peak_bytes(self) -> int:
-        """The most memory that was sampled, beyond what the worker needed before it ran code."""
-        return self._tree.peak_bytes
+        return 0.0 if self._started_cpu_s is None else self.tree.total_cpu_s - self._started_cpu_s
 
     @property
     def is_crowded(self) -> bool:
         """Whether so many threads were left running that JAX may fail to start threads to compile, which is fatal."""
-        return self._tree.threads() > self._first_threads + _LEFT_THREADS
+        return self.tree.threads() > self._first_threads + _LEFT_THREADS
 
     def start_submission(self, spent_s: float) -> None:
         """Start measuring the submission's total processor time, of which `spent_s` was used before."""
-        self._tree.start()
-        self._spent_before_s, self._started_cpu_s = spent_s, self._tree.total_cpu_s
+        self.tree.start()
+        self._spent_before_s, self._started_cpu_s = spent_s, self.tree.total_cpu_s
 
     def start_exercise(self) -> None:
         """Start measuring the limits of one exercise, and delete earlier output."""
-        self._tree.start()
+        self.tree.start()
         # The worker shares this descriptor's position in the file.
         os.lseek(self._output.fileno(), 0, os.SEEK_SET)
         os.ftruncate(self._output.fileno(), 0)
@@ -233,7 +269,7 @@ class WorkerProcess:
             raise AnswerGone(Verdict.DIED, "The process that ran your code has ended.")
         self._count += 1
         # What the grader does between requests, such as asking planted answers, is not this submission's time.
-        self._tree.leave_out_since(self._replied_at)
+        self.tree.leave_out_since(self._replied_at)
         self._pipes.sent.put(wire.encode({"id": self._count, "op": operation, **fields}))
         try:
             reply = self._wait(None)
@@ -241,12 +277,8 @@ class WorkerProcess:
                 raise wire.WireError("the reply is to another request")
             self._check_written(at_once=True)
             self._replied_at = time.monotonic()
-        except wire.WireError as error:
-            try:
-                if isinstance(error, wire.CutOff):
-                    self._ended()  # raises if the process was killed while it replied
-            finally:
-                self.kill()
+        except wire.WireError:
+            self.kill()
             raise broken_reply() from None
         except BaseException:
             self.kill()
@@ -278,20 +310,15 @@ class WorkerProcess:
         return reply
 
     def _check_limits(self, start_limit_s: float | None) -> None:
-        used = self._tree.sample()
+        used = self.tree.sample()
         limits = self.limits
         if start_limit_s is not None:
             if used.wall_s > start_limit_s:
                 raise GraderError(f"A worker process did not start within {start_limit_s:.0f} s.")
             return
-        if used.cpu_s > limits.cpu_s:
-            raise out_of_time(limits)
-        if self._spent_before_s is not None and self._spent_before_s + self.spent_s > limits.total_cpu_s:
-            raise all_spent(limits)
-        if used.idle_s > limits.idle_s:
-            raise only_waited(limits)
-        if used.memory_bytes > limits.memory_bytes:
-            raise out_of_memory(limits)
+        for name, value in {**vars(used), "total_cpu_s": self._spent_before_s + self.spent_s}.items():
+            if name != "wall_s" and value > getattr(limits, name):
+                raise over(name, limits)
         self._check_written()
         if used.wall_s > limits.wall_s:
             message = "Not graded: the machine is too busy; the code was not finished after {wall:.0f} s."
@@ -301,24 +328,21 @@ class WorkerProcess:
         written = os.fstat(self._output.fileno())
         # `fallocate` takes space beyond the end of a file.
         if max(written.st_size, written.st_blocks * 512) > self.limits.output_bytes:
-            raise too_much_output(self.limits)
-        if self._watch.is_full(self._tree.pids(), at_once):
-            raise scratch_full(self.limits)
+            raise over("output_bytes", self.limits)
+        if self._watch.is_full((process.pid for process in self.tree.processes()), at_once):
+            raise over("scratch_bytes", self.limits)
 
     def _ended(self) -> AnswerGone:
         """Return how the process ended.
 
         Raises:
-            NotGraded: the zygote ended too, which no student's code can cause.
             WorkerKilled: the process was killed.
         """
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=_END_LIMIT_S)
-        if isinstance(self._process, Forked) and self._process.ended_with_zygote:
-            raise NotGraded("Not graded: the process that starts workers has ended.")
         if code is None:
-            return closed_line()
+            return AnswerGone(Verdict.BROKEN_REPLY, "Your code closed the connection to the grader.")
         gone = ended_by_itself(code, self._last_output(), self.limits)
         if may_be_killed(code):
             raise WorkerKilled(gone)
@@ -336,8 +360,8 @@ class WorkerProcess:
         if not self.is_alive:
             return
         self.is_alive = False
-        self._tree.sample()
-        self._tree.kill()
+        self.tree.sample()
+        self.tree.kill()
         self._process.wait()
         self._pipes.sent.put(None)
         self._clean()

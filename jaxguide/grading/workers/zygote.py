@@ -17,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from jaxguide.grading.workers.processes import MESSAGE_BYTES, Process, command, environment, fresh_process
+from jaxguide.grading.workers.processes import FIT, MESSAGE_BYTES, NUMBER, command, environment
 
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
@@ -35,29 +36,31 @@ class UnfitError(ZygoteError):
     """The zygote's imports start threads or a backend on this machine, so its forks would hang."""
 
 
-def new_token() -> str:
-    """Return a unique token for a worker; all tokens of one grader have the same length."""
-    return f"{os.getpid()}-{os.urandom(16).hex()}"
-
-
 class Forked:
     """A worker forked by a zygote. It is not a child of this process; the zygote reports its end through a pipe.
 
     Args:
-        zygote: the zygote that forked it.
-        pid: the worker's process id.
+        zygote: the zygote that was asked to fork it.
         stdin, stdout: the grader's ends of the worker's pipes.
-        status: the pipe to which the zygote writes the worker's exit code; empty if the zygote ended before.
+        status: the pipe to which the zygote writes the worker's process id, or the negative number of an error, and
+            when it has ended its exit code; empty if the zygote ended before.
+
+    Raises:
+        ZygoteError: the worker was not forked.
     """
 
-    def __init__(self, zygote: "Zygote", pid: int, stdin: io.FileIO, stdout: io.FileIO, status: io.FileIO):
-        self.zygote, self.pid = zygote, pid
-        self.stdin: io.FileIO | None = stdin
-        self.stdout: io.FileIO | None = stdout
-        self.ended_with_zygote = False
-        self._status = status
+    def __init__(self, zygote: "Zygote", stdin: io.FileIO, stdout: io.FileIO, status: io.FileIO):
+        self.zygote, self.stdin, self.stdout, self._status = zygote, stdin, stdout, status
         self._code: int | None = None
         self._lock = threading.Lock()
+        if not _is_ready(status.fileno(), _FORK_LIMIT_S):
+            raise ZygoteError(f"The process that starts workers did not fork a worker within {_FORK_LIMIT_S:.0f} s.")
+        said = status.read(NUMBER.size)
+        if not said:
+            raise ZygoteError("The process that starts workers has ended.")
+        (self.pid,) = NUMBER.unpack(said)
+        if self.pid < 0:
+            raise ZygoteError(f"No worker could be forked: {os.strerror(-self.pid)}")
 
     def poll(self) -> int | None:
         """Return the exit code as in `subprocess.Popen`, or None while it is running."""
@@ -75,10 +78,15 @@ class Forked:
             if self._code is None:
                 if not _is_ready(self._status.fileno(), timeout):
                     raise subprocess.TimeoutExpired("worker", timeout or 0)
-                said = self._status.read(16)
-                self._code, self.ended_with_zygote = int(said) if said else -signal.SIGKILL, not said
+                said = self._status.read(NUMBER.size)
+                self._code = NUMBER.unpack(said)[0] if said else -signal.SIGKILL
                 self._status.close()
             return self._code
+
+
+Process = subprocess.Popen[bytes] | Forked
+Spawn = Callable[[Path, IO[bytes]], Process]
+"""Start a worker's process, given its scratch folder and the file for its output."""
 
 
 def _is_ready(descriptor: int, timeout_s: float | None) -> bool:
@@ -86,6 +94,11 @@ def _is_ready(descriptor: int, timeout_s: float | None) -> bool:
     ready = select.poll()  # unlike `select`, it supports descriptors above 1023
     ready.register(descriptor, select.POLLIN)
     return bool(ready.poll(None if timeout_s is None else 1000 * timeout_s))
+
+
+def _pipe() -> tuple[io.FileIO, io.FileIO]:
+    reading, writing = os.pipe()
+    return io.FileIO(reading, "rb"), io.FileIO(writing, "wb")
 
 
 class Zygote:
@@ -102,8 +115,6 @@ class Zygote:
 
     def __init__(self, is_fork: bool = False):
         self.grader = os.getpid()
-        self._lock = threading.Lock()
-        self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
         try:
@@ -115,25 +126,33 @@ class Zygote:
             self._output.close()
             raise ZygoteError(f"The process that starts workers did not start: {error}") from error
         try:
-            ready = self._receive(_START_LIMIT_S)
-            if ready.get("unfit"):
-                message = "The process that starts workers cannot be forked: {said}."
-                raise UnfitError(message.format(said=ready["unfit"]))
+            if not _is_ready(self._socket.fileno(), _START_LIMIT_S):
+                raise ZygoteError(f"The process that starts workers did not start within {_START_LIMIT_S:.0f} s.")
+            if not (said := self._socket.recv(MESSAGE_BYTES)):
+                self.ends_soon()
+                self._output.seek(0)
+                lines = self._output.read().decode("utf-8", "replace").strip().splitlines()
+                raise ZygoteError(lines[-1] if lines else "it printed nothing")
+            if said != FIT:
+                raise UnfitError(f"The process that starts workers cannot be forked: {said.decode()}.")
         except BaseException:
             self.close()
             raise
 
     def _start(self, line: socket.socket, is_fork: bool) -> int:
         if is_fork:
-            from jaxguide.grading.workers.forking import serve_in_fork
+            from jaxguide.grading.workers import forking
 
             pid = os.fork()
             if pid == 0:
-                serve_in_fork(line, self._output.fileno())
+                try:
+                    os.setsid()
+                    forking.serve(line, self._output.fileno())
+                finally:
+                    os._exit(1)
             return pid
         program = command("jaxguide.grading.workers.forking")
-        # A placeholder as long as a worker's token, which overwrites it in each fork.
-        variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
+        variables = environment(Path(tempfile.gettempdir()))
         files = [(os.POSIX_SPAWN_DUP2, line.fileno(), 0), (os.POSIX_SPAWN_DUP2, self._output.fileno(), 2)]
         return os.posix_spawn(program[0], program, variables, file_actions=files)
 
@@ -145,62 +164,29 @@ class Zygote:
         """Return whether it has ended, or ends within this time."""
         return self._process < 0 or _is_ready(self._process, limit_s)
 
-    def spawn(self, scratch: Path, token: str, output: IO[bytes]) -> Process:
+    def spawn(self, scratch: Path, output: IO[bytes]) -> Process:
         """Fork a worker.
 
         Args:
             scratch: the worker's folder.
-            token: the token in the worker's environment.
             output: the file for the worker's output.
 
         Raises:
             ZygoteError: the worker could not be forked.
         """
-        ours: list[int] = []
-        theirs: list[int] = []
+        request = json.dumps({"scratch": str(scratch), "environment": environment(scratch)}).encode("ascii")
+        (incoming, stdin), (stdout, outgoing), (told, status) = (_pipe() for _each in range(3))
         try:
-            for is_read_there in (True, False, False):
-                reading, writing = os.pipe()
-                theirs.append(reading if is_read_there else writing)
-                ours.append(writing if is_read_there else reading)
-            request: dict[str, object] = {"scratch": str(scratch), "environment": environment(scratch, token)}
-            reply = self._ask(request, [*theirs, output.fileno()])
-            if "error" in reply:
-                raise ZygoteError("No worker could be forked: {said}".format(said=reply["error"]))
-            writing, *others = ours
-            ours.clear()
-            stdout, status = (io.FileIO(descriptor, "rb") for descriptor in others)
-            return Forked(self, int(str(reply["pid"])), io.FileIO(writing, "wb"), stdout, status)
-        finally:
-            for descriptor in (*ours, *theirs):
-                os.close(descriptor)
-
-    def _ask(self, request: dict[str, object], descriptors: list[int]) -> dict[str, object]:
-        with self._lock:
-            self._requests += 1
-            data = json.dumps({"id": self._requests, **request}).encode("ascii")
-            try:
-                socket.send_fds(self._socket, [data], descriptors)
-                while True:
-                    reply = self._receive(_FORK_LIMIT_S)
-                    if reply["id"] == self._requests:  # skip late replies to requests that timed out
-                        return reply
-            except TimeoutError as error:
-                limit = "The process that starts workers did not fork a worker within {limit:.0f} s."
-                raise ZygoteError(limit.format(limit=_FORK_LIMIT_S)) from error
-            except OSError as error:
-                raise ZygoteError(f"The process that starts workers has ended: {error}") from error
-
-    def _receive(self, limit_s: float) -> dict[str, object]:
-        self._socket.settimeout(limit_s)
-        data = self._socket.recv(MESSAGE_BYTES)
-        if not data:
-            self.ends_soon()
-            self._output.seek(0)
-            said = self._output.read().decode("utf-8", "replace").strip().splitlines()
-            raise ZygoteError(said[-1] if said else "it printed nothing")
-        reply: dict[str, object] = json.loads(data)
-        return reply
+            with incoming, outgoing, status:
+                descriptors = [one.fileno() for one in (incoming, outgoing, output, status)]
+                socket.send_fds(self._socket, [request], descriptors)
+            return Forked(self, stdin, stdout, told)
+        except OSError as error:
+            for pipe in (stdin, stdout, told):
+                pipe.close()
+            if isinstance(error, ZygoteError):
+                raise
+            raise ZygoteError(f"The process that starts workers has ended: {error}") from error
 
     def close(self) -> None:
         """Stop the zygote and all workers that it forked."""
@@ -236,12 +222,34 @@ def can_fork() -> bool:
     return True
 
 
-def start_worker(scratch: Path, token: str, output: IO[bytes]) -> Process:
+def fresh_process(scratch: Path, output: IO[bytes]) -> Process:
+    """Start a worker in a new Python, which has to import everything it needs.
+
+    Args:
+        scratch: the worker's folder.
+        output: the file for the worker's output.
+
+    Raises:
+        OSError: the process does not start.
+    """
+    return subprocess.Popen(
+        command("jaxguide.grading.workers.worker"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=output,
+        bufsize=0,
+        close_fds=True,
+        cwd=scratch,
+        env=environment(scratch),
+        start_new_session=True,
+    )
+
+
+def start_worker(scratch: Path, output: IO[bytes]) -> Process:
     """Start a worker, forked from the zygote if possible, otherwise in a new Python.
 
     Args:
         scratch: the worker's folder.
-        token: the token in the worker's environment.
         output: the file for the worker's output.
 
     Raises:
@@ -250,16 +258,19 @@ def start_worker(scratch: Path, token: str, output: IO[bytes]) -> Process:
     zygote = the_zygote()
     if zygote is not None:
         try:
-            return zygote.spawn(scratch, token, output)
+            return zygote.spawn(scratch, output)
         except ZygoteError:
             if not zygote.ends_soon():
                 raise
         zygote = the_zygote()
-    return (fresh_process if zygote is None else zygote.spawn)(scratch, token, output)
+    return (fresh_process if zygote is None else zygote.spawn)(scratch, output)
 
 
-def the_zygote() -> Zygote | None:
+def the_zygote(is_fork: bool = False) -> Zygote | None:
     """Return this process's zygote, which is started if there is none or it has ended, or None if it cannot be forked.
+
+    Args:
+        is_fork: see `Zygote`.
 
     Raises:
         ZygoteError: the zygote does not start.
@@ -271,24 +282,10 @@ def the_zygote() -> Zygote | None:
             _zygote = None
         if _zygote is None and can_fork() and not _is_unfit:
             try:
-                _zygote = Zygote()
+                _zygote = Zygote(is_fork)
             except UnfitError:
                 _is_unfit = True
         return _zygote
-
-
-def fork_zygote() -> None:
-    """Fork this process to create its zygote. Call this after `forking.prepare` and before reading any secrets.
-
-    If the zygote cannot be forked safely, workers start in a new Python. If this fork fails, the zygote starts later.
-    """
-    global _zygote, _is_unfit
-    try:
-        _zygote = Zygote(is_fork=True) if can_fork() else None
-    except UnfitError:
-        _is_unfit = True
-    except ZygoteError:
-        return
 
 
 @atexit.register

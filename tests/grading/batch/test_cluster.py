@@ -79,7 +79,7 @@ def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
     assert without_times(there) == without_times(here)
     assert sorted(sources) == sorted(one.student for one in here.submissions)
     with contextlib.closing(sqlite3.connect(tmp_path / "there" / NAME)) as connection, connection:
-        assert connection.execute("SELECT count(*), count(DISTINCT student) FROM submissions").fetchone() == (15, 15)
+        assert connection.execute("SELECT count(*) FROM submissions").fetchone() == (15,)
     again: list[bool] = []
     assert grade_class(order, lambda result, is_new: again.append(is_new)) == there
     assert again == [False] * 15

@@ -15,7 +15,7 @@ from tiny_course import edit
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_search import find_submissions
 
 Notebook = Callable[..., Path]

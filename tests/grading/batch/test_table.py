@@ -9,7 +9,7 @@ from rich.console import Console
 
 from jaxguide.base.render.terminal import plain_text
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.grader import SubmissionResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.batch.table import GradeTable
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import landlock, rlimits
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import LANDLOCK, SECCOMP, Isolation
-from jaxguide.grading.workers.shared_programs import ProgramFolder
-from jaxguide.grading.workers.worker_process import WorkerProcess
+from jaxguide.grading.workers.worker_process import Surroundings, WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
 
@@ -28,7 +27,7 @@ def worker() -> Iterator[WorkerProcess]:
 
 def start() -> WorkerProcess:
     found = find_isolation()
-    return lacks("; ".join(found.missing)) if found.missing else WorkerProcess(isolation=found)
+    return lacks("; ".join(found.missing)) if found.missing else WorkerProcess(Surroundings(isolation=found))
 
 
 def run(worker: WorkerProcess, source: str) -> dict:
@@ -211,10 +210,10 @@ class WithOlderLandlock(WorkerProcess):
 
     def __init__(self, version: int, isolation: Isolation, folder: Path):
         self._version = version
-        super().__init__(isolation=isolation, programs=ProgramFolder(folder))
+        super().__init__(Surroundings(isolation=isolation, programs=folder))
 
-    def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
-        return {**super()._config(hidden), "landlock_version": self._version}
+    def _config(self) -> dict[str, Any]:
+        return {**super()._config(), "landlock_version": self._version}
 
 
 EMPTIES = """

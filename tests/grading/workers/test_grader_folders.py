@@ -134,9 +134,9 @@ def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
 
 
 def test_a_new_folder_is_made_if_somebody_deleted_it() -> None:
-    first = scratch.new_scratch()
+    first = scratch.new_scratch({})
     scratch.remove_scratch(first.parent)
-    second = scratch.new_scratch()
+    second = scratch.new_scratch({})
     assert second.parent != first.parent
     assert second.is_dir()
     second.rmdir()

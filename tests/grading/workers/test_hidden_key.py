@@ -15,7 +15,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import landlock
 from jaxguide.grading.isolation.self_test import find_isolation
-from jaxguide.grading.workers.worker_process import WorkerProcess
+from jaxguide.grading.workers.worker_process import Surroundings, WorkerProcess
 
 SECRET = "the secret of the key"
 
@@ -139,7 +139,7 @@ def attempt(way, key, other):
 def _worker(course: Course, other: Path) -> WorkerProcess:
     if find_isolation().missing:
         lacks("; ".join(find_isolation().missing))
-    worker = WorkerProcess([course.folders.solutions, other])
+    worker = WorkerProcess(Surroundings((course.folders.solutions, other)))
     failed = worker.request("define", cell=1, source=TOOLS, exercises=["attempt"], starters=[])["failed"]
     assert failed is None
     return worker
@@ -220,11 +220,11 @@ import sys
 from pathlib import Path
 import jaxguide
 from jaxguide.course.judging.evaluate import Request
-from jaxguide.grading.workers.worker_process import WorkerProcess
+from jaxguide.grading.workers.worker_process import Surroundings, WorkerProcess
 
 folder = Path(jaxguide.__file__).parent / "_course"
 assert "installed" in str(folder), folder
-worker = WorkerProcess([folder / "solutions"])
+worker = WorkerProcess(Surroundings((folder / "solutions",)))
 source = Path(sys.argv[1]).read_text()
 assert worker.request("define", cell=1, source=source, exercises=["attempt"], starters=[])["failed"] is None
 ways = {

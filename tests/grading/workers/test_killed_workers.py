@@ -68,8 +68,7 @@ def workers_of(grader: Grader) -> list[WorkerProcess]:
     """Return the living workers that run code."""
     registry = grader._surroundings.running
     with registry._lock:
-        found = [one for one in registry._workers if isinstance(one, WorkerProcess)]
-        return [one for one in found if one.is_alive and one._runs_code]
+        return [one for one in registry._workers if one.is_alive and one.course is None]
 
 
 class Watch(threading.Thread):
@@ -304,7 +303,7 @@ def test_one_thread_is_alone_and_those_that_come_later_wait() -> None:
     threads[0].start()
     first_is_in.wait(60)
     threads[1].start()
-    while not (turns._is_owned or order):
+    while not (turns._gate.locked() or order):
         time.sleep(0.001)
     threads[2].start()
     first_may_end.set()

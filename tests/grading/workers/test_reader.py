@@ -15,8 +15,8 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import AnswerGone
 from jaxguide.grading.intake.reading import CourseText, read_content
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.workers.reader import Readers, found_in
+from jaxguide.grading.workers.worker_process import Surroundings
 
 GOOD = "\n\n".join(["%matplotlib inline", ANSWERS["double"], "def tripel(x):\n    return 3 * x", "x = ("])
 
@@ -28,7 +28,7 @@ def text(course: Course) -> CourseText:
 
 @pytest.fixture
 def readers(text: CourseText) -> Iterator[Readers]:
-    readers = Readers(lambda: text, isolation=find_isolation())
+    readers = Readers(lambda: text, Surroundings())
     yield readers
     readers.close()
 
@@ -62,7 +62,7 @@ def test_a_process_that_was_killed_is_replaced(readers: Readers) -> None:
     path, content = Path("ada.py"), GOOD.encode()
     found = readers.read(path, content)
     (worker,) = readers._idle
-    processes = worker._tree.processes()
+    processes = worker.tree.processes()
     for process in processes:
         process.kill()
     psutil.wait_procs(processes)

@@ -139,7 +139,9 @@ def test_a_disk_that_refuses_leaves_no_folder_and_stops_nobody(course: Course, t
     (tmp_path / "file").write_text("")
     settings = GradeSettings(compile_cache=tmp_path / "file" / "programs", only=frozenset({"double"}))
     with compiled_once() as programs:
-        result, *_confirmed = Grader(course, settings, programs=programs).grade_controlled(submission("double"))
+        grader = Grader(course, settings)
+        grader.programs = programs
+        result, *_confirmed = grader.grade_controlled(submission("double"))
     assert result.score == 1.0
 
 

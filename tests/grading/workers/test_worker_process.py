@@ -15,10 +15,9 @@ from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.workers import zygote as zygotes
-from jaxguide.grading.workers.processes import Spawn, fresh_process
 from jaxguide.grading.workers.usage import ProcessTree
-from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
-from jaxguide.grading.workers.zygote import start_worker
+from jaxguide.grading.workers.worker_process import GraderError, Surroundings, WorkerProcess
+from jaxguide.grading.workers.zygote import Spawn, fresh_process, start_worker
 
 
 @pytest.mark.parametrize("spawn", [pytest.param(start_worker, marks=pytest.mark.long), fresh_process])
@@ -28,7 +27,7 @@ def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.Monk
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(GraderError, match="did not start"):
-            WorkerProcess(isolation=isolation, spawn=spawn)
+            WorkerProcess(Surroundings(isolation=isolation), spawn=spawn)
 
 
 def test_a_killed_worker_leaves_nothing_behind() -> None:
@@ -57,7 +56,9 @@ def test_large_arguments_and_values_cross() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs Linux's /proc")
 def test_a_class_of_thousands_is_hidden_and_its_names_are_told_to_no_worker() -> None:
-    worker = WorkerProcess([Path(f"/class/{'x' * 60}{number}/name-of-another.py") for number in range(4000)])
+    worker = WorkerProcess(
+        Surroundings(tuple(Path(f"/class/{'x' * 60}{number}/name-of-another.py") for number in range(4000)))
+    )
     source = """
 import sys
 def f():
@@ -102,7 +103,7 @@ def test_a_worker_ends_with_its_grader_even_in_an_endless_loop(tmp_path: Path) -
 
 @pytest.mark.long
 def test_computing_time_is_counted_over_all_calls_of_an_exercise() -> None:
-    worker = WorkerProcess(limits=Limits(cpu_s=1.0))
+    worker = WorkerProcess(Surroundings(limits=Limits(cpu_s=1.0)))
     source = "import time\ndef f():\n    end = time.process_time() + 0.4\n    while time.process_time() < end: pass\n"
     worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
     request = Request((), "value", (((), {}),))

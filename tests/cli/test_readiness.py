@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.debug.diagnosis import Diagnosis
+from jaxguide.cli import upkeep
 from jaxguide.grading.isolation.self_test import find_isolation
 from jaxguide.grading.isolation.stack import Isolation
-from jaxguide.grading.workers import readiness
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are forked on Linux only")
 
@@ -29,12 +28,10 @@ def test_doctor_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     incomplete = Isolation((), ("Landlock: this kernel has no Landlock",))
-    monkeypatch.setattr(readiness, "find_isolation", lambda: incomplete)
-    monkeypatch.setattr(readiness, "how_workers_start", lambda: ("forked", []))
-    found = readiness.add_isolation(Diagnosis({"a": "b"}, []))
-    assert found.facts["a"] == "b"
-    assert found.facts["isolation"] == "incomplete: Landlock: this kernel has no Landlock"
-    (trouble,) = found.troubles
+    monkeypatch.setattr("jaxguide.grading.isolation.self_test.find_isolation", lambda: incomplete)
+    monkeypatch.setattr(upkeep, "how_workers_start", lambda: ("forked", None))
+    facts, (trouble,) = upkeep.grading_here()
+    assert facts["isolation"] == "incomplete: Landlock: this kernel has no Landlock"
     assert trouble.name == "isolation_is_incomplete"
     assert "--trust-submissions" in trouble.remedy
 
@@ -42,7 +39,7 @@ def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long
 @linux
 def test_doctor_says_that_workers_are_forked() -> None:
-    assert readiness.how_workers_start() == ("forked from one process that has imported JAX", [])
+    assert upkeep.how_workers_start() == ("forked from one process that has imported JAX", None)
 
 
 @linux
@@ -58,7 +55,7 @@ def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said[0] == "a new Python for each submission"
-    (trouble,) = said[1]
+    trouble = said[1]
     assert trouble[0] == "workers_are_not_forked"
     assert "cannot be forked: it has 2 threads. Grading starts a new Python" in trouble[1]
     assert "sitecustomize.py" in trouble[2]
@@ -67,8 +64,9 @@ def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
 @linux
 def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jaxguide.grading.workers.zygote.command", lambda module: ["/bin/false"])
-    workers, (trouble,) = readiness.how_workers_start()
+    workers, trouble = upkeep.how_workers_start()
     assert workers == "do not start"
+    assert trouble is not None
     assert trouble.name == "workers_do_not_start"
     assert "it printed nothing" in trouble.what
 
@@ -76,7 +74,8 @@ def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> No
 # The zygote's command, in a Python where something starts a thread first.
 NO_ISOLATED_PYTHON = """
 import json, sys
-from jaxguide.grading.workers import readiness, zygote
+from jaxguide.cli import upkeep
+from jaxguide.grading.workers import zygote
 real = zygote.command
 def command(module):
     program = real(module)
@@ -84,6 +83,6 @@ def command(module):
     program[place] = "import sys; sys.path.insert(0, {places[0]!r}); import sitecustomize; " + program[place]
     return program
 zygote.command = command
-workers, troubles = readiness.how_workers_start()
-print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles]]))
+workers, one = upkeep.how_workers_start()
+print(json.dumps([workers, [one.name, one.what, one.remedy]]))
 """
