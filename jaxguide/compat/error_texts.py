@@ -336,6 +336,7 @@ KEY_SEED = Phrase(TypeError, r"PRNG key seed must be an integer")
 KEY_OF_KEY = Phrase(TypeError, r"key accepts a scalar seed, but was given a PRNG key")
 KEY_SEEDS = Phrase(TypeError, r"(\w+) accepts a scalar seed, but was given an array of shape")
 KEY_TO_NUMPY = Phrase(TypeError, r"PRNGKey dtype cannot be converted to a NumPy array")
+LARGER_SAMPLE = Phrase(ValueError, r"^Cannot take a larger sample \(size (\d+)\) than population \(size (\d+)\)")
 NO_MODULE_RANDOM = Phrase(AttributeError, r"module 'jax\.numpy' has no attribute 'random'")
 
 BROADCAST = Phrase(TypeError, r"got incompatible shapes for broadcasting: (\([^)]*\)), (\([^)]*\))")
@@ -362,6 +363,10 @@ RESHAPE = Phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (
 AXIS = Phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)", shared=True)
 TOO_MANY_INDICES = Phrase(
     IndexError, r"Too many indices: array is (\d+)-dimensional, but (\d+) were indexed", shared=True
+)
+MASK_SHAPE = Phrase(
+    IndexError,
+    r"^boolean index did not match shape of indexed array in index \d+: got (\([^)]*\)), expected \[([\d, ]+)\]",
 )
 INDEX_FLOAT = Phrase(TypeError, r"Indexer must have integer or boolean type, got indexer with type (float\w+)")
 INDEX_LIST = Phrase(TypeError, r"Using a non-tuple sequence for multidimensional indexing is not allowed")

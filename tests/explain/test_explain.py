@@ -189,6 +189,14 @@ UNKNOWN = {
     "the_size_of_the_students_object": "class Box: size = 3\nBox().size(0)",
     "a_hash_of_a_list": "hash([1])",
     "an_integer_for_numpy": "np.uint8(300)",
+    "a_mask_for_numpy": "np.ones(3)[np.ones(2, bool)]",
+    "a_sample_of_numpy": "np.random.default_rng(0).choice(3, 4, replace=False)",
+    "forward_mode_through_a_rule_that_calls_another_function_with_rules": (
+        "f, g = jax.custom_vjp(lambda x: x), jax.custom_vjp(lambda x: x)\n"
+        "f.defvjp(lambda x: (g(x), x), lambda x, t: (t,))\n"
+        "g.defvjp(lambda x: (x, x), lambda x, t: (t,))\n"
+        "jax.hessian(f)(1.0)"
+    ),
     "a_failure_of_memory_in_python": "raise MemoryError",
     "a_derivative_with_respect_to_a_key": "jax.grad(lambda k: jax.random.normal(k))(jax.random.key(0))",
     "a_key_wrapped_again": "jax.random.wrap_key_data(jax.random.key(0))",

@@ -78,7 +78,7 @@ entry(
     "branch_types",
     texts.BRANCH_TYPE,
     x=probes.one_of(_leaf, probes.words("{branch}{path}")),
-    # If dtypes and shapes are equal, the axes of a mesh differ: `meshes.py`.
+    # If dtypes and shapes are equal, the axes of a mesh differ: `shardings.py`.
     when=lambda facts: facts["said"].group("dtype", "shape") != facts["said"].group("other_dtype", "other_shape"),
     said=probes.said(texts.BRANCH_TYPES),
     branch=lambda facts: re.sub("branch ?", "branch ", facts["said"]["one"]),

@@ -379,3 +379,18 @@ entry(
     ),
     link=_RULE["link"],
 )
+entry(
+    "forward_rule_calls_its_function",
+    error_texts.FORWARD_OF_VJP,
+    x=lambda facts: facts["f"].name,
+    rule=_only_rule("fwd", primal="x"),
+    when=lambda facts: facts.scene.spot.function is facts.node("own"),
+    title="A forward rule that calls its own function",
+    what="The forward rule of `{x}` calls `{x}`.",
+    why="Forward mode, as in `jax.hessian`, goes through this rule and meets `{x}` again, which can only go back.",
+    fixes=[
+        Swap("Call what the rules were added to, or write out what it computes.", f="{f}.__wrapped__"),
+        "Or differentiate in reverse mode only: `jax.jacrev(jax.jacrev(f))` in place of `jax.hessian(f)`.",
+    ],
+    **{**_RULE, "variable": "{x}", "line": ""},
+)

@@ -142,6 +142,38 @@ entry(
     link=f"{texts.API}/jax.numpy.astype.html",
     **_INDEX,
 )
+
+
+def _mask_said(facts: Facts) -> ast.AST | None:
+    """Look at the first mask with the shape that JAX names."""
+    shape = facts["g1"]
+    return probes.first(lambda one: is_array(one) and one.dtype == bool and str(one.shape) == shape, "index")(facts)  # type: ignore[no-any-return]
+
+
+def _fits_the_first(facts: Facts) -> bool:
+    """Ask whether the mask fits the first entries of the array."""
+    (size, *rest), (longer, *others) = facts["got"], facts["needed"]
+    is_alone = facts.node("x") is facts.node("index") and facts.node("indexed") is facts.scene.node
+    return is_alone and size < longer and rest == others
+
+
+entry(
+    "mask_of_another_shape",
+    texts.MASK_SHAPE,
+    x=probes.one_of(_mask_said, probes.fact("index")),
+    when=probes.unless(probes.is_written("x", ast.Tuple)),
+    got=lambda facts: ast.literal_eval(facts["g1"]),
+    needed=lambda facts: ast.literal_eval(f"({facts['g2']},)"),
+    title="A mask and an array of different shapes",
+    what="`{x}` has shape {g1}, and what it picks from has shape {needed}.",
+    why="A mask says of each entry whether to keep it, so it has one value for each.",
+    fixes=[
+        Swap("If it is for the first entries, pick from these.", when=_fits_the_first, array="{array.atom}[:{got[0]}]"),
+        "Make the mask from the array itself, or say which axis it is for, as `[:, mask]` does.",
+    ],
+    link=_GOTCHAS,
+    **_INDEX,
+)
 entry(
     "index_of_list",
     texts.INDEX_LIST,

@@ -150,7 +150,7 @@ entry(
 
 
 def _changed_name(facts: Facts) -> str | None:
-    """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `meshes.py`."""
+    """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `shardings.py`."""
     change, carry = facts["change"], facts["carry"] if facts.knows("carry") else "loop_carry[1]"
     return change["name"].replace("loop_carry[1]", carry) if change["old"] != change["new"] else None
 

@@ -1,4 +1,4 @@
-"""Explain values that are not a PRNG key: seeds, floats, several keys at once, arithmetic on keys."""
+"""Explain values that are not a PRNG key: seeds, floats, several keys at once, arithmetic on keys, too many draws."""
 
 import ast
 from typing import Any
@@ -196,6 +196,25 @@ for _phrase, _when, _why, _fix in (
     ),
 ):
     entry("wrong_seed", _phrase, when=_when, why=_why, fixes=_fix, **_SEED)
+entry(
+    "sample_too_large",
+    texts.LARGER_SAMPLE,
+    x=probes.argument(2, "shape"),
+    replace=probes.argument(3, "replace"),
+    when=probes.calls("choice"),
+    title="More draws without replacement than there are items",
+    what="`{x}` asks for {g1} draws, and there are {g2} items.",
+    why="With `replace=False`, no item is drawn twice, so the draws end with the items.",
+    fixes=[
+        Swap("Put each item back, if it may be drawn again.", replace="True"),
+        Swap("Draw every item once, in random order.", when=lambda facts: len(facts.value("x")) == 1, x="({g2},)"),
+    ],
+    link=f"{texts.API}/jax.random.choice.html",
+)
+
+
+# What a key, a split or a module is not.
+
 entry(
     "keys_unpacked",
     structure_texts.UNPACKED,

@@ -311,4 +311,18 @@ result = jax.grad(lambda x: norm(x).sum())(jnp.ones(2))
         result="result",
         after_fix=[no_code],
     ),
+    Case(
+        name="cvjp_fwd_calls_its_function",
+        kind="forward_rule_calls_its_function",
+        variable="energy",
+        source="""
+@jax.custom_vjp
+def energy(x):
+    return x**2
+energy.defvjp(lambda x: (energy(x), x), lambda x, g: (g * 2 * x,))  # <--
+result = jax.hessian(energy)(1.0)
+""",
+        result="result",
+        after_fix=[2.0, no_code],
+    ),
 ]

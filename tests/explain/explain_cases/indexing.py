@@ -362,4 +362,28 @@ result = f(jnp.arange(6.0), 1)
         result="result",
         after_fix=[6.0],
     ),
+    Case(
+        name="mask_too_short",
+        kind="mask_of_another_shape",
+        variable="keep",
+        source="""
+prices = jnp.arange(6.0)
+keep = jnp.array([True, False, True])
+kept = prices[keep]  # <--
+""",
+        result="kept",
+        after_fix=[[0.0, 2.0], no_code],
+    ),
+    Case(
+        name="mask_too_short_for_its_axis",
+        kind="mask_of_another_shape",
+        variable="keep",
+        source="""
+x = jnp.ones((2, 6))
+keep = jnp.array([True, False, True])
+kept = x[:, keep]  # <--
+""",
+        result="kept",
+        after_fix=[no_code],
+    ),
 ]

@@ -240,4 +240,14 @@ jnp.stack([typed, raw])  # <--
         result="1",
         after_fix=[no_code],
     ),
+    Case(
+        name="sample_larger_than_population",
+        kind="sample_too_large",
+        variable="(6,)",
+        source="""
+batch = jax.random.choice(jax.random.key(0), 5, (6,), replace=False)  # <--
+""",
+        result="batch.shape",
+        after_fix=[(6,), (5,)],
+    ),
 ]
