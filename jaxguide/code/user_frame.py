@@ -131,17 +131,41 @@ def _last_line(node: ast.stmt | ast.expr) -> int:
 
 
 def traceback_frames(traceback: TracebackType | None) -> tuple[list[UserFrame], bool]:
-    """Return the user's frames of a traceback, and whether the last of them raised the error itself."""
+    """Return the user's frames of a traceback, and whether the last of them raised the error itself.
+
+    `checkify.check` raises the same object at each call (0.10.2 to 0.12.0.1), whose traceback then has those of earlier
+    calls after its own.
+    """
     spots, last_is_user = [], False
-    while traceback is not None:
-        frame = traceback.tb_frame
+    for step in _steps(traceback):
+        frame = step.tb_frame
         file = frame.f_code.co_filename
         last_is_user = not is_library(file) and not file.endswith(".pyx")  # Cython reports its files without a folder
         if last_is_user:
-            spots.append(UserFrame(frame, Line(file, traceback.tb_lineno), traceback.tb_lasti))
-        traceback = traceback.tb_next
+            spots.append(UserFrame(frame, Line(file, step.tb_lineno), step.tb_lasti))
     raised = last_is_user and isinstance(spots[-1].statement, ast.Raise)
     return spots, raised
+
+
+def _steps(traceback: TracebackType | None) -> list[TracebackType]:
+    """Return the steps of a traceback, up to where the error was raised the first time.
+
+    The frames by which JAX says where an operation comes from, such as one that it differentiates, have no callers.
+    """
+    steps: list[TracebackType] = []
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if steps and frame.f_back is not None and not _is_called_by(frame, steps[-1].tb_frame):
+            break
+        steps.append(traceback)
+        traceback = traceback.tb_next
+    return steps
+
+
+def _is_called_by(frame: FrameType | None, caller: FrameType) -> bool:
+    while frame is not None and frame is not caller:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _attribute(base: Any, name: str) -> Any:

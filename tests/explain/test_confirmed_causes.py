@@ -328,7 +328,7 @@ opt = optax.adam(0.1)
 state = opt.init(freeze(params))
 opt.update(params, state)
 """,
-        ["the optimizer was made for an object of type `FrozenDict`"],
+        ["a `dict` is not a `FrozenDict`"],
         ["Differentiate"],
     ),
 }

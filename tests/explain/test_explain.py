@@ -239,6 +239,14 @@ def test_the_cause_of_an_unknown_error_is_explained(tmp_path: Path) -> None:
     assert explained(program(source), tmp_path / "student.py").kind == "item_assignment"
 
 
+def test_an_error_that_jax_raises_as_the_same_object_again_is_that_of_the_last_cell(tmp_path: Path) -> None:
+    jax.config.update("jax_traceback_filtering", "tracebackhide")  # as in notebooks
+    cell = "from jax.experimental import checkify\njax.jit(lambda x: checkify.check(x > 0, 'small'))({})"
+    for number in (1.0, 2.0):
+        file = tmp_path / f"cell_{number}.py"
+        assert explained(program(cell.format(number)), file).line.file == str(file)
+
+
 def test_the_exception_and_its_traceback_are_not_changed(tmp_path: Path) -> None:
     error = failure(program(TRACED_IF), tmp_path / "student.py")
     before = "".join(traceback.format_exception(error))
