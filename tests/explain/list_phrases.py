@@ -27,8 +27,8 @@ def main() -> None:
     """Print the names of the phrases, and which libraries are not installed."""
     names = {id(value): name for home in HOMES for name, value in vars(home).items()}
     waiting = {names[id(phrase)]: phrase for phrase, _rule in RULES}
-    missing = {one for libraries, _case in library_cases.CASES for one in libraries.split() if not _is_there(one)}
-    of_libraries = [case for libraries, case in library_cases.CASES if not missing & set(libraries.split())]
+    missing = {one for libraries, _case in library_cases.CASES for one in libraries if not _is_there(one)}
+    of_libraries = [case for libraries, case in library_cases.CASES if not missing & set(libraries)]
     with tempfile.TemporaryDirectory() as folder:
         for case in [*explain_cases.CASES, *several_devices_cases.CASES, *of_libraries]:
             sys.modules["student"] = type(sys)("student")  # where dataclasses look for the module of a class
