@@ -142,14 +142,14 @@ entry(
         "`{x}` is {x.what}, given for the static argument `{name}` of `{function}`.",
         "`{x}` is given for the static argument `{name}` of `{function}`.",
     ),
-    why="JAX keeps one compiled program for each static value and looks it up by its hash; what can change has none.",
+    why="JAX keeps a compiled program for each static value and finds it by its hash: what has none cannot be static.",
     fixes=Either(
         Swap("Give a tuple: it cannot change, so it has a hash.", when=probes.is_valued("x", list), x="tuple({x})"),
         Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
         Words("Leave `{name}` traced: what holds numbers need not be static.", when=_holds_numbers),
         Words(
             "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
-            "traced; or give a frozen dataclass.",
+            "traced; or give a frozen dataclass of numbers and texts.",
             when=probes.is_written("x", ast.Dict),
         ),
     ),

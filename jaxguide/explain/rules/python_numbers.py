@@ -172,7 +172,11 @@ entry(
     x=probes.one_of(probes.first(is_tracer, of="converted"), probes.fact("converted")),
     when=lambda facts: facts["x"].value_or_missing is not MISSING or probes.is_written("x", ast.Name)(facts),
     title="`{name}(...)` needs a known value, but `{x}` is traced",
-    why=f"`{{name}}` makes a Python number {_LATER}",
+    by=lambda facts: "`jax.grad`" if facts.scene.under(facts["x"].value) == "jax.grad" else None,
+    why=(
+        "`{name}` makes a Python number, through which {by} cannot follow the derivative.",
+        f"`{{name}}` makes a Python number {_LATER}",
+    ),
     fixes=[
         Swap(
             "Change the dtype and keep it an array, which goes into the program.",

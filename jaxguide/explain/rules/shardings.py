@@ -338,7 +338,7 @@ entry(
 
 _AUTOMATIC = (
     "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto, "
-    "...))`."
+    "...))`, where `jax.device_put` with a `NamedSharding` splits arrays."
 )
 _EXPLICIT: dict[str, Any] = {
     "P": spec_name,
