@@ -201,12 +201,13 @@ class ClassRun:
                     pending[pool.submit(grader.grade_controlled, entry)] = place, key
                 while pending:
                     self._take(pending)
-            except GraderBroken:
-                self._forget_unconfirmed()
-                raise
-            finally:
-                with contextlib.suppress(StoreError):
+            except BaseException as error:
+                if isinstance(error, GraderBroken):
+                    self._forget_unconfirmed()
+                with contextlib.suppress(StoreError):  # what ended the run is said
                     store.keep_batch(self._description(last))
+                raise
+            store.keep_batch(self._description(last))
 
     def result(self, store: Store, before: BatchResult | None = None) -> BatchResult:
         """Return the result of the batch so far; `before` is what the last reports were written from."""
