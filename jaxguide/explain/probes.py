@@ -334,16 +334,6 @@ def result_of(function: str) -> Probe:
     return found
 
 
-def last_statement_of(function: str) -> Probe:
-    """Look at the last statement of a function."""
-
-    def found(facts: Facts) -> Part | None:
-        body = getattr(facts.node(function), "body", None)
-        return facts.part(function).inside(body[-1]) if isinstance(body, list) else None
-
-    return found
-
-
 def returns_nothing(function: str) -> Condition:
     """Ask whether a `def` has no `return` with a value."""
 

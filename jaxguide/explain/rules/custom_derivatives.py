@@ -180,7 +180,7 @@ entry(
         "`{rule.name}` returns one value, not in a tuple, and `{primal.name}` has {arguments}.",
     ),
     why="The backward rule returns one cotangent for each argument that is differentiated, in their order.",
-    fixes="Return a tuple with one cotangent for each of these arguments, and None for one that has none.",
+    fixes="Return a tuple with a cotangent for each of these arguments: None where there is none.",
     **_BACKWARD,
 )
 
