@@ -25,7 +25,7 @@ ROOMS = (
 # The same for the rooms inside a room.
 INSIDE = {
     "course": (
-        {"verdict", "ledger", "limits"},
+        {"verdict", "ledger", "limits", "printed_names"},
         {"exercise"},
         {"settings"},
         {"set_up", "requirements"},

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxguide import compat
 from jaxguide.course.exercise import AuthorError
+from jaxguide.course.printed_names import keep_printed_names
 from jaxguide.course.settings import SETTINGS_NAME, CourseSettings
 
 _DEVICES_FLAG = "--xla_force_host_platform_device_count"
@@ -65,6 +66,7 @@ def set_up_process(*, x64: bool, devices: int | None, environment: Mapping[str, 
             variable.
     """
     global _applied
+    keep_printed_names()
     wanted = {"x64": x64, "devices": devices, "environment": dict(environment)}
     if wanted == _applied or (_applied is None and not (x64 or devices or environment)):
         return
