@@ -1098,14 +1098,6 @@ def a_series_near_zero(x):
     return jnp.where(near, 1 - x**2 / 6, jnp.sin(far) / far)
 
 
-@alternative
-@jax.jit
-def jitted(x):
-    is_zero = x == 0
-    safe = jnp.where(is_zero, jnp.ones_like(x), x)
-    return jnp.where(is_zero, jnp.ones_like(x), jnp.sin(safe) / safe)
-
-
 @wrong(rejected_by="the_ratio_is_right", says="A small number below the line makes the value at 0 wrong.")
 def a_small_number_below(x):
     return jnp.sin(x) / (x + 1e-6)
@@ -1228,20 +1220,6 @@ def slope_of_the_sum(f, xs):
     for row in rows[1:]:
         print(row[0].item())
     return jnp.array(rows)
-
-
-@alternative
-def pushed_forward(f, xs):
-    def slope(g):
-        return lambda x: jax.jvp(g, (x,), (jnp.ones_like(x),))[1]
-
-    rows = []
-    for n in range(5):
-        rows.append(f(xs))
-        if n:
-            print(float(rows[-1][0]))
-        f = slope(f)
-    return jnp.stack(rows)
 
 
 @alternative
@@ -1619,14 +1597,6 @@ def start_of_regression(key):
 def indexes_the_keys(key):
     keys = jax.random.split(key, 3)
     w, b = jax.random.normal(keys[1], shape=(3,)), jax.random.normal(keys[2])
-    return w, b, loss(w, b)
-
-
-@alternative
-@jax.jit
-def jitted(key):
-    _, w_key, b_key = jax.random.split(key, 3)
-    w, b = jax.random.normal(w_key, 3), jax.random.normal(b_key)
     return w, b, loss(w, b)
 
 

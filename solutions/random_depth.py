@@ -907,20 +907,6 @@ def a_python_loop_with_masks(params, points, labels, depths):
     return jnp.where(labels == 1, jax.nn.softplus(-scores), jax.nn.softplus(scores)).mean()
 
 
-@alternative
-def picks_one_of_all_states(params, points, labels, depths):
-    def one(x, depth):
-        def step(h, _):
-            h = block(params["block"], h, x)
-            return h, h
-
-        start = jnp.zeros_like(x)
-        states = jax.lax.scan(step, start, length=MAX_ITERS)[1]
-        return jnp.concatenate([start[None], states])[depth]
-
-    return mean_loss(jax.vmap(one)(embed(params, points), depths) @ params["head"], labels)
-
-
 @wrong(
     rejected_by="the_gradient_is_that_of_plain_loops", says="`while_loop` is believed to be better than `fori_loop`."
 )
