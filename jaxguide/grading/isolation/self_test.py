@@ -170,11 +170,15 @@ def read_python(_targets: Targets) -> None:
     Path(rlimits.__file__).read_bytes()
 
 
+def write_a_small_file(targets: Targets) -> None:
+    Path(targets.scratch, "small").write_text("x")
+
+
 FORBIDDEN: tuple[Attempt, ...] = (
     *(read_the_key, write_outside, connect_on_the_machine, fork, trace_a_process, signal_another, change_a_mode),
     *(write_a_large_file, be_root),
 )
-HONEST: tuple[Attempt, ...] = (read_python,)
+HONEST: tuple[Attempt, ...] = (read_python, write_a_small_file)
 """What isolation must prevent, and what it must allow."""
 
 

@@ -30,8 +30,8 @@ class Isolation:
     Args:
         parts: which of `UNPRIVILEGED`, `LANDLOCK` and `SECCOMP` a worker enters.
         missing: what does not hold, and why; empty if isolation is complete.
-        reads_as_root: whether workers keep root's right to look into folders, because Python is in one that only root
-            may enter. They still see only what Landlock shows.
+        reads_as_root: whether workers keep root's right to look into folders, because Python or the folder for
+            temporary files is in one that only root may enter. They still see only what Landlock shows.
     """
 
     parts: tuple[str, ...] = (UNPRIVILEGED, LANDLOCK, SECCOMP)

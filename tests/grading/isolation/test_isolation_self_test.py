@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from needs import lacks
@@ -121,3 +122,14 @@ def test_incomplete_isolation_is_refused_without_trust(course: Course, monkeypat
     with pytest.raises(GraderError, match=r"completely: Landlock: this kernel has no Landlock.*--trust-submissions"):
         Grader(course, GradeSettings())
     Grader(course, GradeSettings(trust_submissions=True))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into other users' folders")
+def test_roots_temporary_files_may_be_in_a_folder_of_its_own(
+    tmp_path: Path, break_self_test: Callable[[str], None]
+) -> None:
+    tmp_path.chmod(0o700)
+    for folder, is_own in ((Path("/tmp"), False), (tmp_path, True)):
+        code = f"import tempfile; tempfile.tempdir = {str(folder)!r}"
+        break_self_test(f"{code}; self_test.HONEST = (self_test.write_a_small_file,)")
+        assert find_isolation() == Isolation(reads_as_root=is_own)
