@@ -263,7 +263,7 @@ class TestDerivatives:
         ],
     )
     def test_a_derivative_of_another_kind_is_refused(self, value, message):
-        with pytest.raises(TypeError, match=f"The derivative of `sin` with respect to argument 1 {message}"):
+        with pytest.raises(TypeError, match=f"The derivative of `sin` with respect to `x1` {message}"):
             jax.grad(host_function(np.sin, elementwise=True, derivative=lambda x: value))(1.0)
 
 
@@ -280,13 +280,19 @@ class TestMistakes:
             (lambda: host_function(two, elementwise=True, vmap_method="sequental"), "Did you mean `sequential`?"),
             (
                 lambda: host_function(two, elementwise=True, derivative=lambda v, z: 1),
-                "takes 2 arguments, so say which",
+                "is the function `<lambda>`: pass a tuple",
             ),
-            (lambda: host_function(two, elementwise=True, derivative=(None,)), "each of its 2 arguments, but has 1"),
-            (lambda: host_function(two, elementwise=True, derivative={"ordr": two}), "did you mean 'order'?"),
-            (lambda: host_function(np.add, elementwise=True, derivative={"x": two}), "pass a tuple with a function"),
+            (
+                lambda: host_function(two, elementwise=True, derivative=(None,)),
+                "is a tuple of 1: pass a tuple",
+            ),
+            (lambda: host_function(two, elementwise=True, derivative={"ordr": two}), "Did you mean `order`?"),
+            (
+                lambda: host_function(np.add, elementwise=True, derivative={"x": two}),
+                "not an argument of `add(x1, x2",
+            ),
             (lambda: host_function(two, elementwise=True, derivative=(None, 3)), "for `z` is the int 3"),
-            (lambda: host_function(two, elementwise=True, derivative=3), "is the int 3: pass a function, a tuple"),
+            (lambda: host_function(two, elementwise=True, derivative=3), "is the int 3: pass a tuple"),
             (
                 lambda: host_function(two, elementwise=True, derivative={"z": lambda z: 1}),
                 "for `z` will be called with (order, z), but takes (z)",
@@ -308,8 +314,8 @@ class TestMistakes:
         [
             (jnp.float32, "gives a dtype without a shape"),
             (3, "contains the int 3: pass a `jax.ShapeDtypeStruct(shape, dtype)`"),
-            (lambda a: None, "`out` of `two` is called with the 2 arguments that `two` gets: too many"),
-            (lambda *a: None, "returned None: return a `jax.ShapeDtypeStruct"),
+            (lambda a: None, "<lambda>() takes 1 positional argument but 2 were given: it is called"),
+            (lambda *a: None, "contains None: pass a `jax.ShapeDtypeStruct"),
             (jax.ShapeDtypeStruct((), np.float64), "promises float64, but 64-bit types are off in JAX"),
         ],
     )
@@ -328,8 +334,8 @@ class TestMistakes:
         [
             (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called with 1 argument"),
             (lambda: host_function(two, elementwise=True)(1, 2, y=1), "unexpected keyword argument 'y'"),
-            (lambda: power(1), "`power` takes 2 arguments, but was called with 1 argument"),
-            (lambda: power(1, 2, out=3), "Pass argument `out` of `power` by position"),
+            (lambda: power(1), "`power(x1, x2, /)` cannot be called with 1 argument: missing"),
+            (lambda: power(1, 2, out=3), "got an unexpected keyword argument 'out'"),
             (lambda: host_function(two, elementwise=True)(1, "a"), "needs an array or a number as `z`"),
             (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1"),
             (lambda: host_function(two, out=like_first)("a", 2), "as `order`, but got the str 'a'"),
@@ -420,9 +426,9 @@ class TestVerify:
         assert str(power.verify(x, np.array([[2.0], [3.0]]))).splitlines()[0] == (
             "The derivative of `power` agrees with finite differences."
         )
-        assert all(c.note is None for c in power.verify(x, 2.0).comparisons)
-        assert inv.verify(np.array([[1.0, 2.0], [3.0, 5.0]])).agrees
-        assert sin.verify(np.linspace(-50, 50, 40)).agrees
+        assert all(difference < 1e-6 for difference in power.verify(x, 2.0).differences.values())
+        assert list(inv.verify(np.array([[1.0, 2.0], [3.0, 5.0]])).differences) == ["`a`"]
+        sin.verify(np.linspace(-50, 50, 40))
 
     @pytest.mark.parametrize(
         ("fn", "derivative", "x"),
@@ -437,7 +443,7 @@ class TestVerify:
         ],
     )
     def test_right_derivatives_pass_at_hard_points(self, fn, derivative, x):
-        assert host_function(fn, elementwise=True, derivative=derivative).verify(x).agrees
+        host_function(fn, elementwise=True, derivative=derivative).verify(x)
 
     @pytest.mark.parametrize(
         ("fn", "derivative", "x"),
@@ -459,11 +465,10 @@ class TestVerify:
         )
         with pytest.raises(DerivativeError) as caught:
             wrong.verify(np.arange(3.0), 2.0)
-        assert str(caught.value).splitlines() == [
-            "The derivative of `<lambda>` disagrees with finite differences.",
-            "  `a`: largest difference 0.0e+00, largest derivative 2",
-            "  `b`: the derivative says 3 at [2] and finite differences say 2 (difference 1)",
-        ]
+        assert str(caught.value) == (
+            "The derivative of `<lambda>` with respect to `b` is 3 at [2], but finite "
+            "differences give 2 (difference 1)."
+        )
 
     def test_linear_maps_are_compared_in_every_leaf(self):
         def pair(x):
@@ -473,7 +478,7 @@ class TestVerify:
             return lambda dx, out, x: {"sum": dx.sum(), "square": scale * x * dx}
 
         out = lambda x: {"sum": jax.ShapeDtypeStruct((), x.dtype), "square": x}  # noqa: E731
-        assert host_function(pair, out=out, derivative=rule(2)).verify(np.arange(3.0)).agrees
+        host_function(pair, out=out, derivative=rule(2)).verify(np.arange(3.0))
         with pytest.raises(DerivativeError, match=r"at \['square'\]\[\d\]"):
             host_function(pair, out=out, derivative=rule(3)).verify(np.arange(3.0))
 
@@ -486,7 +491,7 @@ class TestVerify:
     def test_differences_are_taken_in_float64(self):
         dtypes = set()
         f = host_function(lambda x: dtypes.add(x.dtype.name) or np.sin(x), elementwise=True, derivative=jnp.cos)
-        assert f.verify(X).comparisons[0].difference < 1e-9
+        assert f.verify(X).differences["`x`"] < 1e-9
         assert dtypes == {"float64"}
 
     def test_what_cannot_be_compared_is_said(self):
@@ -499,7 +504,7 @@ class TestVerify:
 
     def test_steps_that_leave_the_domain_are_left_out(self):
         acosh = host_function(math.acosh, out=like_first, derivative=lambda dx, y, x: dx / jnp.sqrt(x**2 - 1))
-        assert acosh.verify(1.001).agrees  # below 1, math.acosh raises
+        acosh.verify(1.001)  # below 1, math.acosh raises
 
     def test_a_rule_that_works_forward_only_is_found(self):
         solve = host_function(
