@@ -1,5 +1,6 @@
 """Combine the user's derivatives, one for each argument, into a rule for `jax.custom_jvp`."""
 
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ class Derivatives:
         rule = self.rule(index)
         if rule is None:
             raise TypeError(self._none(index))
-        require_arity(self.host, index, rule, self.elementwise, len(primals))
+        self._require_arity(index, rule, len(primals))
         where = f"The derivative of `{self.host.__name__}` with respect to {self.host.argument_name(index)}"
         try:
             value = rule(*primals) if self.elementwise else rule(tangent, out, *primals)
@@ -79,20 +80,26 @@ class Derivatives:
                 values = [tangent * x if _has_tangent(leaf) else x for x, leaf in zip(values, leaves, strict=True)]
         return [_fitted(where, x, leaf, self.elementwise) for x, leaf in zip(values, leaves, strict=True)]
 
+    def _require_arity(self, index: int, rule: Callable[..., Any], count: int) -> None:
+        own = list(self.host.argument_names[:count]) or [f"x{i + 1}" for i in range(count)]
+        expected = own if self.elementwise else ["tangent", "out", *own]
+        with contextlib.suppress(ValueError):  # some builtins have no signature
+            signature = inspect.signature(rule)
+            try:
+                signature.bind(*expected)
+            except TypeError:
+                raise TypeError(
+                    f"`derivative` of `{self.host.__name__}` for {self.host.argument_name(index)} is called with "
+                    f"({', '.join(expected)}), but takes {signature}."
+                ) from None
+
     def _none(self, index: int) -> str:
         name, argument = self.host.__name__, self.host.argument_name(index)
-        said = f"`{name}` has no derivative with respect to {argument}"
-        known = [i for i, rule in enumerate(self.rules) if rule is not None]
-        if not known:
-            return (
-                f"{said}: pass one to `host_function(..., derivative=...)`, or hold the argument constant with "
-                "`jax.lax.stop_gradient`."
-            )
-        others = ", ".join(map(self.host.argument_name, known))
+        others = [self.host.argument_name(i) for i, rule in enumerate(self.rules) if rule is not None]
+        only = f", only with respect to {', '.join(others)}" if others else ""
         return (
-            f"{said}, only with respect to {others}: differentiate with respect to {others} only "
-            f"(`argnums={known[0]}`), hold {argument} constant with `jax.lax.stop_gradient`, or pass one to "
-            "`host_function(..., derivative=...)`."
+            f"`{name}` has no derivative with respect to {argument}{only}: pass one to `host_function(..., "
+            f"derivative=...)`, choose other `argnums`, or hold {argument} constant with `jax.lax.stop_gradient`."
         )
 
 
@@ -100,17 +107,15 @@ def derivatives(host: HostCall, given: Any, elementwise: bool) -> Derivatives:
     """Validate the argument `derivative` of `host_function`.
 
     Raises:
-        TypeError: it names an unknown argument, contains something that is not a function, or a function with the
-            wrong number of arguments.
+        TypeError: it names an unknown argument, or contains something that is not a function.
     """
     rules = _by_position(host, given)
-    parameters = host.__signature__.parameters.values()
     for i, rule in enumerate(rules):
-        if rule is not None:
-            _require_rule(host, i, rule)
-            # If the number of arguments is fixed; otherwise each call is checked.
-            if all(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters):
-                require_arity(host, i, rule, elementwise, len(parameters))
+        if rule is not None and not callable(rule):
+            raise TypeError(
+                f"`derivative` of `{host.__name__}` for {host.argument_name(i)} is {describe(rule)}: pass a function, "
+                "or None for no derivative."
+            )
     return Derivatives(host, rules, elementwise)
 
 
@@ -135,34 +140,6 @@ def _by_position(host: HostCall, given: Any) -> tuple[Any, ...]:
             "or a dict by argument name."
         ) from None
     return rules
-
-
-def _require_rule(host: HostCall, index: int, rule: Any) -> None:
-    said = f"`derivative` of `{host.__name__}` for {host.argument_name(index)} is"
-    if not callable(rule):
-        raise TypeError(f"{said} {describe(rule)}: pass a function, or None for no derivative.")
-    if isinstance(rule, np.ufunc):
-        raise TypeError(
-            f"{said} NumPy's or SciPy's `{rule.__name__}`, which cannot run on traced values: pass a `jax.numpy` "
-            f"function, or `host_function({rule.__name__}, elementwise=True)`."
-        )
-
-
-def require_arity(host: HostCall, index: int, rule: Any, elementwise: bool, count: int) -> None:
-    """Raise TypeError unless a rule takes what it will be given for a call with `count` arguments."""
-    own = list(host.argument_names[:count]) or [f"x{i + 1}" for i in range(count)]
-    expected = own if elementwise else ["tangent", "out", *own]
-    try:
-        signature = inspect.signature(rule)
-    except (TypeError, ValueError):  # some builtins have none
-        return
-    try:
-        signature.bind(*expected)
-    except TypeError:
-        raise TypeError(
-            f"`derivative` of `{host.__name__}` for {host.argument_name(index)} will be called with "
-            f"({', '.join(expected)}), but takes {signature}."
-        ) from None
 
 
 def _is_zero(tangent: Any) -> bool:

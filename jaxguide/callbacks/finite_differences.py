@@ -50,9 +50,7 @@ class Verification:
         return lines_html(str(self), "good")
 
 
-def verify_derivative(
-    function: Callable[..., Any], derivatives: Derivatives, args: Sequence[Any], rtol: float | None
-) -> Verification:
+def verify_derivative(function: Callable[..., Any], derivatives: Derivatives, args: Sequence[Any]) -> Verification:
     """Compare the derivative of `function` with differences on the host; see `HostFunction.verify`."""
     host = derivatives.host
     if not any(derivatives.rules):
@@ -64,18 +62,14 @@ def verify_derivative(
     results = map(np.asarray, jax.tree.leaves(call_on_host(host, values)))
     wide = all(leaf.dtype == _wide(leaf).dtype for leaf in results)
     with compat.float64() if wide else contextlib.nullcontext():
-        differences = {
-            host.argument_name(i): _compare(function, derivatives, values, i, rtol) for i in range(len(values))
-        }
+        differences = {host.argument_name(i): _compare(function, derivatives, values, i) for i in range(len(values))}
     found = Verification(host.__name__, differences)
     if all(isinstance(difference, str) for difference in differences.values()):
         raise TypeError(f"No derivative of `{host.__name__}` could be verified at these arguments:\n{found._lines()}")
     return found
 
 
-def _compare(
-    function: Callable[..., Any], derivatives: Derivatives, args: Sequence[Any], index: int, rtol: float | None
-) -> float | str:
+def _compare(function: Callable[..., Any], derivatives: Derivatives, args: Sequence[Any], index: int) -> float | str:
     """Return the largest difference for one argument, or why there is none."""
     host, value = derivatives.host, args[index]
     where = f"The derivative of `{host.__name__}` with respect to {host.argument_name(index)}"
@@ -102,7 +96,7 @@ def _compare(
             if not (_is_inexact(result) and known.any()):
                 continue
             got, difference = np.asarray(got), np.nan_to_num(np.abs(got - want), nan=np.inf)
-            excess = np.where(known, difference - _allowed(np.asarray(result), want, error, eps, rtol), -np.inf)
+            excess = np.where(known, difference - _allowed(np.asarray(result), want, error, eps), -np.inf)
             at = np.unravel_index(int(np.argmax(excess)), excess.shape)
             if excess[at] > 0:
                 place = jax.tree_util.keystr(path) + (str([int(i) for i in at]) if at else "")
@@ -125,13 +119,12 @@ def _compare(
     return "no finite differences at these arguments" if largest < 0 else largest
 
 
-def _allowed(result: np.ndarray, want: np.ndarray, error: np.ndarray, eps: float, rtol: float | None) -> np.ndarray:
+def _allowed(result: np.ndarray, want: np.ndarray, error: np.ndarray, eps: float) -> np.ndarray:
     """Return the tolerance of a comparison, from the error of the differences and the rounding of large values."""
     eps = max(eps, float(jax.numpy.finfo(result.dtype).eps))
-    part = max(1e-5, 100 * eps**0.8) if rtol is None else rtol
-    scale = np.abs(want[np.isfinite(want)]).max(initial=0.0)
-    size = float(np.abs(result[np.isfinite(result)]).max(initial=0.0))
-    allowed: np.ndarray = part * np.abs(want) + 10 * error + np.sqrt(eps) * scale + 100 * eps * size
+    scale, size = (float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in (want, result))
+    size_of_rounding = np.sqrt(eps) * scale + 100 * eps * size
+    allowed: np.ndarray = max(1e-5, 100 * eps**0.8) * np.abs(want) + 10 * error + size_of_rounding
     return allowed
 
 

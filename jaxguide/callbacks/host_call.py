@@ -40,6 +40,8 @@ class HostCall:
         elementwise: `fn` works element by element and broadcasts.
     """
 
+    _run: Callable[..., Any]
+
     def __init__(self, usage: str, fn: Callable[..., Any], out: Any, elementwise: bool = False) -> None:
         require_function(usage.partition("(")[0], fn, usage)
         functools.update_wrapper(self, fn)
@@ -60,9 +62,6 @@ class HostCall:
 
     def __repr__(self) -> str:
         return f"<host function {self.__name__}>"
-
-    def _run(self, *args: Any) -> Any:
-        raise NotImplementedError
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -242,7 +241,7 @@ class Checked:
         promise, structure = jax.tree.flatten(self.out)
         # `jax.tree` warns about iterators, and will raise (0.12.0.1)
         if isinstance(result, Iterator) or _plain(result) != _plain(self.out):
-            raise self._broken(_described(result), describe_out(self.out, mapped))
+            raise self._broken(describe(result), describe_out(self.out, mapped))
         pairs = zip(jax.tree.leaves(result), promise, strict=True)
         return jax.tree.unflatten(structure, [self._array(x, spec, mapped) for x, spec in pairs])
 
@@ -253,28 +252,26 @@ class Checked:
             raise self._broken(describe(value), array_type(want))
         if array.shape != want.shape:
             if not (self.host._elementwise and mapped and _repeats(array.shape, want.shape, len(mapped))):
-                raise self._broken(array_type(array), array_type(want), self._shape_advice(mapped))
+                advice = (
+                    "Under `vmap` it is called once for all rows: treat leading axes as rows, or pass "
+                    '`vmap_method="sequential"`.'
+                    if mapped
+                    else "Return an array of the promised shape, or change `out`."
+                )
+                raise self._broken(array_type(array), array_type(want), advice)
             array = np.broadcast_to(array, want.shape)
         if array.dtype == want.dtype:
             return array
         is_number = type(value) in (int, float, complex) and jnp.result_type(want.dtype, value) == want.dtype
-        if not (is_number or _may_narrow(array.dtype, want.dtype, self.host._elementwise)):
+        # NumPy computes in 64-bit precision; JAX itself converts to 32-bit when x64 is disabled.
+        is_wider = _kind(array.dtype) == _kind(want.dtype) and array.dtype.itemsize > want.dtype.itemsize
+        if not (is_number or is_wider):
             raise self._broken(array_type(array), array_type(want), "Convert it with `.astype`, or change `out`.")
         with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
             narrow = array.astype(want.dtype)
         if narrow.dtype.kind in "iu" and not np.array_equal(narrow, array):
             raise self._broken(array_type(array), array_type(want), "Some of its values do not fit.")
         return narrow
-
-    def _shape_advice(self, mapped: tuple[int, ...]) -> str:
-        if mapped:
-            return (
-                "Under `vmap` it is called once for all rows: treat leading axes as rows, or pass "
-                '`vmap_method="sequential"`.'
-            )
-        if self.host._elementwise:
-            return "An elementwise function must return the shape to which its arguments broadcast."
-        return "Return an array of the promised shape, or change `out`."
 
     def _broken(self, got: str, want: str, advice: str | None = None) -> HostFunctionError:
         advice = advice or ("Is a `return` missing?" if got == "None" else "Return NumPy arrays, as promised in `out`.")
@@ -298,27 +295,9 @@ def call_on_host(host: HostCall, args: Sequence[Any]) -> Any:
         raise HostFunctionError(said) from error
 
 
-def _described(result: Any) -> str:
-    """Describe a result; a small pytree of arrays is written as by `describe_out`."""
-    if isinstance(result, tuple | dict):
-        leaves = jax.tree.leaves(result)
-        if 0 < len(leaves) < 9 and all(isinstance(x, np.ndarray) for x in leaves):
-            return describe_out(result)
-    return describe(result)
-
-
 def _repeats(shape: tuple[int, ...], want: tuple[int, ...], mapped: int) -> bool:
     """Return whether a shape is the expected one, except for mapped axes of size 1, along which to repeat the array."""
     return shape[mapped:] == want[mapped:] and all(n in (1, m) for n, m in zip(shape[:mapped], want, strict=False))
-
-
-def _may_narrow(got: np.dtype, want: np.dtype, elementwise: bool) -> bool:
-    """Return whether a result may be cast to the promised dtype.
-
-    NumPy computes in 64-bit precision; JAX itself converts to 32-bit when x64 is disabled. The kind is never changed.
-    """
-    narrower = _kind(got) == _kind(want) and want.itemsize < got.itemsize
-    return narrower and (elementwise or got.itemsize == (16 if got.kind == "c" else 8))
 
 
 def _kind(dtype: np.dtype) -> str:

@@ -4,7 +4,7 @@ import functools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -38,6 +38,10 @@ class Callback:
     name: str
     kind: str
     ordered: bool = False
+
+    def __str__(self) -> str:
+        name = repr(self.name) if self.kind == "debug.print" else self.name
+        return f"{name} · {self.kind}" + (" · ordered" if self.ordered else "")
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,12 @@ class Timeline:
     def picture(self) -> Picture:
         """Return the timeline as text, HTML and SVG."""
         title = f"Host calls of {self.name}"
-        summary = f"{title}: {_summary(self)}"
+        sites = plural("{count} callback", "{count} callbacks", len(self.sites))
+        calls = plural("{count} call", "{count} calls", len(self.runs))
+        summary = (
+            f"{title}: {calls} of {sites}. The call returned after {_ms(self.returned_s)}, and its result was ready "
+            f"after {_ms(self.ready_s)}."
+        )
         lines = _lines(self)
         return drawn(_draw(title, " ".join([summary, *lines]), self), summary, "\n".join(lines))
 
@@ -124,7 +133,7 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     staged = stage(fn, args, kwargs)
     clock = _Clock()
     program = jax.jit(jaxpr_as_fun(_instrumented(staged.jaxpr, clock))).lower(*staged.arguments).compile()
-    clock.start()
+    clock.zero = time.perf_counter()
     flat = program(*staged.arguments)
     returned_s = clock.now()
     jax.block_until_ready(flat)
@@ -135,19 +144,16 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     return Timeline(function_name(fn), tuple(clock.sites), runs, returned_s, ready_s, result)
 
 
+@dataclass
 class _Clock:
-    """The callbacks of a program, and the calls of each."""
+    """The callbacks of a program, the calls of each, and the time when the program was called."""
 
-    def __init__(self) -> None:
-        self.sites: list[Callback] = []
-        self.runs: list[HostRun] = []
-        self._zero = 0.0
-
-    def start(self) -> None:
-        self._zero = time.perf_counter()
+    sites: list[Callback] = field(default_factory=list)
+    runs: list[HostRun] = field(default_factory=list)
+    zero: float = 0.0
 
     def now(self) -> float:
-        return time.perf_counter() - self._zero
+        return time.perf_counter() - self.zero
 
     def watched(self, site: Callback, host: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a host function so that its calls are recorded."""
@@ -201,22 +207,8 @@ def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
 _MOST, _MOST_DRAWN = 24, 200
 
 
-def _summary(timeline: Timeline) -> str:
-    if not timeline.sites:
-        return "its program has no callbacks."
-    sites = plural("{count} callback", "{count} callbacks", len(timeline.sites))
-    runs = plural("{count} call of {sites}.", "{count} calls of {sites}.", len(timeline.runs), sites=sites)
-    returned, ready = _ms(timeline.returned_s), _ms(timeline.ready_s)
-    return f"{runs} The call returned after {returned}, and its result was ready after {ready}."
-
-
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.2f} ms"
-
-
-def _label(site: Callback) -> str:
-    name = repr(site.name) if site.kind == "debug.print" else site.name
-    return f"{name} · {site.kind}" + (" · ordered" if site.ordered else "")
 
 
 def _marks(timeline: Timeline) -> list[tuple[float, str]]:
@@ -229,11 +221,11 @@ def _lines(timeline: Timeline) -> list[str]:
     found = [(seconds, f"   - {_ms(seconds):>12}  {words}") for seconds, words in _marks(timeline)]
     for number, run in enumerate(timeline.runs[:_MOST], 1):
         took = f"took {_ms(run.end_s - run.start_s)}"
-        found.append((run.start_s, f"{number:>4} {_ms(run.start_s):>12}  {_label(run.site)}  ({run.given})  {took}"))
+        found.append((run.start_s, f"{number:>4} {_ms(run.start_s):>12}  {run.site}  ({run.given})  {took}"))
     if (more := len(timeline.runs) - _MOST) > 0:
         found.append((timeline.runs[_MOST].start_s, "     " + plural("{count} more call", "{count} more calls", more)))
     never = [site for site in timeline.sites if all(run.site is not site for run in timeline.runs)]
-    return [line for _seconds, line in sorted(found)] + [f"never called: {_label(site)}" for site in never]
+    return [line for _seconds, line in sorted(found)] + [f"never called: {site}" for site in never]
 
 
 _LANE, _BOX, _MARGIN, _TOP = 54, 18, 18, 24
@@ -242,7 +234,7 @@ _AXIS = 640.0
 
 
 def _draw(title: str, description: str, timeline: Timeline) -> Drawing:
-    labels = [_label(site) for site in timeline.sites]
+    labels = list(map(str, timeline.sites))
     floor = _TOP + _LANE * (len(labels) + 1)
     width = max([_AXIS + text_width("result ready", 11), *map(text_width, labels)])
     drawing = Drawing(title, description, _MARGIN + width + _MARGIN, floor + 24)
@@ -265,7 +257,7 @@ def _draw(title: str, description: str, timeline: Timeline) -> Drawing:
         drawing.words(x - 4 if anchor == "end" else x + 4, _TOP - 8, words, size=11, anchor=anchor)
     for number, run in enumerate(timeline.runs[:_MOST_DRAWN], 1):
         x, y = place(run.start_s), lanes[id(run.site)]
-        note = f"{number}: {_label(run.site)} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
+        note = f"{number}: {run.site} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
         drawing.box(x, y - _BOX / 2, max(2.0, place(run.end_s) - x), _BOX, tone="good", note=note)
     _draw_axis(drawing, floor, timeline.ready_s * 1000)
     return drawing

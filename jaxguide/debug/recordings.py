@@ -26,7 +26,6 @@ class Recording(Mapping[str, Any]):
 
     def __init__(self) -> None:
         self._entries: dict[str, list[Any]] = {}
-        self._unordered: set[str] = set()
 
     def entries(self, name: str) -> list[Any]:
         """Return the list of values recorded under a name, for example if their shapes differ.
@@ -46,10 +45,8 @@ class Recording(Mapping[str, Any]):
             raise KeyError(_no_such_name(name, list(self._entries)))
         return list(self._entries[name])
 
-    def _add(self, name: str, value: Any, ordered: bool) -> None:
+    def _add(self, name: str, value: Any) -> None:
         self._entries.setdefault(name, []).append(value)
-        if not ordered:
-            self._unordered.add(name)
 
     def __getitem__(self, name: str) -> Any:
         values = self.entries(name)
@@ -77,8 +74,7 @@ class Recording(Mapping[str, Any]):
 
     def _line(self, name: str) -> str:
         values = self._entries[name]
-        line = f"{name}: {plural('{count} time', '{count} times', len(values))} {_types(values)}"
-        return f"{line}; their order is not guaranteed" if name in self._unordered else line
+        return f"{name}: {plural('{count} time', '{count} times', len(values))} {_types(values)}"
 
 
 @contextlib.contextmanager
@@ -113,8 +109,8 @@ def recording() -> Iterator[Recording]:
 
     On several devices, a value of a sharded `jax.jit` is recorded once, whole. Inside `jax.shard_map` and `jax.pmap`,
     each device records its shard, in order on each device but in any order among them: record
-    `(jax.lax.axis_index(axis), x)` to tell them apart. In a `shard_map` over some of the axes of its mesh, no order is
-    guaranteed, and the recording says so when printed.
+    `(jax.lax.axis_index(axis), x)` to tell them apart. In a `shard_map` over some of the axes of its mesh, JAX keeps no
+    order.
 
     Yields:
         A `Recording`. It is complete after the block, even if the block raises. The innermost of nested recordings gets
@@ -126,7 +122,7 @@ def recording() -> Iterator[Recording]:
     jax.effects_barrier()
     _open.append(recorded)
     try:
-        with _context()("on"), flushed():
+        with _context(_RECORDS), flushed():
             yield recorded
     finally:
         _open.remove(recorded)
@@ -160,14 +156,15 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     `jax.debug.callback(keep, value, ordered=ordered)` in this place; outside, without it.
     """
     _require_arrays("record", name, value)
-    if not _records():
+    if _context.value != _RECORDS:
         return
     leaves, structure = jax.tree.flatten(jax.tree.map(_plain, value))
+    receive = functools.partial(_receive, name, structure)
     if ordered and not mapped_in_part():  # where JAX keeps no order
         require_token("record")
-        ordered_callback(functools.partial(_receive, name, structure, True), *leaves)
+        ordered_callback(receive, *leaves)
     else:
-        jax.debug.callback(functools.partial(_receive, name, structure, False), *leaves)
+        jax.debug.callback(receive, *leaves)
 
 
 def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
@@ -207,7 +204,7 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
                 f"`record_gradient({name!r}, ...)` got {describe(leaf)}, but only floating-point values have a "
                 "gradient: leave it out, or record the value with `record`."
             )
-    if not _records():
+    if _context.value != _RECORDS:
         return value
 
     @jax.custom_vjp
@@ -224,24 +221,14 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
 
 # The recordings whose blocks run, innermost last.
 _open: list[Recording] = []
+# Whether this thread records, as a part of JAX's cache keys.
+_context: Any = jax.make_user_context(default_value="not recording")
+_RECORDS = "recording"
 
 
-@functools.cache
-def _context() -> Any:
-    """Return the setting that is part of JAX's cache keys: whether this thread records.
-
-    Made when the first recording begins, because making it causes every jitted function to be traced once more.
-    """
-    return jax.make_user_context(default_value="off")
-
-
-def _records() -> bool:
-    return bool(_open) and _context().value == "on"
-
-
-def _receive(name: str, structure: Any, ordered: bool, *leaves: Any) -> None:
+def _receive(name: str, structure: Any, *leaves: Any) -> None:
     if _open:  # a program compiled in a recording may run after it
-        _open[-1]._add(name, jax.tree.unflatten(structure, map(np.array, leaves)), ordered)  # copies, to be modified
+        _open[-1]._add(name, jax.tree.unflatten(structure, map(np.array, leaves)))  # copies, which may be modified
 
 
 def _plain(leaf: Any) -> Any:

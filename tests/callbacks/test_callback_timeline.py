@@ -89,7 +89,7 @@ def test_a_host_function_has_its_own_name_and_one_call_for_a_batch() -> None:
 
 
 def test_a_program_without_callbacks_says_so() -> None:
-    assert str(callback_timeline(jnp.sin, 1.0)).startswith("Host calls of sin: its program has no callbacks.")
+    assert str(callback_timeline(jnp.sin, 1.0)).startswith("Host calls of sin: 0 calls of 0 callbacks.")
 
 
 def test_what_is_no_function_is_refused() -> None:

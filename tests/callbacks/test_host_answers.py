@@ -102,10 +102,10 @@ class TestDerivative:
 
     def test_the_gradient_in_the_order_of_a_bessel_function_is_refused_with_what_to_do(self):
         message = message_of(jax.grad(bessel_jv), 1.0, 2.0)
-        assert message.startswith("`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: ")
-        assert (
-            "differentiate with respect to `z` only (`argnums=1`), hold `v` constant with `jax.lax.stop_gradient`"
-            in message
+        assert message == (
+            "`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: pass one to "
+            "`host_function(..., derivative=...)`, choose other `argnums`, or hold `v` constant with "
+            "`jax.lax.stop_gradient`."
         )
         assert np.isfinite(jax.grad(bessel_jv, argnums=1)(1.0, 2.0))
         assert np.isfinite(jax.grad(lambda v: bessel_jv(jax.lax.stop_gradient(v), v))(1.0))
@@ -173,26 +173,12 @@ ANSWERS = {
         lambda: host_function(twice, elementwise=True)(y=1.0),
         "`twice(x)` cannot be called with 1 argument: got an unexpected keyword argument 'y'.",
     ),
-    "text as tolerance": (
-        lambda: bessel_jv.verify(1, 2.0, rtol="small"),
-        "`rtol` of `bessel_jv.verify` is the str 'small': pass a non-negative number, such as 1e-4.",
-    ),
-    "a negative tolerance": (
-        lambda: bessel_jv.verify(1, 2.0, rtol=-1),
-        "`rtol` of `bessel_jv.verify` is the int -1: pass a non-negative number, such as 1e-4.",
-    ),
 }
 
 
 @pytest.mark.parametrize(("call", "message"), ANSWERS.values(), ids=ANSWERS)
 def test_a_bad_argument_is_one_sentence(call, message):
     assert message_of(call) == message
-
-
-def test_a_vmap_method_that_resembles_none_gets_no_proposal():
-    message = message_of(lambda: host_function(twice, elementwise=True, vmap_method=3), kind=ValueError)
-    assert message.startswith("`vmap_method` of `twice` is the int 3: choose one of 'sequential', ")
-    assert "Did you mean" not in message
 
 
 class TestVerify:

