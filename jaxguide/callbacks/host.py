@@ -108,9 +108,9 @@ class HostFunction(HostCall):
                 "function of the arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
             )
         method = vmap_method or ("expand_dims" if elementwise else "sequential")
-        callback = functools.partial(jax.pure_callback, vmap_method=method)
+        self._callback = functools.partial(jax.pure_callback, vmap_method=method)
         self._derivatives = derivatives(self, derivative, elementwise)
-        self._run = jax.custom_jvp(functools.partial(self._on_host, callback))
+        self._run = jax.custom_jvp(self._pure)
         self._run.defjvp(self._jvp, symbolic_zeros=True)
 
     @flags_off(*CHECKS)
@@ -143,6 +143,9 @@ class HostFunction(HostCall):
         arguments = self._arguments(args, kwargs)
         require_values(f"{self.__name__}.verify", args, kwargs, of="arrays", such_as="such as `jnp.ones(3)`")
         return verify_derivative(self, self._derivatives, arguments)
+
+    def _pure(self, *args: Any) -> Any:
+        return self._on_host(self._callback, *args)
 
     def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         out = self._run(*primals)

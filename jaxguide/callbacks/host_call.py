@@ -47,6 +47,8 @@ class HostCall:
         functools.update_wrapper(self, fn)
         self.__name__ = function_name(fn)
         self.__signature__ = _signature(fn)
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.argument_names = tuple(p.name for p in self.__signature__.parameters.values() if p.kind in kinds)
         self._fn = fn
         self._out = out
         self._elementwise = elementwise
@@ -110,12 +112,6 @@ class HostCall:
         """Let the running blocks of `errors` know of an error."""
         for found in list(self._failures.values()):
             found.append((threading.get_ident(), error))
-
-    @property
-    def argument_names(self) -> tuple[str, ...]:
-        """The names of the arguments that may be passed by position."""
-        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        return tuple(p.name for p in self.__signature__.parameters.values() if p.kind in kinds)
 
     def argument_name(self, index: int) -> str:
         """Return what to call an argument in messages: its name in backticks, or its position."""
