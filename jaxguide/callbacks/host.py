@@ -59,7 +59,8 @@ def host_function(
             the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Required unless `elementwise`: then the
             shape is that to which the arguments broadcast, the dtype is that of the arguments promoted to floating
             point, and `out` may be another dtype, such as `bool`, or a pytree of dtypes. If it is omitted and no
-            argument is a float, `fn` gets its arguments as float64.
+            argument is a float, `fn` gets booleans as float64 and short integers as int32, because NumPy would compute
+            in float16.
         vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`: "sequential" once for each row,
             "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows, with a
             leading axis on every argument (of size 1, or repeated, if an argument is not mapped). Defaults to
@@ -76,17 +77,16 @@ def host_function(
             ufuncs do. `np.vectorize` makes such a function from a function of one number.
 
     Returns:
-        A function of arrays of any shape and dtype. Its results have exactly the promised shapes and dtypes: NumPy's
-        64-bit results are narrowed to the promised width, as JAX does, and so are 32-bit results of elementwise
-        functions. Its method `verify` checks the derivative, and in `with f.errors():`, compiled programs raise the
-        function's own error.
+        A function of arrays of any shape and dtype. Its results have exactly the promised shapes and dtypes: wider
+        ones, such as NumPy's float64, are narrowed as JAX does. Its method `verify` checks the derivative, and in a
+        block of its method `errors`, compiled programs raise the function's own error.
 
     Raises:
         TypeError, ValueError: an argument is invalid, in this call or in a call of the result; in `jax.grad`, a
             derivative is missing.
         NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
         HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
-            JAX raises an error of its own with this text, unless the call is in `with f.errors():`.
+            JAX raises an error of its own with this text, except in a block of `errors`.
 
     Based on `jax.pure_callback` and `jax.custom_jvp`; see
     https://docs.jax.dev/en/latest/external-callbacks.html.

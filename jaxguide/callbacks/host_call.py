@@ -220,7 +220,8 @@ class Checked:
     def _for_elementwise(self, arrays: list[np.ndarray], mapped: bool) -> list[np.ndarray]:
         """Convert dtypes that SciPy rejects or computes in float16, and align ranks so that mapped arrays broadcast."""
         if self.host._out is None and all(x.dtype.kind in "iub" for x in arrays):
-            arrays = [x.astype(np.float64) for x in arrays]
+            arrays = [x.astype(float) if x.dtype == bool else x for x in arrays]
+            arrays = [x.astype(np.int32) if x.dtype.itemsize < 4 else x for x in arrays]
         # bfloat16 and the like
         unknown = [x.dtype.kind == "V" and jnp.issubdtype(x.dtype, np.floating) for x in arrays]
         arrays = [x.astype(np.float32) if odd else x for x, odd in zip(arrays, unknown, strict=True)]
@@ -261,7 +262,8 @@ class Checked:
         is_number = type(value) in (int, float, complex) and jnp.result_type(want.dtype, value) == want.dtype
         # NumPy computes in 64-bit precision; JAX itself converts to 32-bit when x64 is disabled.
         is_wider = _kind(array.dtype) == _kind(want.dtype) and array.dtype.itemsize > want.dtype.itemsize
-        if not (is_number or is_wider):
+        is_inferred = self.host._out is None and array.dtype.kind in "iu"
+        if not (is_number or is_wider or is_inferred):
             raise self._broken(array_type(array), array_type(want), "Convert it with `.astype`, or change `out`.")
         with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
             narrow = array.astype(want.dtype)

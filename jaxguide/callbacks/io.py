@@ -53,15 +53,15 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
             defaults to False.
 
     Returns:
-        A function of arrays; its results have exactly the promised shapes and dtypes, as in `host_function`. In
-        `with f.errors():`, compiled programs raise the function's own error.
+        A function of arrays; its results have exactly the promised shapes and dtypes, as in `host_function`. In a block
+        of its method `errors`, compiled programs raise the function's own error.
 
     Raises:
         TypeError: `fn` is not a function, or is called with arguments that it does not take.
         ValueError: an ordered function is called under `vmap`, or the call is differentiated.
         NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
         HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
-            JAX raises an error of its own with this text, unless the call is in `with f.errors():`.
+            JAX raises an error of its own with this text, except in a block of `errors`.
 
     Based on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html, and for calls
     in differentiated loops https://github.com/jax-ml/jax/issues/16637.

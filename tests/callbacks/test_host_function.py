@@ -390,6 +390,8 @@ class TestPromises:
 
     def test_integers_give_floats_only_where_the_promise_was_inferred(self):
         assert power(2, 3).dtype == jnp.float32
+        table = np.array([5.0, 7.0])
+        assert float(host_function(lambda i: table[i], elementwise=True)(1)) == 7
         with pytest.raises(HostFunctionError, match=r"int32\[\], but float32\[\]"):
             host_function(np.power, elementwise=True, out=jnp.float32)(2, 3)
 
