@@ -151,29 +151,6 @@ class TestDerivatives:
             check_grads(sin, (X.astype(float),), order=3, modes=modes, atol=1e-4, rtol=1e-4)
             check_grads(lambda a: inv(a + 3 * jnp.eye(2)), (np.ones((2, 2)),), 2, modes=modes, atol=1e-4, rtol=1e-4)
 
-    def test_orders_one_to_four_of_sine(self):
-        f, x = sin, 0.7
-        for expected in (math.cos(x), -math.sin(x), -math.cos(x), math.sin(x)):
-            f = jax.grad(f)
-            np.testing.assert_allclose(f(x), expected, rtol=1e-5)
-
-    @pytest.mark.parametrize(
-        "second",
-        [
-            jax.jacfwd(jax.jacrev(sin)),
-            jax.jacrev(jax.jacfwd(sin)),
-            jax.jit(jax.hessian(sin)),
-            jax.hessian(jax.jit(sin)),
-            jax.hessian(jax.checkpoint(sin)),
-            lambda x: (
-                jnp.diag(jax.jit(jax.vmap(jax.grad(jax.grad(sin))))(x))[:, None] * jnp.eye(3)[:, None].swapaxes(0, 1)
-            ),
-        ],
-    )
-    def test_second_order_in_every_combination(self, second):
-        got = np.asarray(second(X))
-        np.testing.assert_allclose(got.sum(tuple(range(1, got.ndim))), -np.sin(X), rtol=1e-5)
-
     def test_gradients_go_through_scan(self):
         def loss(x):
             return lax.scan(lambda c, _: (sin(c), None), x, None, length=3)[0]

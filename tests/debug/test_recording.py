@@ -1,8 +1,5 @@
 """Test recorded values and gradients: what is kept, in which order, and that nothing is added to programs."""
 
-import os
-import subprocess
-import sys
 import threading
 
 import jax
@@ -372,25 +369,6 @@ def test_in_a_recording_the_gradients_program_is_the_raw_rules():
         recorded = normalised_hlo(gradient(lambda x: record_gradient("x", x)), 1.0)
         assert recorded == normalised_hlo(gradient(raw_identity), 1.0)
         assert "callback" in recorded
-
-
-@pytest.mark.long
-def test_a_program_on_several_devices_is_recorded_unordered():
-    code = """
-import jax, jax.numpy as jnp
-from jaxguide.debug import record, recording
-mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
-def f(x):
-    record("x", x, ordered=False)
-    return x
-f = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i")))
-with recording() as rec:
-    f(jnp.arange(4))
-assert sorted(rec["x"].tolist()) == [[0, 1], [2, 3]], rec
-"""
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 # Messages
