@@ -85,8 +85,9 @@ import numpy as np
 from jax.experimental import checkify
 
 from jaxguide.clock import real_machine
+from jaxguide.course.breakpoints import scripted_breakpoints
 from jaxguide.data import moons
-from jaxguide.debug import capture, find_nan, record, recording, scripted_breakpoints
+from jaxguide.debug import capture, find_nan, record, recording
 from jaxguide.tracing import program
 
 # %% [markdown]
@@ -1177,9 +1178,9 @@ print(transcript.answers[2])
 # Array(inf, dtype=float32)
 
 # %% [markdown]
-# `jaxguide.debug.breakpoint_if_nonfinite(z)` is such a function, ready to use, also for
-# pytrees. (Under `vmap`, a `cond` runs both branches for every row, so that yours would
-# stop for all of them. The helper stops at the bad rows only.)
+# `jaxguide.course.breakpoints` has such a function, ready to use, also for pytrees:
+# `breakpoint_if_nonfinite(z)`. (Under `vmap`, a `cond` runs both branches for every row,
+# so that yours would stop for all of them. The helper stops at the bad rows only.)
 #
 # ## Part 4. Why did the run die?
 #

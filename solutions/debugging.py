@@ -698,7 +698,7 @@ def combined_transformations_log(answer, draw):
 # %% watched_quotient
 @answer(
     notice="Both branches are in the program, and the breakpoint in one of them; which one runs, the numbers decide.",
-    another_way="`jaxguide.debug.breakpoint_if_nonfinite(z)` does the same in one line, and under `vmap` for each row.",
+    another_way="`breakpoint_if_nonfinite(z)` does the same in one line, and under `vmap` for each row.",
 )
 def watched_quotient(x, y):
     @jax.jit
@@ -719,7 +719,7 @@ def watched_quotient(x, y):
 
 @alternative
 def by_the_helper(x, y):
-    from jaxguide.debug import breakpoint_if_nonfinite
+    from jaxguide.course.breakpoints import breakpoint_if_nonfinite
 
     @jax.jit
     def divide(x, y):

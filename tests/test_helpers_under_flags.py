@@ -14,24 +14,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxguide.callbacks import (
-    HostFunctionError,
-    callback_timeline,
-    host_errors,
-    host_function,
-    io_function,
-    watch_value,
-)
-from jaxguide.debug import (
-    breakpoint_if_nonfinite,
-    capture,
-    doctor,
-    find_nan,
-    record,
-    record_gradient,
-    recording,
-    scripted_breakpoints,
-)
+from jaxguide.callbacks import HostFunctionError, callback_timeline, host_function, io_function
+from jaxguide.debug import capture, doctor, find_nan, record, record_gradient, recording
 from jaxguide.explain import explain
 from jaxguide.explain.notebook import load_ipython_extension, unload_ipython_extension
 from jaxguide.keys import (
@@ -73,8 +57,8 @@ ROOMS = ("keys", "callbacks", "debug", "tracing", "explain")
 # What helpers return or raise, and so no helpers.
 RESULTS = {
     *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyUse", "Use"),
-    *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "Timeline"),
-    *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Transcript", "Trouble"),
+    *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "IOFunction", "Timeline"),
+    *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Trouble"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
     *("SideEffects", "TooManyTracesError", "TraceCount", "Traces", "Edit", "Explanation", "Fix"),
 }
@@ -159,16 +143,10 @@ def _host_function() -> Any:
     row, one = _given("row"), _given("one")
     slopes = jax.jit(jax.grad(lambda x: times(x, row).sum()))(one), jax.jit(jax.grad(times))(one, one)
     reports = [str(sin.verify(row)), str(inv.verify(_given("eye")))]
+    fails = host_function(lambda x: 1 / 0, elementwise=True)
+    with pytest.raises(HostFunctionError, match="ZeroDivisionError"), fails.errors():
+        jax.jit(fails)(one).block_until_ready()
     return sin(row), jax.jit(jax.vmap(jax.grad(sin)))(row), jax.jit(inv)(_given("eye")), slopes, reports
-
-
-def _host_errors() -> Any:
-    def fails(x: Any) -> Any:
-        raise ArithmeticError("no")
-
-    with pytest.raises(HostFunctionError) as caught, host_errors():
-        jax.jit(host_function(fails, elementwise=True))(_given("one")).block_until_ready()
-    return repr(caught.value.__cause__)
 
 
 def _io_function() -> Any:
@@ -184,14 +162,6 @@ def _io_function() -> Any:
     return seen, last
 
 
-def _unordered() -> Any:
-    seen: list[Any] = []
-    read = io_function(seen.append, out=None, ordered=False)
-    y = jax.jit(lambda x: (read(x), watch_value(x, seen.append))[1])(_given("one"))
-    jax.effects_barrier()
-    return y, sorted(map(float, seen))
-
-
 def _callback_timeline() -> Any:
     seen = callback_timeline(lambda x: lax.map(host_function(np.sin, elementwise=True), x), _given("row"))
     return len(seen.sites), len(seen.runs), seen.result
@@ -204,31 +174,6 @@ def _find_nan() -> Any:
     key, one = _given("key"), _given("one")
     calls = (_three_logs, one), (logs, _given("row"), key), (_branches, one), (jnp.exp, _given("many"))
     return [str(find_nan(*call)) for call in calls]
-
-
-def _breakpoint_if_nonfinite() -> Any:
-    @jax.jit
-    def f(x: Any, y: Any) -> Any:
-        breakpoint_if_nonfinite(x / y)
-        return x
-
-    with scripted_breakpoints(["p x"]) as transcript:
-        f(_given("one"), _given("zero"))
-    with scripted_breakpoints([]) as rows:
-        jax.jit(jax.vmap(f, in_axes=(None, 0)))(_given("one"), _given("row"))
-    return str(transcript), rows.stops
-
-
-def _scripted_breakpoints() -> Any:
-    @jax.jit
-    def f(x: Any) -> Any:
-        y = x * 2
-        jax.debug.breakpoint()
-        return y
-
-    with scripted_breakpoints(["p y", "c"]) as transcript:
-        f(_given("one"))
-    return str(transcript)
 
 
 def _capture() -> Any:
@@ -315,13 +260,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "no_key_reuse": _no_key_reuse,
     "documented_draws": _documented_draws,
     "host_function": _host_function,
-    "host_errors": _host_errors,
     "io_function": _io_function,
-    "watch_value": _unordered,
     "callback_timeline": _callback_timeline,
     "find_nan": _find_nan,
-    "breakpoint_if_nonfinite": _breakpoint_if_nonfinite,
-    "scripted_breakpoints": _scripted_breakpoints,
     "capture": _capture,
     **dict.fromkeys(("recording", "record", "record_gradient"), _recording),
     "doctor": lambda: [trouble.name for trouble in doctor().troubles if "order" not in trouble.name],

@@ -25,7 +25,7 @@ ROOMS = (
 # The same for the rooms inside a room.
 INSIDE = {
     "course": (
-        {"verdict", "ledger", "limits", "printed_names"},
+        {"verdict", "ledger", "limits", "printed_names", "breakpoints"},
         {"exercise"},
         {"settings"},
         {"set_up", "requirements"},
@@ -160,7 +160,8 @@ def test_the_books_import_the_author_interface_and_no_more_of_the_school() -> No
     top = PACKAGE.parent
     for path in [*(top / "exercises").glob("*.py"), *(top / "solutions").glob("*.py")]:
         school = [name for name in _imports(path) if _rank(ROOMS, _room(name)) >= _rank(ROOMS, "course")]
-        assert [name for name in school if not name.startswith("jaxguide.course.author.")] == [], path
+        public = ("jaxguide.course.author.", "jaxguide.course.breakpoints.")
+        assert [name for name in school if not name.startswith(public)] == [], path
 
 
 def test_jax_internals_stay_in_the_compatibility_module() -> None:

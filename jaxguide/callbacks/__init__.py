@@ -5,28 +5,31 @@ from typing import TYPE_CHECKING
 from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from jaxguide.callbacks.errors import HostFunctionError, host_errors
     from jaxguide.callbacks.finite_differences import DerivativeError, Verification
     from jaxguide.callbacks.host import HostFunction, host_function
-    from jaxguide.callbacks.io import io_function, watch_value
+    from jaxguide.callbacks.host_call import HostFunctionError
+    from jaxguide.callbacks.io import IOFunction, io_function
     from jaxguide.callbacks.timeline import Callback, HostRun, Timeline, callback_timeline
 
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
+    "Callback": "timeline",
     "DerivativeError": "finite_differences",
     "HostFunction": "host",
-    "HostFunctionError": "errors",
+    "HostFunctionError": "host_call",
     "HostRun": "timeline",
-    "Callback": "timeline",
+    "IOFunction": "io",
     "Timeline": "timeline",
     "Verification": "finite_differences",
     "callback_timeline": "timeline",
-    "host_errors": "errors",
     "host_function": "host",
     "io_function": "io",
-    "watch_value": "io",
 }
-__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
+_GONE = {
+    "host_errors": "`with f.errors():`, a method of the functions that `host_function` and `io_function` make",
+    "watch_value": "`jax.debug.print`, or `record` of jaxguide.debug, which keeps the value",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 
 __all__ = [
     "Callback",
@@ -34,11 +37,10 @@ __all__ = [
     "HostFunction",
     "HostFunctionError",
     "HostRun",
+    "IOFunction",
     "Timeline",
     "Verification",
     "callback_timeline",
-    "host_errors",
     "host_function",
     "io_function",
-    "watch_value",
 ]

@@ -1,23 +1,16 @@
 """Call NumPy and SciPy functions from JAX programs, with `host_function`."""
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
-from jaxguide import compat
-from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.callbacks.derivative import derivatives
-from jaxguide.callbacks.errors import host_errors
 from jaxguide.callbacks.finite_differences import Verification, verify_derivative
 from jaxguide.callbacks.host_call import HostCall
 from jaxguide.compat.debug_flags import CHECKS, flags_off
-from jaxguide.jaxpr.value_words import describe
-
-VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+from jaxguide.jaxpr.arguments import require_values
 
 # A rule, or one for each argument by position or by name; None for an argument without a derivative.
 Derivative = Callable[..., Any] | Sequence[Callable[..., Any] | None] | Mapping[str, Callable[..., Any] | None]
@@ -43,7 +36,7 @@ def host_function(
     0.24197073 -0.24197073
     >>> print(ndtr.verify(np.array([-1.0, 0.5])))
     The derivative of `ndtr` agrees with finite differences.
-      argument 1: largest difference ..., largest derivative 0.352
+      `x1`: largest difference ...
 
     For a function that is not elementwise, `out` describes the result, and the derivative is a linear map for each
     argument:
@@ -84,16 +77,16 @@ def host_function(
             ufuncs do. `np.vectorize` makes such a function from a function of one number.
 
     Returns:
-        A function of arrays of any shape and dtype. Its results have exactly the promised shapes and dtypes: NumPy's
-        64-bit results are narrowed to the promised width, as JAX does, and so are 32-bit results of elementwise
-        functions. Its method `verify` checks the derivative.
+        A function of arrays of any shape and dtype. Its results have exactly the promised shapes and dtypes: wider
+        ones, such as NumPy's float64, are narrowed as JAX does. Its method `verify` checks the derivative, and in a
+        block of its method `errors`, compiled programs raise the function's own error.
 
     Raises:
         TypeError, ValueError: an argument is invalid, in this call or in a call of the result; in `jax.grad`, a
             derivative is missing.
         NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
         HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
-            JAX raises an error of its own with this text, unless the call is in `with host_errors():`.
+            JAX raises an error of its own with this text, except in a block of `errors`.
 
     Based on `jax.pure_callback` and `jax.custom_jvp`; see
     https://docs.jax.dev/en/latest/external-callbacks.html.
@@ -101,64 +94,43 @@ def host_function(
     return HostFunction(fn, out, vmap_method, derivative, elementwise)
 
 
-class HostFunction:
+class HostFunction(HostCall):
     """A function that runs on the host and is called from JAX; made by `host_function`."""
 
     def __init__(
         self, fn: Callable[..., Any], out: Any, vmap_method: str | None, derivative: Any, elementwise: bool
     ) -> None:
-        host = HostCall("host_function(np.sin, elementwise=True)", fn, out, elementwise)
-        name = host.name
+        super().__init__("host_function(np.sin, elementwise=True)", fn, out, elementwise)
         if out is None and not elementwise:
             raise TypeError(
-                f"`host_function` cannot know what `{name}` returns: pass `elementwise=True` if it works element by "
-                "element, `out=jax.ShapeDtypeStruct(shape, dtype)` if the result is always the same, or a function "
-                "of the arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
+                f"`host_function` cannot know what `{self.__name__}` returns: pass `elementwise=True` if it works "
+                "element by element, `out=jax.ShapeDtypeStruct(shape, dtype)` if the result is always the same, or a "
+                "function of the arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
             )
-        if vmap_method is not None and vmap_method not in VMAP_METHODS:
-            text = "`vmap_method` of `{name}` is {got}: choose one of {methods}.".format(
-                name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS))
-            )
-            raise ValueError(text + did_you_mean(vmap_method, VMAP_METHODS, most=1))
-        functools.update_wrapper(self, fn)
-        if isinstance(fn, np.ufunc):
-            # Not the function's own, which also holds `out`: jax.custom_jvp would pass it as an argument (JAX 0.12).
-            kind = inspect.Parameter.POSITIONAL_ONLY
-            self.__signature__ = inspect.Signature([inspect.Parameter(f"x{i + 1}", kind) for i in range(fn.nin)])
-        self.__name__ = name
-        self._host = host
-        self._fn = fn
-        self._vmap_method = vmap_method or ("expand_dims" if elementwise else "sequential")
-        self._derivatives = derivatives(self._host.parameters, derivative, elementwise)
-        self._call = jax.custom_jvp(self._on_host)
-        self._call.defjvp(self._jvp, symbolic_zeros=True)
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the host function with arrays; see `host_function`."""
-        arguments = self._host.arguments(args, kwargs)
-        with host_errors():
-            return self._call(*arguments)
+        method = vmap_method or ("expand_dims" if elementwise else "sequential")
+        self._callback = functools.partial(jax.pure_callback, vmap_method=method)
+        self._derivatives = derivatives(self, derivative, elementwise)
+        self._run = jax.custom_jvp(self._pure)
+        self._run.defjvp(self._jvp, symbolic_zeros=True)
 
     @flags_off(*CHECKS)
-    def verify(self, /, *args: Any, rtol: float | None = None, **kwargs: Any) -> Verification:
+    def verify(self, /, *args: Any, **kwargs: Any) -> Verification:
         """Compare the derivative with finite differences in float64, for these arguments.
 
         >>> import jax.numpy as jnp, numpy as np
         >>> wrong = host_function(np.sin, elementwise=True, derivative=lambda x: -jnp.cos(x))
         >>> wrong.verify(1.0)
         Traceback (most recent call last):
-        jaxguide.callbacks.finite_differences.DerivativeError: The derivative of `sin` disagrees with finite
-        differences.
-          argument 1: the derivative says -0.540302 and finite differences say 0.540302 (difference 1.08)
+        jaxguide.callbacks.finite_differences.DerivativeError: The derivative of `sin` with respect to `x1` is
+        -0.540302, but finite differences give 0.540302 (difference 1.08).
 
         The host function receives float64 NumPy arrays regardless of `jax_enable_x64`. The derivative is computed in
         float64 too, unless `out` declares a lower precision. Elementwise derivatives are compared element by element,
-        others along three fixed directions for each argument. Integer arguments are held constant.
+        others along three fixed directions for each argument, to 5 digits if the precision of the result allows.
+        Integer arguments are held constant.
 
         Args:
             args, kwargs: arguments as in a call, inside the function's domain and away from its kinks.
-            rtol: the tolerance, relative to the largest derivative; by default 1e-5, or what the precision of the
-                result allows.
 
         Returns:
             A report to print, with the largest difference for each argument, or why it was not compared.
@@ -168,23 +140,13 @@ class HostFunction:
             TypeError: no derivative was given, or an argument is invalid.
             RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         """
-        if compat.under_trace():
-            raise RuntimeError(
-                f"`{self._host.name}.verify` was called while JAX is tracing or transforming a function, when arrays "
-                "have no values yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, with values."
-            )
-        if rtol is not None and not (isinstance(rtol, int | float | np.number) and rtol >= 0):
-            raise TypeError(
-                f"`rtol` of `{self._host.name}.verify` is {describe(rtol)}: pass a non-negative number, such as 1e-4."
-            )
-        return verify_derivative(self, self._fn, self._derivatives, self._host.arguments(args, kwargs), rtol)
+        arguments = self._arguments(args, kwargs)
+        require_values(f"{self.__name__}.verify", args, kwargs, of="arrays", such_as="such as `jnp.ones(3)`")
+        return verify_derivative(self, self._derivatives, arguments)
 
-    def __repr__(self) -> str:
-        return f"<host function {self._host.name}>"
-
-    def _on_host(self, *args: Any) -> Any:
-        return self._host.on_host(functools.partial(jax.pure_callback, vmap_method=self._vmap_method), args)
+    def _pure(self, *args: Any) -> Any:
+        return self._on_host(self._callback, *args)
 
     def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        out = self._call(*primals)
+        out = self._run(*primals)
         return out, self._derivatives.tangent(out, primals, tangents)

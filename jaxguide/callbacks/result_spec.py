@@ -1,15 +1,12 @@
 """Work out what a host function promises to return."""
 
-import inspect
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import plural
 from jaxguide.code.lines import frames_of_traceback
 from jaxguide.jaxpr.value_words import array_type, describe
 
@@ -31,23 +28,11 @@ def promised(name: str, out: Any, args: Sequence[Any], elementwise: bool) -> Any
         elementwise: shapes come from broadcasting the arguments, and `out` only needs dtypes.
     """
     specs = jax.tree.map(lambda x: jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)), tuple(args))
-    if callable(out) and not is_dtype(out):
-        try:
-            inspect.signature(out).bind(*specs)
-        except ValueError:  # some builtins have none
-            pass
-        except TypeError as error:
-            raise TypeError(
-                "`out` of `{name}` is called with the {count} that `{name}` gets: {error}.".format(
-                    name=name, count=plural("{count} argument", "{count} arguments", len(specs)), error=error
-                )
-            ) from None
+    shape = _broadcast(name, specs) if elementwise else None
+    if out is None:
+        out = jnp.result_type(float, *args)
+    elif callable(out) and not is_dtype(out):
         out = _asked(name, out, specs)
-    shape: tuple[int, ...] | None = None
-    if elementwise:
-        shape = _broadcast(name, specs)
-        if out is None:
-            out = jnp.result_type(float, *args)
     return jax.tree.map(lambda leaf: _struct(name, leaf, shape), out)
 
 
@@ -56,48 +41,27 @@ def _asked(name: str, out: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStr
     try:
         said = out(*specs)
     except Exception as error:
-        message = " ".join(str(error).split())
-        lines = [line for _frame, line in frames_of_traceback(error.__traceback__)]
         raise TypeError(
-            (
-                "`out` of `{name}` raised {error}{place}: it is called with a `jax.ShapeDtypeStruct` for each array "
-                "(in this call {types}), which has a `shape` and a `dtype` but no values; use only these."
-            ).format(
-                name=name,
-                error=f"{type(error).__name__}: {message}" if message else type(error).__name__,
-                place=f" ({lines[-1]})" if lines else "",
-                types=", ".join(map(array_type, jax.tree.leaves(specs))) or "no arguments",
-            )
+            f"`out` of `{name}` raised {error_words(error)}: it is called with a `jax.ShapeDtypeStruct` for each array "
+            f"(in this call {types_of(specs)}), which has a `shape` and a `dtype` but no values; use only these."
         ) from error
-    leaves = [None] if said is None else jax.tree.leaves(said, is_leaf=lambda x: isinstance(x, Iterator))
-    for leaf in leaves:
-        if not (is_dtype(leaf) or _is_shaped(leaf)):
-            raise TypeError(
-                f"`out` of `{name}` returned {_words(leaf) if leaf is said else _holding(said, leaf)}: return a "
-                "`jax.ShapeDtypeStruct(shape, dtype)` for each array of the result, such as "
-                "`jax.ShapeDtypeStruct(x.shape, x.dtype)` or `x` itself."
-            )
-    return said
+    return _struct(name, None, None) if said is None else said
 
 
-def _holding(said: Any, leaf: Any) -> str:
-    return f"{describe(said)}, which contains {_words(leaf)}"
+def error_words(error: Exception) -> str:
+    """Return the type and message of an exception in one line, with the user's line that raised it."""
+    message = " ".join(str(error).split())
+    lines = [f" ({line})" for _frame, line in frames_of_traceback(error.__traceback__)]
+    return ": ".join(filter(None, (type(error).__name__, message))) + "".join(lines[-1:])
 
 
-def _words(leaf: Any) -> str:
-    if isinstance(leaf, jax.ShapeDtypeStruct):
-        return f"the shape and dtype {array_type(leaf)}"
-    return describe(leaf)
+def types_of(args: Any) -> str:
+    """List the types of the arrays among some arguments.
 
-
-def _is_shaped(value: Any) -> bool:
-    """Return whether a value has the shape and dtype of an array that can be sent to the host, unlike keys and text."""
-    try:
-        if any(operator.index(length) < 0 for length in value.shape):
-            return False
-        return bool(jnp.issubdtype(value.dtype, np.number) or value.dtype == bool)
-    except (AttributeError, TypeError):
-        return False
+    >>> types_of((np.zeros(2), {"n": np.array(1)}))
+    'float64[2], int64[]'
+    """
+    return ", ".join(map(array_type, jax.tree.leaves(args))) or "no arguments"
 
 
 def is_dtype(value: Any) -> bool:
@@ -106,14 +70,10 @@ def is_dtype(value: Any) -> bool:
     >>> [is_dtype(value) for value in (jnp.float32, float, "int32", np.dtype(bool), jnp.sin, np.zeros(2))]
     [True, True, True, True, False, False]
     """
-    if isinstance(value, str):
-        try:
-            return bool(np.dtype(value) != object)
-        except TypeError:
-            return False
-    if isinstance(value, type) and (value in _PYTHON_NUMBERS or issubclass(value, np.generic)):
-        return True
-    return isinstance(value, np.dtype) or (isinstance(getattr(value, "dtype", None), np.dtype) and callable(value))
+    try:
+        return isinstance(value, str | type | np.dtype) and np.dtype(value) != object
+    except TypeError:
+        return False
 
 
 def _broadcast(name: str, specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[int, ...]:
@@ -121,30 +81,27 @@ def _broadcast(name: str, specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[int, .
         return np.broadcast_shapes(*(spec.shape for spec in specs))
     except ValueError:
         raise TypeError(
-            (
-                "`{name}` is elementwise, but was called with {types}, whose shapes do not broadcast: add axes to "
-                "them, or leave out `elementwise=True` and describe the result in `out`."
-            ).format(name=name, types=", ".join(map(array_type, specs)))
+            f"`{name}` is elementwise, but was called with {types_of(specs)}, whose shapes do not broadcast: add axes "
+            "to them, or leave out `elementwise=True` and describe the result in `out`."
         ) from None
 
 
 def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDtypeStruct:
-    if is_dtype(leaf) and shape is not None:
-        # Python's float and int mean JAX's default width.
-        python = isinstance(leaf, type) and leaf in _PYTHON_NUMBERS
-        dtype = jnp.result_type(leaf) if python else np.dtype(leaf)
-    elif is_dtype(leaf):
+    if is_dtype(leaf) and shape is None:
         raise TypeError(
             f"`out` of `{name}` gives a dtype without a shape, which is enough only for elementwise host functions: "
             f"pass `jax.ShapeDtypeStruct(shape, {jnp.result_type(leaf).name!r})`, or a function of the arguments such "
             "as `lambda x: x`."
         )
+    if is_dtype(leaf):
+        # Python's float and int mean JAX's default width.
+        dtype = jnp.result_type(leaf) if leaf in _PYTHON_NUMBERS else np.dtype(leaf)
     elif _is_shaped(leaf):
         dtype, shape = np.dtype(leaf.dtype), tuple(leaf.shape)
     else:
         raise TypeError(
-            f"`out` of `{name}` contains {_words(leaf)}: pass a `jax.ShapeDtypeStruct(shape, dtype)` for each array of "
-            "the result, or a function of the arguments that returns them."
+            f"`out` of `{name}` contains {describe(leaf)}: pass a `jax.ShapeDtypeStruct(shape, dtype)` for each array "
+            "of the result, or a function of the arguments that returns them, such as `lambda x: x`."
         )
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
         raise TypeError(
@@ -153,6 +110,12 @@ def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDty
             '`jax.config.update("jax_enable_x64", True)` first.'
         )
     return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def _is_shaped(value: Any) -> bool:
+    """Return whether a value has the shape and dtype of an array that can be sent to the host, unlike keys and text."""
+    dtype = getattr(value, "dtype", None)
+    return hasattr(value, "shape") and isinstance(dtype, np.dtype) and dtype.kind not in "OSUMm"
 
 
 def describe_out(out: Any, mapped: tuple[int, ...] = ()) -> str:

@@ -1,23 +1,19 @@
 """Run a program once and show each call to the host with its time, with `callback_timeline`."""
 
 import functools
-import itertools
 import math
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from jaxguide import compat
 from jaxguide.base.render import Drawing, Picture, drawn
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
-from jaxguide.callbacks.checked import Checked
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.compat.primitives import DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK
@@ -43,6 +39,10 @@ class Callback:
     kind: str
     ordered: bool = False
 
+    def __str__(self) -> str:
+        name = repr(self.name) if self.kind == "debug.print" else self.name
+        return f"{name} · {self.kind}" + (" · ordered" if self.ordered else "")
+
 
 @dataclass(frozen=True)
 class HostRun:
@@ -52,14 +52,12 @@ class HostRun:
         site: the callback.
         given: the dtypes and shapes of its arguments, such as 'float32[3]'.
         start_s, end_s: seconds since the program was called.
-        thread: the name of the thread that ran it.
     """
 
     site: Callback
     given: str
     start_s: float
     end_s: float
-    thread: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +82,15 @@ class Timeline:
 
     def picture(self) -> Picture:
         """Return the timeline as text, HTML and SVG."""
-        return timeline_picture(self)
+        title = f"Host calls of {self.name}"
+        sites = plural("{count} callback", "{count} callbacks", len(self.sites))
+        calls = plural("{count} call", "{count} calls", len(self.runs))
+        summary = (
+            f"{title}: {calls} of {sites}. The call returned after {_ms(self.returned_s)}, and its result was ready "
+            f"after {_ms(self.ready_s)}."
+        )
+        lines = _lines(self)
+        return drawn(_draw(title, " ".join([summary, *lines]), self), summary, "\n".join(lines))
 
     def __str__(self) -> str:
         return str(self.picture())
@@ -127,7 +133,7 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     staged = stage(fn, args, kwargs)
     clock = _Clock()
     program = jax.jit(jaxpr_as_fun(_instrumented(staged.jaxpr, clock))).lower(*staged.arguments).compile()
-    clock.start()
+    clock.zero = time.perf_counter()
     flat = program(*staged.arguments)
     returned_s = clock.now()
     jax.block_until_ready(flat)
@@ -138,19 +144,16 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     return Timeline(function_name(fn), tuple(clock.sites), runs, returned_s, ready_s, result)
 
 
+@dataclass
 class _Clock:
-    """The callbacks of a program, and the calls of each."""
+    """The callbacks of a program, the calls of each, and the time when the program was called."""
 
-    def __init__(self) -> None:
-        self.sites: list[Callback] = []
-        self.runs: list[HostRun] = []
-        self._zero = 0.0
-
-    def start(self) -> None:
-        self._zero = time.perf_counter()
+    sites: list[Callback] = field(default_factory=list)
+    runs: list[HostRun] = field(default_factory=list)
+    zero: float = 0.0
 
     def now(self) -> float:
-        return time.perf_counter() - self._zero
+        return time.perf_counter() - self.zero
 
     def watched(self, site: Callback, host: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a host function so that its calls are recorded."""
@@ -161,8 +164,7 @@ class _Clock:
             try:
                 return host(*args)
             finally:
-                given = ", ".join(array_type(arg) for arg in args)
-                self.runs.append(HostRun(site, given, start_s, self.now(), threading.current_thread().name))
+                self.runs.append(HostRun(site, ", ".join(map(array_type, args)), start_s, self.now()))
 
         return run
 
@@ -170,8 +172,7 @@ class _Clock:
 def _instrumented(jaxpr: Any, clock: _Clock) -> Any:
     """Return a jaxpr, closed or not, with every callback recorded, including in loops and branches."""
     plain, _consts = compat.jaxpr_parts(jaxpr)
-    eqns = [_instrumented_eqn(eqn, clock) for eqn in plain.eqns]
-    new = plain.replace(eqns=eqns)
+    new = plain.replace(eqns=[_instrumented_eqn(eqn, clock) for eqn in plain.eqns])
     return new if jaxpr is plain else jaxpr.replace(jaxpr=new)
 
 
@@ -179,25 +180,19 @@ def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
     kind = eqn.primitive.name
     if kind in _KINDS:
         host = eqn.params["callback"]
-        function = compat.host_function_of(host)
-        function = function.fn if isinstance(function, Checked) else function
-        site = Callback(function_name(function), _KINDS[kind], _is_ordered(eqn))
+        ordered = eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect")))
+        site = Callback(function_name(compat.host_function_of(host)), _KINDS[kind], bool(ordered))
         return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
     if kind == DEBUG_PRINT:  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
         site = Callback(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
-        return _as_callback(eqn, clock.watched(site, functools.partial(_print, eqn.params)))
-    params = {name: _instrumented_value(value, clock) for name, value in eqn.params.items()}
-    return eqn.replace(params=params)
+        return _as_callback(eqn, clock.watched(site, functools.partial(eqn.primitive.impl, **eqn.params)))
+    return eqn.replace(params={name: _instrumented_value(value, clock) for name, value in eqn.params.items()})
 
 
 def _instrumented_value(value: Any, clock: _Clock) -> Any:
     if type(value) is tuple:  # not the named tuples of a gather, which contain no program
         return tuple(_instrumented_value(one, clock) for one in value)
     return _instrumented(value, clock) if hasattr(value, "eqns") or hasattr(value, "jaxpr") else value
-
-
-def _is_ordered(eqn: Any) -> bool:
-    return bool(eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect"))))
 
 
 def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
@@ -208,148 +203,71 @@ def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
     return callback.replace(invars=eqn.invars, outvars=eqn.outvars, source_info=eqn.source_info)
 
 
-def _print(params: dict[str, Any], *arrays: Any) -> None:
-    """Print as `jax.debug.print` does."""
-    given, static = iter(arrays), dict(params["static_args"])
-    leaves = [static[i] if i in static else next(given) for i in range(len(arrays) + len(static))]
-    args, kwargs = jax.tree.unflatten(params["in_tree"], leaves)
-    with np.printoptions(**dict(params["np_printoptions"])):
-        print(
-            params["fmt"].format(*args, **kwargs)
-            if params["has_placeholders"]
-            else " ".join([params["fmt"], *map(str, args)])
-        )
-
-
 # The maximum numbers of calls that are listed and drawn.
 _MOST, _MOST_DRAWN = 24, 200
-_LANE, _BOX, _MARGIN, _TOP = 54, 18, 18, 24
-# The axis is as long as it takes to keep two calls of a callback this far apart, within these limits: what is wider
-# than a notebook's page is cut off at its right edge.
-_APART, _SHORTEST, _LONGEST = 20.0, 560.0, 700.0
-_TICK = 90.0
-
-
-def timeline_picture(timeline: "Timeline") -> Picture:
-    """Return the picture of one run of a program."""
-    title = f"Host calls of {timeline.name}"
-    summary = f"{title}: {_summary(timeline)}"
-    lines = _lines(timeline)
-    drawing = _draw(title, " ".join([summary, *lines]), timeline)
-    return drawn(drawing, summary, "\n".join(lines))
-
-
-def _summary(timeline: "Timeline") -> str:
-    if not timeline.sites:
-        return "its program has no callbacks."
-    sites = plural("{count} callback", "{count} callbacks", len(timeline.sites))
-    runs = plural("{count} call of {sites}.", "{count} calls of {sites}.", len(timeline.runs), sites=sites)
-    back = "The call returned after {returned}, and its result was ready after {ready}."
-    return f"{runs} {back.format(returned=_ms(timeline.returned_s), ready=_ms(timeline.ready_s))}"
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.2f} ms"
 
 
-def _label(site: "Callback") -> str:
-    name = repr(site.name) if site.kind == "debug.print" else site.name
-    return f"{name} · {site.kind}" + (" · ordered" if site.ordered else "")
+def _marks(timeline: Timeline) -> list[tuple[float, str]]:
+    """Return the events other than calls."""
+    return [(timeline.returned_s, "back in Python"), (timeline.ready_s, "result ready")]
 
 
-@dataclass(frozen=True)
-class _Mark:
-    """An event other than a host call: the program's call returned, or its result was ready."""
-
-    start_s: float
-    is_end: bool
-
-    def __str__(self) -> str:
-        return "result ready" if self.is_end else "back in Python"
-
-
-def _marks(timeline: "Timeline") -> list[_Mark]:
-    return [_Mark(timeline.returned_s, is_end=False), _Mark(timeline.ready_s, is_end=True)]
-
-
-def _lines(timeline: "Timeline") -> list[str]:
+def _lines(timeline: Timeline) -> list[str]:
     """Return a line for each call and event, and the number of calls that are left out."""
-    found, number = [], 0
-    events: list[HostRun | _Mark] = [*timeline.runs, *_marks(timeline)]
-    for what in sorted(events, key=lambda what: what.start_s):
-        if isinstance(what, _Mark):
-            found.append(f"   - {_ms(what.start_s):>12}  {what}")
-            continue
-        number += 1
-        if number <= _MOST:
-            took = f"took {_ms(what.end_s - what.start_s)}"
-            given = f"({what.given})"
-            found.append(f"{number:>4} {_ms(what.start_s):>12}  {_label(what.site)}  {given}  {took}")
-        elif number == _MOST + 1:
-            found.append("     " + plural("{count} more call", "{count} more calls", len(timeline.runs) - _MOST))
+    found = [(seconds, f"   - {_ms(seconds):>12}  {words}") for seconds, words in _marks(timeline)]
+    for number, run in enumerate(timeline.runs[:_MOST], 1):
+        took = f"took {_ms(run.end_s - run.start_s)}"
+        found.append((run.start_s, f"{number:>4} {_ms(run.start_s):>12}  {run.site}  ({run.given})  {took}"))
+    if (more := len(timeline.runs) - _MOST) > 0:
+        found.append((timeline.runs[_MOST].start_s, "     " + plural("{count} more call", "{count} more calls", more)))
     never = [site for site in timeline.sites if all(run.site is not site for run in timeline.runs)]
-    return found + [f"never called: {_label(site)}" for site in never]
+    return [line for _seconds, line in sorted(found)] + [f"never called: {site}" for site in never]
 
 
-def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
-    runs = timeline.runs[:_MOST_DRAWN]
-    labels = [_label(site) for site in timeline.sites]
-    left, length = _MARGIN, _length(timeline)
+_LANE, _BOX, _MARGIN, _TOP = 54, 18, 18, 24
+# Longer ones would be cut off at the right edge of a notebook's page.
+_AXIS = 640.0
+
+
+def _draw(title: str, description: str, timeline: Timeline) -> Drawing:
+    labels = list(map(str, timeline.sites))
     floor = _TOP + _LANE * (len(labels) + 1)
-    width = max(length + text_width("result ready", 11), max(map(text_width, labels), default=0))
-    drawing = Drawing(title, description, left + width + _MARGIN, floor + 24)
+    width = max([_AXIS + text_width("result ready", 11), *map(text_width, labels)])
+    drawing = Drawing(title, description, _MARGIN + width + _MARGIN, floor + 24)
     lanes = {id(site): _TOP + _LANE * (i + 2) - 14 for i, site in enumerate(timeline.sites)}
 
     def place(seconds: float) -> float:
-        return left + length * seconds / timeline.ready_s
+        return _MARGIN + _AXIS * seconds / timeline.ready_s
 
     for label, y in zip(labels, lanes.values(), strict=True):
-        drawing.words(left, y - 26, label)
-        drawing.path(f"M{left:g} {y:g} h{length:g}", dashed=True)
+        drawing.words(_MARGIN, y - 26, label)
+        drawing.path(f"M{_MARGIN} {y} h{_AXIS:g}", dashed=True)
     python = _TOP + _LANE - 14
-    drawing.words(left, python - 26, "your Python", bold=True)
-    for mark in _marks(timeline):
-        x = place(mark.start_s)
-        drawing.path(f"M{x:g} {_TOP - 8:g} V{floor:g}", note=f"{mark}: {_ms(mark.start_s)}")
-        is_left = not mark.is_end and x - text_width(str(mark), 11) > left
-        drawing.words(x - 4 if is_left else x + 4, _TOP - 8, str(mark), size=11, anchor="end" if is_left else "start")
-    drawing.path(f"M{left:g} {python:g} H{place(timeline.returned_s):g}")
+    drawing.words(_MARGIN, python - 26, "your Python", bold=True)
+    drawing.path(f"M{_MARGIN} {python} H{place(timeline.returned_s):g}")
     drawing.arrowhead(place(timeline.returned_s), python)
-    numbered: dict[int, float] = {}
-    for number, run in enumerate(runs, 1):
+    for (seconds, words), anchor in zip(_marks(timeline), ("end", "start"), strict=True):
+        x = place(seconds)
+        drawing.path(f"M{x:g} {_TOP - 8} V{floor}", note=f"{words}: {_ms(seconds)}")
+        anchor = anchor if x - text_width(words, 11) > _MARGIN else "start"
+        drawing.words(x - 4 if anchor == "end" else x + 4, _TOP - 8, words, size=11, anchor=anchor)
+    for number, run in enumerate(timeline.runs[:_MOST_DRAWN], 1):
         x, y = place(run.start_s), lanes[id(run.site)]
-        note = f"{number}: {_label(run.site)} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
+        note = f"{number}: {run.site} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
         drawing.box(x, y - _BOX / 2, max(2.0, place(run.end_s) - x), _BOX, tone="good", note=note)
-        if x - numbered.get(id(run.site), -_APART) >= _APART:  # the list has all numbers
-            drawing.words(x, y - _BOX / 2 - 3, str(number), size=11)
-            numbered[id(run.site)] = x
-    _draw_axis(drawing, left, length, floor, timeline.ready_s * 1000)
+    _draw_axis(drawing, floor, timeline.ready_s * 1000)
     return drawing
 
 
-def _length(timeline: "Timeline") -> float:
-    """Return the length of the time axis, so that calls of one callback do not lie on each other."""
-    gaps = []
-    for site in timeline.sites:
-        starts = [run.start_s for run in timeline.runs[:_MOST_DRAWN] if run.site is site]
-        gaps += [after - before for before, after in itertools.pairwise(starts) if after > before]
-    return min(max(_SHORTEST, _APART * timeline.ready_s / min(gaps, default=timeline.ready_s)), _LONGEST)
-
-
-def _draw_axis(drawing: Drawing, left: float, length: float, y: float, until_ms: float) -> None:
-    drawing.path(f"M{left:g} {y:g} h{length:g}")
-    step = _round_step(until_ms * _TICK / length)
+def _draw_axis(drawing: Drawing, y: float, until_ms: float) -> None:
+    drawing.path(f"M{_MARGIN} {y:g} h{_AXIS:g}")
+    power = 10.0 ** math.floor(math.log10(until_ms / 7))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= until_ms / 7)
     for number in range(int(until_ms / step) + 1):
-        x = left + length * number * step / until_ms
+        x = _MARGIN + _AXIS * number * step / until_ms
         drawing.path(f"M{x:g} {y:g} v5")
         drawing.words(x, y + 18, f"{number * step:g} ms", size=11, anchor="middle")
-
-
-def _round_step(least: float) -> float:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is not less.
-
-    >>> _round_step(0.3), _round_step(12.0)
-    (0.5, 20.0)
-    """
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)

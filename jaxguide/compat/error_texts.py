@@ -260,7 +260,7 @@ REF_WRITE = Phrase(Exception, r"operation with (?:a )?(differentiated|vmapped) v
 HOST_FAILURE = Phrase(Exception, r"Traceback \(most recent call last\):\n  File .*callback\.py")
 HOST_FRAMES = re.compile(r'^  File "(.+?)", line (\d+), in (\S+)$', re.MULTILINE)
 HOST_ERROR = re.compile(
-    r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (?P<text>`(?P<name>.+?)`"
+    r"^(?:jaxguide\.callbacks\.host_call\.)?HostFunctionError: (?P<text>`(?P<name>.+?)`"
     r"(?:.*?\((?P<file>[^()\n]+), line (?P<line>\d+)\))?.*)$",
     re.MULTILINE,
 )

@@ -3,7 +3,10 @@
 from jaxguide.base import lazy
 
 # Former name -> the module and name that give it now.
-_NAMES: dict[str, tuple[str, str]] = {}
+_NAMES: dict[str, tuple[str, str]] = {
+    "jaxguide.debug.breakpoint_if_nonfinite": ("jaxguide.course.breakpoints", "breakpoint_if_nonfinite"),
+    "jaxguide.debug.scripted_breakpoints": ("jaxguide.course.breakpoints", "scripted_breakpoints"),
+}
 
 
 def keep_printed_names() -> None:

@@ -63,9 +63,9 @@ def require_call(helper: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str,
 def require_array(helper: str, name: str, value: Any) -> None:
     """Raise TypeError unless `value` is an array, a PRNG key, or a number that JAX accepts as an array.
 
-    >>> require_array("watch_value", "x", "three")
+    >>> require_array("sin", "x", "three")
     Traceback (most recent call last):
-    TypeError: `watch_value` needs an array or a number as `x`, but got the str 'three': ...
+    TypeError: `sin` needs an array or a number as `x`, but got the str 'three': ...
     """
     if not is_array_like(value):
         raise TypeError(

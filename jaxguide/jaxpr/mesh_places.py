@@ -23,29 +23,10 @@ def _axis_name(axis: object) -> str:
     return "device" if axis == PMAP_AXIS else str(axis)
 
 
-def shard_place() -> tuple[tuple[str, ...], list[Any]]:
-    """Return the axes of the mesh over which the code here is mapped, and the traced index along each.
-
-    Outside of `jax.shard_map` and `jax.pmap`, both are empty.
-    """
-    axes = jax.sharding.get_abstract_mesh().manual_axes
-    return tuple(map(_axis_name, axes)), list(map(jax.lax.axis_index, axes))
-
-
 def mapped_in_part() -> bool:
     """Return whether the code here is in a `jax.shard_map` over some of the axes of its mesh, not over all."""
     mesh = jax.sharding.get_abstract_mesh()
     return 0 < len(mesh.manual_axes) < len(mesh.axis_names)
-
-
-def require_debug_callbacks(helper: str) -> None:
-    """Raise NotImplementedError if JAX has no debug callbacks here (0.10.2 to 0.12.0.1): part of an Explicit mesh."""
-    mesh = jax.sharding.get_abstract_mesh()
-    if mapped_in_part() and any(kind == jax.sharding.AxisType.Explicit for kind in mesh.axis_types):
-        raise NotImplementedError(
-            f"`{helper}` is in a `jax.shard_map` over {_mapped(mesh)}, and the other axes of its mesh are Explicit, "
-            "where JAX cannot call the host: map over all axes of the mesh, or make the others `AxisType.Auto`."
-        )
 
 
 def require_host_calls(helper: str) -> None:

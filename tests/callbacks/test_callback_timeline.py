@@ -89,7 +89,7 @@ def test_a_host_function_has_its_own_name_and_one_call_for_a_batch() -> None:
 
 
 def test_a_program_without_callbacks_says_so() -> None:
-    assert str(callback_timeline(jnp.sin, 1.0)).startswith("Host calls of sin: its program has no callbacks.")
+    assert str(callback_timeline(jnp.sin, 1.0)).startswith("Host calls of sin: 0 calls of 0 callbacks.")
 
 
 def test_what_is_no_function_is_refused() -> None:
@@ -111,7 +111,7 @@ def test_the_picture_says_in_words_what_it_draws_and_many_calls_are_counted() ->
 
 def test_the_time_axis_has_a_scale_and_calls_lie_on_it_where_they_began() -> None:
     site = Callback("double", "pure_callback")
-    runs = tuple(HostRun(site, "float32[]", start, start + 0.004, "host") for start in (0.002, 0.010, 0.018))
+    runs = tuple(HostRun(site, "float32[]", start, start + 0.004) for start in (0.002, 0.010, 0.018))
     svg = Timeline("steps", (site,), runs, returned_s=0.001, ready_s=0.025, result=None).picture().svg
     ticks = {float(ms): float(x) for x, ms in re.findall(r'<text x="([\d.]+)"[^>]*>([\d.]+) ms</text>', svg)}
     assert list(ticks) == [0, 5, 10, 15, 20, 25]

@@ -8,7 +8,7 @@ from four_devices import print_results, results_of
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from jaxguide.callbacks import callback_timeline, host_function, io_function, watch_value
+from jaxguide.callbacks import callback_timeline, host_function, io_function
 
 X = np.arange(4, dtype=np.float32)
 
@@ -38,8 +38,8 @@ def _in_each_way(kind, f, gradient=False):
     return {way: np.ravel(run()).tolist() for way, run in ways.items()}
 
 
-def _in_part(f, kind=AxisType.Auto):
-    mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(kind,) * 2)
+def _in_part(f):
+    mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(AxisType.Auto,) * 2)
     mapped = jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=P("i"), axis_names={"i"})
     jax.jit(mapped)(jax.device_put(X.reshape(2, 2), NamedSharding(mesh, P("i"))))
 
@@ -98,17 +98,12 @@ def cases():
         notes = {
             "ordered io": lambda log: io_function(lambda x: log.append(x), out=None),
             "io": lambda log: io_function(lambda x: log.append(x), out=None, ordered=False),
-            "ordered watch": lambda log: lambda x: watch_value(x, log.append, ordered=True),
-            "watch": lambda log: lambda x: watch_value(x, log.append),
         }
         for name, make in notes.items():
             made[f"seen by {name}, {kind.name}"] = lambda kind=kind, make=make: _seen(kind, make)
     return made | {
         "part, host function": lambda: _in_part(sine),
         "part, io function": lambda: _in_part(doubled),
-        "part, watch": lambda: _in_part(lambda x: watch_value(x, lambda x: None)),
-        "part, ordered watch": lambda: _in_part(lambda x: watch_value(x, lambda x: None, ordered=True)),
-        "part, Explicit watch": lambda: _in_part(lambda x: watch_value(x), AxisType.Explicit),
         "timeline": _timeline,
     }
 
@@ -149,7 +144,7 @@ def test_other_functions_get_the_whole_array_or_each_shard(results, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("helper", ["ordered io", "io", "ordered watch", "watch"])
+@pytest.mark.parametrize("helper", ["ordered io", "io"])
 def test_the_host_sees_whole_values_once_and_each_shard_once(results, helper, kind):
     got = results[f"seen by {helper}, {kind}"]
     assert sorted(got["jit"]) == [[10 * step + i for i in range(4)] for step in range(3)]
@@ -158,31 +153,18 @@ def test_the_host_sees_whole_values_once_and_each_shard_once(results, helper, ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("helper", ["ordered io", "ordered watch"])
-def test_ordered_calls_are_in_order_on_each_device(results, helper, kind):
-    for got in results[f"seen by {helper}, {kind}"].values():
+def test_ordered_calls_are_in_order_on_each_device(results, kind):
+    for got in results[f"seen by ordered io, {kind}"].values():
         for i in range(4):
             steps = [row[0] // 10 for row in got if row[0] % 10 == i]
             assert steps == sorted(steps)
 
 
-REFUSED = {
-    "part, host function": "`sin` is in a `jax.shard_map` over `i` only, and JAX can call the host for a result only "
-    "where all axes of the mesh are mapped: leave out `axis_names`, or call it outside the `shard_map`.",
-    "part, ordered watch": "`watch_value(..., ordered=True)` is in a `jax.shard_map` over some of the axes of its "
-    "mesh, where JAX keeps no order: leave out `ordered`, or map over all axes.",
-    "part, Explicit watch": "`watch_value` is in a `jax.shard_map` over `i`, and the other axes of its mesh are "
-    "Explicit, where JAX cannot call the host: map over all axes of the mesh, or make the others `AxisType.Auto`.",
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_jax_cannot_do_in_part_of_a_mesh_is_one_sentence(results, case):
-    assert results[case] == f"NotImplementedError: {REFUSED[case]}"
-
-
-def test_a_value_can_be_watched_in_part_of_a_mesh(results):
-    assert results["part, watch"] is None
+def test_what_jax_cannot_do_in_part_of_a_mesh_is_one_sentence(results):
+    assert results["part, host function"] == (
+        "NotImplementedError: `sin` is in a `jax.shard_map` over `i` only, and JAX can call the host for a result only "
+        "where all axes of the mesh are mapped: leave out `axis_names`, or call it outside the `shard_map`."
+    )
     assert "`<lambda>` is in a `jax.shard_map` over `i` only" in results["part, io function"]
 
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.special
 from bessel import bessel_jv
 
-from jaxguide import compat
-from jaxguide.callbacks import HostFunctionError, host_function, io_function, watch_value
+from jaxguide import callbacks, compat
+from jaxguide.callbacks import HostFunctionError, host_function, io_function
 
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
 STRUCT = jax.ShapeDtypeStruct
@@ -32,20 +32,13 @@ WRONG_OUT = {
         "`out` of `twice` raised AttributeError: 'ShapeDtypeStruct' object has no attribute 'sum' "
         "(test_host_answers.py, line ",
     ),
-    "raises": (lambda x: 1 / 0, "raised ZeroDivisionError: division by zero (test_host_answers.py, line "),
-    "is no maker of shapes": (np.zeros, "raised TypeError: "),
-    "takes another number": (lambda a, b: a, "is called with the 1 argument that `twice` gets: missing a required"),
-    "takes none": (lambda: X, "is called with the 1 argument that `twice` gets: too many positional arguments"),
+    "takes another number": (lambda a, b: a, "missing 1 required positional argument: 'b': it is called with a"),
     "is a builtin": (max, "`out` of `twice` raised TypeError: "),
-    "returns None": (lambda x: None, "`out` of `twice` returned None: return a `jax.ShapeDtypeStruct(shape"),
-    "returns a number": (lambda x: 3, "`out` of `twice` returned the int 3: return"),
-    "returns a shape": (lambda x: x.shape, "returned a tuple of 1, which contains the int 3: return"),
-    "returns text": (lambda x: ["abc"], "returned a list of 1, which contains the str 'abc': return"),
-    "returns a function": (lambda x: jnp.sin, "returned the function `sin`: return"),
-    "returns a generator": (lambda x: (y for y in [x]), "returned an object of type `generator`: return"),
-    "returns a key": (lambda x: jax.random.key(0), " key<fry>[]: return"),
-    "has a broken length": (lambda x: STRUCT((2.5,), x.dtype), "returned the shape and dtype float32[2.5]: return"),
-    "has a negative length": (lambda x: STRUCT((-1,), x.dtype), "returned the shape and dtype float32[-1]: return"),
+    "returns None": (lambda x: None, "`out` of `twice` contains None: pass a `jax.ShapeDtypeStruct(shape"),
+    "returns a number": (lambda x: 3, "contains the int 3: pass"),
+    "returns text": (lambda x: ["abc"], "contains the str 'abc': pass"),
+    "returns a function": (lambda x: jnp.sin, "contains the function `sin`: pass"),
+    "returns a key": (lambda x: jax.random.key(0), " key<fry>[]: pass"),
 }
 
 
@@ -96,10 +89,6 @@ class TestDerivative:
                 "float32[3]: return the change of the result, with the same shape."
             )
 
-    def test_a_linear_map_of_the_results_shape_is_right(self):
-        total = host_function(np.sum, out=lambda x: STRUCT((), x.dtype), derivative=lambda dx, y, x: dx.sum())
-        np.testing.assert_allclose(jax.grad(total)(X), np.ones(3))
-
     def test_what_is_no_array_is_refused(self):
         f = host_function(twice, elementwise=True, derivative=lambda x: "two")
         assert message_of(jax.grad(f), 1.0) == (
@@ -109,10 +98,10 @@ class TestDerivative:
 
     def test_the_gradient_in_the_order_of_a_bessel_function_is_refused_with_what_to_do(self):
         message = message_of(jax.grad(bessel_jv), 1.0, 2.0)
-        assert message.startswith("`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: ")
-        assert (
-            "differentiate with respect to `z` only (`argnums=1`), hold `v` constant with `jax.lax.stop_gradient`"
-            in message
+        assert message == (
+            "`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: pass one to "
+            "`host_function(..., derivative=...)`, choose other `argnums`, or hold `v` constant with "
+            "`jax.lax.stop_gradient`."
         )
         assert np.isfinite(jax.grad(bessel_jv, argnums=1)(1.0, 2.0))
         assert np.isfinite(jax.grad(lambda v: bessel_jv(jax.lax.stop_gradient(v), v))(1.0))
@@ -173,28 +162,12 @@ ANSWERS = {
     ),
     "text, by position": (
         lambda: host_function(np.sin, elementwise=True)("a"),
-        "`sin` needs an array or a number as argument 1, but got the str 'a': only arrays are sent to the host, so "
-        "bind the str first, with a function of the arrays alone.",
+        "`sin` needs an array or a number as `x1`, but got the str 'a': convert it first, for example with "
+        "`jnp.asarray`.",
     ),
     "a name that is not there": (
         lambda: host_function(twice, elementwise=True)(y=1.0),
         "`twice(x)` cannot be called with 1 argument: got an unexpected keyword argument 'y'.",
-    ),
-    "a key to watch": (
-        lambda: watch_value({"key": jax.random.key(0)}),
-        "`watch_value` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.",
-    ),
-    "a watcher of two values": (
-        lambda: watch_value(1.0, lambda a, b: None),
-        "`watch_value` calls `<lambda>` with the value and nothing else: missing a required argument: 'b'.",
-    ),
-    "text as tolerance": (
-        lambda: bessel_jv.verify(1, 2.0, rtol="small"),
-        "`rtol` of `bessel_jv.verify` is the str 'small': pass a non-negative number, such as 1e-4.",
-    ),
-    "a negative tolerance": (
-        lambda: bessel_jv.verify(1, 2.0, rtol=-1),
-        "`rtol` of `bessel_jv.verify` is the int -1: pass a non-negative number, such as 1e-4.",
     ),
 }
 
@@ -202,12 +175,6 @@ ANSWERS = {
 @pytest.mark.parametrize(("call", "message"), ANSWERS.values(), ids=ANSWERS)
 def test_a_bad_argument_is_one_sentence(call, message):
     assert message_of(call) == message
-
-
-def test_a_vmap_method_that_resembles_none_gets_no_proposal():
-    message = message_of(lambda: host_function(twice, elementwise=True, vmap_method=3), kind=ValueError)
-    assert message.startswith("`vmap_method` of `twice` is the int 3: choose one of 'sequential', ")
-    assert "Did you mean" not in message
 
 
 class TestVerify:
@@ -222,5 +189,14 @@ class TestVerify:
             message = message_of(transform(lambda x, given=given: f.verify(given(x)) and x), x, kind=RuntimeError)
             assert message == (
                 "`sin.verify` was called while JAX is tracing or transforming a function, when arrays have no values "
-                "yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, with values."
+                "yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [("host_errors", r"use `with f\.errors\(\):`"), ("watch_value", r"use `jax\.debug\.print`, or `record`")],
+)
+def test_a_former_name_is_answered_with_what_to_use(name, use):
+    with pytest.raises(ImportError, match=f"no longer has '{name}': {use}"):
+        getattr(callbacks, name)

@@ -1,4 +1,4 @@
-"""Test `io_function` and `watch_value`: calls that JAX runs, drops, repeats, reorders or refuses, errors, and cost."""
+"""Test `io_function`: calls that JAX runs, drops, repeats, reorders or refuses, errors, and cost."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from hlo import normalised_hlo
 from jax import lax
 from jax.experimental import io_callback
 
-from jaxguide.callbacks import HostFunctionError, io_function, watch_value
+from jaxguide.callbacks import HostFunctionError, io_function
 
 STEPS = np.arange(3, dtype=np.float32)
 
@@ -143,86 +143,5 @@ class TestIoFunction:
 
         def raw(x):
             return io_callback(np.sin, x, x, ordered=ordered) + 1
-
-        assert normalised_hlo(wrapped, STEPS) == normalised_hlo(raw, STEPS)
-
-
-class TestWatchValue:
-    def test_it_returns_the_value_and_shows_numpy_arrays(self, log, ordered):
-        tree = {"a": jnp.ones(2), "b": (1.5,)}
-        assert watch_value(tree, lambda value: None) is tree
-        jax.jit(lambda tree: watch_value(tree, log.append, ordered=ordered))(tree)
-        jax.effects_barrier()
-        (seen,) = log
-        assert type(seen["a"]) is np.ndarray
-        assert seen["b"] == (np.float32(1.5),)
-
-    def test_it_prints_where_no_function_is_given(self, capsys):
-        jax.jit(watch_value)(STEPS)
-        jax.effects_barrier()
-        assert capsys.readouterr().out == "[0. 1. 2.]\n"
-
-    def test_derivatives_go_through(self, log, ordered):
-        grad = jax.jit(jax.grad(lambda x: jnp.sin(watch_value(x, log.append, ordered=ordered))))
-        assert float(grad(0.0)) == 1
-        assert calls(log, grad, 0.0) == [0]
-
-    def test_rows_and_branches_and_recomputed_values_are_seen_as_often_as_the_docstring_says(self, log, ordered):
-        def see(x):
-            return watch_value(x, log.append, ordered=ordered)
-
-        branch = jax.vmap(lambda x: lax.cond(x > 1, see, lambda x: x, x))
-        loop = jax.vmap(lambda n: lax.while_loop(lambda i: i < n, lambda i: see(i) + 1, 0.0))
-        again = jax.grad(jax.checkpoint(lambda x: jnp.sin(see(x))))
-        assert sorted(calls(log, jax.vmap(see), STEPS)) == [0, 1, 2]
-        assert calls(log, jax.vmap(lambda x: x + see(7.0)), STEPS) == [7]
-        assert len(calls(log, branch, STEPS)) == 3
-        assert len(calls(log, loop, STEPS)) == 6
-        assert calls(log, again, 1.0) == [1, 1]
-        assert calls(log, jax.jit(lambda x: lax.cond(x > 1, see, lambda x: x, x)), 0.0) == []
-
-    def test_a_differentiated_loop_sees_what_does_not_change_once(self, log, ordered):
-        changing = in_scan(lambda step, c: (watch_value(step, log.append, ordered=ordered), c * c)[1])
-        same = in_scan(lambda step, c: (watch_value(7, log.append, ordered=ordered), c * c)[1])
-        assert calls(log, jax.jit(same), 1.0) == [7, 7, 7]
-        assert calls(log, jax.jit(jax.grad(same)), 1.0) == [7]
-        assert calls(log, jax.jit(jax.grad(changing)), 1.0) == [0, 1, 2]
-
-    def test_a_function_that_raises_is_named(self):
-        def boom(x):
-            raise ValueError("too large")
-
-        message = "`boom` raised ValueError: too large (test_io_function.py, line "
-        with pytest.raises(HostFunctionError) as caught:
-            watch_value(1.0, boom)
-        assert message in str(caught.value)
-
-        def run():
-            jax.block_until_ready(jax.jit(lambda x: watch_value(x, boom) + 1)(1.0))
-            jax.effects_barrier()
-
-        with pytest.raises(jax.errors.JaxRuntimeError) as caught:
-            run()
-        assert message in str(caught.value).strip().splitlines()[-1]
-
-    @pytest.mark.parametrize(
-        ("call", "message"),
-        [
-            (lambda: watch_value(1.0, 3), "`watch_value` needs a function, but got the int 3"),
-            (lambda: watch_value({"a": "text"}), "`watch_value` needs an array or a number as `value`"),
-        ],
-    )
-    def test_mistakes_are_one_sentence(self, call, message):
-        with pytest.raises(TypeError) as caught:
-            call()
-        assert message in str(caught.value)
-
-    def test_the_compiled_program_equals_the_raw_call_s(self, ordered):
-        def wrapped(x):
-            return watch_value(x, print, ordered=ordered) + 1
-
-        def raw(x):
-            jax.debug.callback(print, x, ordered=ordered)
-            return x + 1
 
         assert normalised_hlo(wrapped, STEPS) == normalised_hlo(raw, STEPS)

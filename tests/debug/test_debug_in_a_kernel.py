@@ -6,6 +6,7 @@ from kernel import run_in_kernel
 CELLS = {
     "setup": """
 import jax, jax.numpy as jnp, sys, threading
+from jaxguide.course.breakpoints import *
 from jaxguide.debug import *
 stdout = sys.stdout
 """,

@@ -1,8 +1,5 @@
 """Test recorded values and gradients: what is kept, in which order, and that nothing is added to programs."""
 
-import os
-import subprocess
-import sys
 import threading
 
 import jax
@@ -13,7 +10,7 @@ from hlo import normalised_hlo
 from jax import lax
 from needs import first_of
 
-from jaxguide.debug import Recording, record, record_gradient, recording
+from jaxguide.debug import record, record_gradient, recording
 
 ROWS = np.arange(3, dtype=np.float32)
 
@@ -96,18 +93,12 @@ def test_values_are_stacked_in_program_order_also_of_functions_called_before(cas
         assert {name: rec[name].tolist() for name in rec} == expected
 
 
-def test_names_keep_the_program_order_among_each_other():
+def test_names_keep_the_program_order_among_each_other(monkeypatch):
     order = []
 
-    class Order(Recording):
-        def add(self, name, value, place=(), *, ordered=True):
-            order.append(f"{name}{value:.0f}")
-
-    from jaxguide.debug.recordings import _context, _opened
-
-    with _context()(True), _opened(Order()):
+    with recording() as rec:
+        monkeypatch.setattr(rec, "_add", lambda name, value: order.append(f"{name}{value:.0f}"))
         jax.jit(lambda xs: lax.map(twice, xs))(ROWS)
-        jax.effects_barrier()
     assert order == ["x0", "y0", "x1", "y10", "x2", "y20"]
 
 
@@ -129,8 +120,6 @@ def test_a_block_costs_one_more_trace_and_later_blocks_none():
         record("x", x)
         return x
 
-    with recording():
-        pass  # a process's first recording may cost every function one trace
     f(1.0)
     with recording():
         f(1.0)
@@ -231,32 +220,6 @@ def test_other_threads_do_not_record():
         thread.start()
         thread.join()
     assert len(rec) == 0
-
-
-@pytest.mark.parametrize("fn", [twice, jax.jit(twice)], ids=["eager", "jit"])
-def test_threads_that_record_at_the_same_time_get_their_own_values_each(fn):
-    with recording() as before:
-        fn(-1.0)
-    together, found = threading.Barrier(3, timeout=60), {}
-
-    def work(number):
-        with recording() as found[number]:
-            together.wait()
-            for value in range(5):
-                fn(10.0 * number + value)
-            with recording() as found[number, "inner"]:
-                fn(float(number))
-            together.wait()
-
-    threads = [threading.Thread(target=work, args=[number]) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for number in range(3):
-        assert found[number]["x"].tolist() == [10 * number + value for value in range(5)]
-        assert found[number, "inner"]["x"].tolist() == [number]
-    assert before["x"].tolist() == [-1]
 
 
 def test_threads_that_record_one_after_the_other_share_one_program():
@@ -408,25 +371,6 @@ def test_in_a_recording_the_gradients_program_is_the_raw_rules():
         assert "callback" in recorded
 
 
-@pytest.mark.long
-def test_a_program_on_several_devices_is_recorded_unordered():
-    code = """
-import jax, jax.numpy as jnp
-from jaxguide.debug import record, recording
-mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
-def f(x):
-    record("x", x, ordered=False)
-    return x
-f = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i")))
-with recording() as rec:
-    f(jnp.arange(4))
-assert sorted(rec["x"].tolist()) == [[0, 1], [2, 3]], rec
-"""
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
 # Messages
 
 
@@ -463,7 +407,7 @@ def test_other_shapes_are_refused_when_stacked_and_kept_as_entries():
         record("x", np.zeros(2, np.float32))
         record("x", np.zeros(3, np.float32))
     with pytest.raises(
-        ValueError, match=r"`x` was recorded with different shapes, float32\[2\] and float32\[3\], which"
+        ValueError, match=r"`x` was recorded with different shapes, float32\[2\] or float32\[3\], which"
     ):
         rec["x"]
     assert [x.shape for x in rec.entries("x")] == [(2,), (3,)]

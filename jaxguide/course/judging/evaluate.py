@@ -17,10 +17,10 @@ from jaxguide import compat, keys, tracing
 from jaxguide.base.plain import plain_of
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import cell_name
+from jaxguide.course.breakpoints import scripted_breakpoints
 from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo, ExplanationText
-from jaxguide.debug.breakpoints import scripted_breakpoints
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 
-from jaxguide.debug.breakpoints import Transcript, driven
+from jaxguide.course.breakpoints import Transcript, driven
 
 END_OF_INPUT = "EOF when reading a line"
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from jaxguide.course.books.library import load_course
+from jaxguide.course.breakpoints import scripted_breakpoints
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import StudentError, Verdict
-from jaxguide.debug import scripted_breakpoints
 
 
 @pytest.fixture(params=["", "c\n", "q\n", "0\n"], ids=["nothing", "go on", "quit", "a number"])

@@ -6,7 +6,6 @@ import io
 import pdb
 import subprocess
 import sys
-import threading
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +15,8 @@ from hlo import normalised_hlo
 from jax import lax
 from needs import first_of
 
-from jaxguide.debug import breakpoint_if_nonfinite, capture, scripted_breakpoints
+from jaxguide.course.breakpoints import breakpoint_if_nonfinite, scripted_breakpoints
+from jaxguide.debug import capture
 
 RAN_OUT = "(jdb) c  [typed by `scripted_breakpoints`: no command was left]"
 
@@ -49,19 +49,6 @@ def test_the_transcript_is_what_a_terminal_shows():
     assert str(transcript).endswith("(jdb) c")
     assert repr(transcript) == str(transcript)
     assert (transcript.stops, transcript.unused) == (1, ())
-
-
-@pytest.mark.parametrize("transform", [jax.jit, lambda f: f, jax.grad])
-def test_it_works_under_every_transformation(transform):
-    def f(x):
-        y = 2 * x
-        jax.debug.breakpoint()
-        return y
-
-    with scripted_breakpoints(["p y", "c"]) as transcript:
-        transform(f)(jnp.float32(3))
-    assert len(answers(transcript)) == 1
-    assert "6." in answers(transcript)[0]
 
 
 def test_commands_go_over_all_breakpoints_one_after_the_other():
@@ -162,23 +149,6 @@ def test_it_goes_with_a_capture_in_either_order(outside):
     assert str(transcript).startswith("Entering jdb:\n(jdb) u\n")
 
 
-def test_a_print_of_another_thread_is_no_part_of_the_transcript(capsys):
-    def from_elsewhere():
-        thread = threading.Thread(target=print, args=["elsewhere"])
-        thread.start()
-        thread.join()
-
-    def f(x):
-        say = from_elsewhere  # noqa: F841  (for the debugger)
-        jax.debug.breakpoint()
-        return x
-
-    with scripted_breakpoints(["p say()", "c"]) as transcript:
-        f(1.0)
-    assert str(transcript).splitlines()[1:3] == ["(jdb) p say()", "None"]
-    assert capsys.readouterr().out == "elsewhere\n"
-
-
 def test_what_an_expression_prints_is_part_of_the_transcript():
     with scripted_breakpoints(["p print(6 * 7)", "c"]) as transcript:
         product(1.0)
@@ -242,7 +212,7 @@ def test_other_debuggers_are_left_alone():
 
 PROGRAM = """
 import jax, jax.numpy as jnp
-from jaxguide.debug import scripted_breakpoints
+from jaxguide.course.breakpoints import scripted_breakpoints
 
 @jax.jit
 def f(x):
@@ -271,7 +241,7 @@ def test_it_needs_no_terminal(stdin, tmp_path):
     [
         ("p x", TypeError, 'needs a list of debugger commands, such as `["p x", "c"]`, but got the str \'p x\'.'),
         (None, TypeError, "but got None."),
-        (["p x", 3], TypeError, "but one of them is the int 3."),
+        (["p x", 3], TypeError, "but got the int 3."),
         (["p x", "q"], ValueError, "The command 'q' ends the whole program, not only the debugger: use `c`"),
         (["exit()"], ValueError, "The command 'exit()' ends"),
         (["  quit"], ValueError, "The command '  quit' ends"),
@@ -287,12 +257,6 @@ def test_wrong_commands_are_refused_in_one_sentence(commands, error, message):
     with pytest.raises(error) as caught:
         block()
     assert message in str(caught.value)
-
-
-def test_expressions_that_begin_like_an_ending_command_are_allowed():
-    with scripted_breakpoints(["p quit", "queue = 1", "c"]) as transcript:
-        product(1.0)
-    assert transcript.stops == 1
 
 
 # breakpoint_if_nonfinite
@@ -459,13 +423,3 @@ def test_a_large_batch_compiles_in_one_loop_over_rows():
         return normalised_hlo(jax.vmap(quotient), np.ones(n, np.float32), np.ones(n, np.float32)).count("custom-call(")
 
     assert size(50) == size(5) == 1
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_rows_are_looked_at_one_by_one_only_when_one_of_them_is_not_finite(depth):
-    fn, args = quotient, np.ones((2, 3, 4), np.float32)
-    for _ in range(depth):
-        fn = jax.vmap(fn)
-    entry = normalised_hlo(fn, args, args).split("ENTRY")[1]
-    assert " conditional(" in entry
-    assert " while(" not in entry
