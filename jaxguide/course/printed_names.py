@@ -3,7 +3,9 @@
 from jaxguide.base import lazy
 
 # Former name -> the module and name that give it now.
-_NAMES: dict[str, tuple[str, str]] = {}
+_NAMES: dict[str, tuple[str, str]] = {
+    "jaxguide.tracing.draw_program": ("jaxguide.tracing.programs", "program"),
+}
 
 
 def keep_printed_names() -> None:

@@ -5,34 +5,20 @@ import keyword
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.text import plural
-from jaxguide.code.frames import is_library
-from jaxguide.code.lines import Line, innermost_frame
+from jaxguide.code.lines import Line
 from jaxguide.compat.primitives import COND, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
+from jaxguide.jaxpr.own_lines import is_users_function, users_place
 from jaxguide.jaxpr.value_words import array_type
-
-
-@dataclass(frozen=True)
-class EquationOrigin:
-    """Where an equation comes from: JAX's record of the code that made it, and the call or loop around it."""
-
-    source_info: Any
-    outer: "EquationOrigin | None" = None
-
-    def line(self) -> Line | None:
-        """Return the user's innermost line, or that of the call around it."""
-        found = innermost_frame(self.source_info)
-        if found is not None:
-            return found[1]
-        return None if self.outer is None else self.outer.line()
 
 
 @dataclass
@@ -44,11 +30,11 @@ class DiagramRow:
         depth: how many boxes enclose it.
         words: its text, such as `b = tanh a`.
         types: the types of its outputs.
-        line: the user's line that it comes from, or None to find it from its origin.
+        line: the user's line that it comes from, or None to find it from its source.
         sources: the indices of the rows that produce its inputs.
         primitives: how often each primitive occurs in it: one for an equation, more for a call that is not inlined.
         path: of an argument or a result of the function, its place, such as `("params", "['w']")`.
-        origin: of an equation, where it comes from.
+        source: of an equation, JAX's record of the user's code that it comes from.
     """
 
     kind: str
@@ -59,14 +45,15 @@ class DiagramRow:
     sources: list[int] = field(default_factory=list)
     primitives: Counter[str] = field(default_factory=Counter)
     path: tuple[str, ...] = ()
-    origin: EquationOrigin | None = None
-
-    def found_line(self) -> Line | None:
-        """Return the user's line that it comes from."""
-        return self.line if self.line is not None or self.origin is None else self.origin.line()
+    source: Any = None
 
 
-def diagram_rows(jaxpr: Any, inputs: Sequence[tuple[str, ...]], outputs: Sequence[tuple[str, ...]]) -> list[DiagramRow]:
+def diagram_rows(
+    jaxpr: Any,
+    inputs: Sequence[tuple[str, ...]],
+    outputs: Sequence[tuple[str, ...]],
+    names: Mapping[int, str] = MappingProxyType({}),
+) -> list[DiagramRow]:
     """Return the rows of a jaxpr.
 
     >>> import jax
@@ -78,8 +65,9 @@ def diagram_rows(jaxpr: Any, inputs: Sequence[tuple[str, ...]], outputs: Sequenc
         jaxpr: what `jax.make_jaxpr` returns.
         inputs: the path of each input, which starts with the name of an argument.
         outputs: the path of each output in the function's result; it has at least one part, which may be empty.
+        names: the ids of constants -> their names in the user's code.
     """
-    layout = _Layout({re.split(r"\W", path[0])[0] for path in inputs})
+    layout = _Layout({re.split(r"\W", path[0])[0] for path in inputs}, names)
     plain, _consts = compat.jaxpr_parts(jaxpr)
     for variable, path in zip(plain.invars, inputs, strict=True):
         name = "".join(path)
@@ -102,9 +90,11 @@ class _Value:
 
 
 class _Layout:
-    def __init__(self, taken: set[str]) -> None:
+    def __init__(self, taken: set[str], constants: Mapping[int, str]) -> None:
         self.rows: list[DiagramRow] = []
         self.known: dict[Any, _Value] = {}
+        self._constants = {i: name for i, name in constants.items() if re.split(r"\W", name)[0] not in taken}
+        taken = {*taken, *self._constants.values()}
         self._names = (name for name in _letters() if name not in taken)
 
     def add(self, row: DiagramRow) -> int:
@@ -116,104 +106,104 @@ class _Layout:
             return _Value(_literal(atom.val))
         return self.known.get(atom, _Value("_"))
 
-    def body(self, jaxpr: Any, depth: int, outer: EquationOrigin | None) -> None:
+    def body(self, jaxpr: Any, depth: int, outer: Any) -> None:
         plain, constants = compat.jaxpr_parts(jaxpr)
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
-                name = next(self._names)
+                name = self._constants.get(id(constant)) or next(self._names)
                 row = self.add(DiagramRow("input", depth, f"{name}, a constant", array_type(constant)))
                 self.known[variable] = _Value(name, (row,))
         for eqn in plain.eqns:
-            self._equation(eqn, depth, EquationOrigin(eqn.source_info, outer))
+            self._equation(eqn, depth, eqn.source_info if users_place(eqn.source_info) else outer)
 
-    def _equation(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _equation(self, eqn: Any, depth: int, source: Any) -> None:
         called = called_jaxpr(eqn)
         if called is not None and _inlined(called, eqn):
-            self._pass_through(eqn, called, depth, origin)
-        elif called is not None and _is_users(called, eqn):
-            self.add(self._row("box", depth, eqn, origin, _call_words(eqn), Counter()))
-            self._pass_through(eqn, called, depth + 1, origin)
+            self._pass_through(eqn, called, depth, source)
+        elif called is not None and is_users_function(called, eqn):
+            self.add(self._row("box", depth, eqn, source, _call_words(eqn), Counter()))
+            self._pass_through(eqn, called, depth + 1, source)
             end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
         elif eqn.primitive.name == SCAN:
-            self._scan(eqn, depth, origin)
+            self._scan(eqn, depth, source)
         elif eqn.primitive.name == WHILE:
-            self._while(eqn, depth, origin)
+            self._while(eqn, depth, source)
         elif eqn.primitive.name == COND:
-            self._cond(eqn, depth, origin)
+            self._cond(eqn, depth, source)
         else:
-            self._plain(eqn, depth, origin)
+            self._plain(eqn, depth, source)
 
-    def _plain(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _plain(self, eqn: Any, depth: int, source: Any) -> None:
         inner = Counter(_primitives(eqn))
         words, primitives = eqn.primitive.name, Counter([eqn.primitive.name])
         primitives.update(inner)
         if called_jaxpr(eqn) is not None:
             words, primitives = _call_words(eqn), inner
         names = self._take_names(eqn.outvars)
-        row = self._row("equation", depth, eqn, origin, f"{_assigned(names)}{words}", primitives)
+        row = self._row("equation", depth, eqn, source, f"{_assigned(names)}{words}", primitives)
         if inner:
             count = plural("{count} equation", "{count} equations", inner.total())
             row.words += f" ({count} inside)"
         self._know(eqn.outvars, names, self.add(row))
 
-    def _pass_through(self, eqn: Any, called: Any, depth: int, origin: EquationOrigin) -> None:
+    def _pass_through(self, eqn: Any, called: Any, depth: int, source: Any) -> None:
         """Inline a call's body, using the caller's names for its inputs and outputs."""
         plain, _consts = compat.jaxpr_parts(called)
         for inner, outer in zip(plain.invars, eqn.invars, strict=True):
             self.known[inner] = self.value(outer)
-        self.body(called, depth, origin)
+        self.body(called, depth, source)
         for outer, inner in zip(eqn.outvars, plain.outvars, strict=True):
             self.known[outer] = self.value(inner)
 
-    def _box(self, eqn: Any, depth: int, origin: EquationOrigin, words: str) -> tuple[int, list[str]]:
+    def _box(self, eqn: Any, depth: int, source: Any, words: str) -> tuple[int, list[str]]:
         """Add the first row of a box, and return its index and the names of its outputs."""
         names = self._take_names(eqn.outvars)
-        return self.add(self._row("box", depth, eqn, origin, f"{_assigned(names)}{words}")), names
+        return self.add(self._row("box", depth, eqn, source, f"{_assigned(names)}{words}")), names
 
-    def _scan(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _scan(self, eqn: Any, depth: int, source: Any) -> None:
         consts, carried = scan_split(eqn)
         length = plural("{count} step", "{count} steps", eqn.params["length"])
         words = f"scan, {length}"
         if eqn.params.get("reverse"):
             words += ", in reverse"
-        head, names = self._box(eqn, depth, origin, words)
+        head, names = self._box(eqn, depth, source, words)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
         self._enter("carry", body.invars[consts : consts + carried], depth + 1, head)
         self._enter("in each step", body.invars[consts + carried :], depth + 1, head)
-        self.body(eqn.params["jaxpr"], depth + 1, origin)
+        self.body(eqn.params["jaxpr"], depth + 1, source)
         last = self._leave("next carry", body.outvars[:carried], depth + 1, head)
         last = self._leave("stacked", body.outvars[carried:], depth + 1, last)
         self._know(eqn.outvars, names, last)
 
-    def _while(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _while(self, eqn: Any, depth: int, source: Any) -> None:
         params = eqn.params
         ahead, inside = params["cond_nconsts"], params["body_nconsts"]
-        head, names = self._box(eqn, depth, origin, "while, any number of steps")
+        head, names = self._box(eqn, depth, source, "while, any number of steps")
         test, _consts = compat.jaxpr_parts(params["cond_jaxpr"])
         body, _consts = compat.jaxpr_parts(params["body_jaxpr"])
         self._share(test.invars[:ahead], eqn.invars[:ahead])
         self._share(body.invars[:inside], eqn.invars[ahead : ahead + inside])
         self._enter("carry", body.invars[inside:], depth + 1, head)
         self._share(test.invars[ahead:], body.invars[inside:])
-        self.body(params["cond_jaxpr"], depth + 1, origin)
+        self.body(params["cond_jaxpr"], depth + 1, source)
         self._leave("continues if", test.outvars, depth + 1, head)
-        self.body(params["body_jaxpr"], depth + 1, origin)
+        self.body(params["body_jaxpr"], depth + 1, source)
         last = self._leave("next carry", body.outvars, depth + 1, head)
         self._know(eqn.outvars, names, last)
 
-    def _cond(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _cond(self, eqn: Any, depth: int, source: Any) -> None:
         branches = eqn.params["branches"]
         index = self.value(eqn.invars[0]).name
-        head, names = self._box(eqn, depth, origin, COND)
+        head, names = self._box(eqn, depth, source, COND)
         ends = []
         for number, branch in enumerate(branches):
             words = f"branch if {index} is {number}"
             self.add(DiagramRow("section", depth + 1, words, sources=[head]))
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
-            self.body(branch, depth + 1, origin)
+            self.body(branch, depth + 1, source)
             ends.append(self._leave("returns", plain.outvars, depth + 1, head))
         self._know(eqn.outvars, names, *ends)
 
@@ -252,7 +242,7 @@ class _Layout:
         kind: str,
         depth: int,
         eqn: Any,
-        origin: EquationOrigin,
+        source: Any,
         words: str,
         primitives: Counter[str] | None = None,
     ) -> DiagramRow:
@@ -261,15 +251,8 @@ class _Layout:
         separator = ": " if kind == "box" and given else " "
         sources = sorted({row for value in values for row in value.rows})
         counts = primitives if primitives is not None else Counter([eqn.primitive.name])
-        return DiagramRow(
-            kind,
-            depth,
-            f"{words}{separator}{given}".rstrip(),
-            _types(eqn.outvars),
-            sources=sources,
-            primitives=counts,
-            origin=origin,
-        )
+        words = f"{words}{separator}{given}".rstrip()
+        return DiagramRow(kind, depth, words, _types(eqn.outvars), None, sources, counts, source=source)
 
 
 def _inlined(called: Any, around: Any) -> bool:
@@ -278,28 +261,7 @@ def _inlined(called: Any, around: Any) -> bool:
     if not eqns:
         return True
     deeper = called_jaxpr(eqns[0])
-    return len(eqns) == 1 and not _is_users(called, around) and (deeper is None or _inlined(deeper, eqns[0]))
-
-
-def _is_users(called: Any, around: Any) -> bool:
-    """Return whether the user wrote a function that is called, or any that it calls.
-
-    Args:
-        called: its jaxpr.
-        around: the equation that calls it. What a rule of a transformation calls may have the same frames.
-    """
-    place = compat.function_place(called)
-    if place is not None and not is_library(place[0]):
-        return True
-    return _has_users_lines(called, around.source_info.traceback)
-
-
-def _has_users_lines(jaxpr: Any, around: Any) -> bool:
-    return any(
-        (eqn.source_info.traceback != around and innermost_frame(eqn.source_info) is not None)
-        or any(_has_users_lines(inner, around) for inner in inner_jaxprs(eqn))
-        for eqn in compat.jaxpr_parts(jaxpr)[0].eqns
-    )
+    return len(eqns) == 1 and not is_users_function(called, around) and (deeper is None or _inlined(deeper, eqns[0]))
 
 
 def _primitives(eqn: Any) -> Iterator[str]:
@@ -319,6 +281,15 @@ def _call_words(eqn: Any) -> str:
 
 def _assigned(names: Sequence[str]) -> str:
     return f"{_listed(names)} = " if names else ""
+
+
+def counted(primitives: Mapping[str, int]) -> str:
+    """Return primitives and their counts as text.
+
+    >>> counted({"sin": 1, "add": 2})
+    'sin, 2 add'
+    """
+    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in primitives.items())
 
 
 def _listed(names: Sequence[str]) -> str:
