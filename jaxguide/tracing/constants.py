@@ -1,11 +1,11 @@
 """Find the array constants of a program, their names in the user's code, and the lines that use them."""
 
-import contextlib
-import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,17 +17,22 @@ from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal
 from jaxguide.jaxpr.own_lines import users_place
 
 
-class Constant(NamedTuple):
+@dataclass(frozen=True)
+class Constant:
     """An array constant of the program: its shape, its dtype as JAX prints it, and its size.
 
-    The last items are its name in the user's code, empty if it is not known, and the first line that uses it.
+    Args:
+        shape, dtype, size_bytes: of the array.
+        name: its name in the user's code, or empty if it is not known.
+        line: the first of the user's lines that uses it.
     """
 
     shape: tuple[int, ...]
     dtype: str
     size_bytes: int
-    name: str = ""
-    line: Line | None = None
+    # Not compared: functions with the same program are equal, wherever they are defined.
+    name: str = field(default="", compare=False)
+    line: Line | None = field(default=None, compare=False)
 
 
 def constants_of(jaxpr: Any, fn: Callable[..., Any]) -> Iterator[tuple[Any, Constant]]:
@@ -44,10 +49,10 @@ def constants_of(jaxpr: Any, fn: Callable[..., Any]) -> Iterator[tuple[Any, Cons
     held = list(_held(fn, set())) if used else []
     for value, line in used.values():
         size = int(getattr(value, "nbytes", None) or np.size(value) * getattr(value.dtype, "itemsize", 0))
-        names = [name for name, leaf in held if _is_same(value, leaf)]
+        names = [name for name, leaf in held if value is leaf] or [name for name, leaf in held if _equal(value, leaf)]
         # Of several arrays with the same numbers, any may be meant.
-        name = names[0] if len(names) == 1 or (names and isinstance(value, jax.Array)) else ""
-        yield value, Constant(tuple(np.shape(value)), str(value.dtype), size, name, line)
+        known = len({id(leaf) for name, leaf in held if name in names}) == 1
+        yield value, Constant(tuple(np.shape(value)), str(value.dtype), size, names[0] if known else "", line)
 
 
 def _uses(jaxpr: Any, outer: Line | None, given: Mapping[Any, Any]) -> Iterator[tuple[Any, Line | None]]:
@@ -72,34 +77,30 @@ def _uses(jaxpr: Any, outer: Line | None, given: Mapping[Any, Any]) -> Iterator[
 
 def _held(fn: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
     """Yield the arrays that the user's code of a function reaches, and of those that it calls, with their names."""
-    fn = inspect.unwrap(fn.func if isinstance(fn, functools.partial) else fn)
+    fn = inspect.unwrap(fn)
     code = getattr(fn, "__code__", None)
     if not isinstance(code, CodeType) or is_library(code.co_filename) or id(fn) in seen:
         return
     seen.add(id(fn))
-    values = {name: fn.__globals__[name] for name in _names(code) if name in fn.__globals__}
-    for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # not assigned yet
-            values[name] = cell.cell_contents
-    for name, value in values.items():
+    cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
+    for name in dict.fromkeys([*cells, *_names(code)]):
+        try:
+            value = cells[name].cell_contents if name in cells else fn.__globals__[name]
+            leaves = jax.tree_util.tree_leaves_with_path(value)
+        except Exception:  # not assigned yet, an attribute's name, or a user's pytree that cannot be flattened
+            continue
         if callable(value):
             yield from _held(value, seen)
-            continue
-        with contextlib.suppress(Exception):  # a user's pytree that cannot be flattened
-            for path, leaf in jax.tree_util.tree_leaves_with_path(value):
-                if isinstance(leaf, jax.Array | np.ndarray):
-                    yield f"{name}{jax.tree_util.keystr(path)}", leaf
+        yield from ((f"{name}{jax.tree_util.keystr(path)}", leaf) for path, leaf in leaves if hasattr(leaf, "dtype"))
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)
+def _names(code: CodeType) -> list[str]:
+    inner = (_names(part) for part in code.co_consts if isinstance(part, CodeType))
+    return [*code.co_names, *itertools.chain.from_iterable(inner)]
 
 
-def _is_same(constant: Any, leaf: Any) -> bool:
-    if isinstance(constant, jax.Array) or isinstance(leaf, jax.Array):
-        return constant is leaf
-    # JAX keeps a NumPy array in its own way, maybe with another dtype.
-    return constant.shape == leaf.shape and np.array_equal(np.asarray(constant), leaf.astype(constant.dtype))
+def _equal(constant: Any, leaf: Any) -> bool:
+    """Return whether a constant is a NumPy array of the user's, which JAX keeps in its own way and dtype."""
+    if isinstance(constant, jax.Array) or not isinstance(leaf, np.ndarray) or constant.shape != leaf.shape:
+        return False
+    return np.array_equal(np.asarray(constant), leaf.astype(constant.dtype))

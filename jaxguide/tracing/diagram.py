@@ -71,13 +71,12 @@ def diagram_rows(
     plain, _consts = compat.jaxpr_parts(jaxpr)
     for variable, path in zip(plain.invars, inputs, strict=True):
         name = "".join(path)
-        row = layout.add(DiagramRow("input", 0, name, _type(variable), path=path))
-        layout.known[variable] = _Value(name, (row,))
-    layout.body(jaxpr, 0, None)
+        layout.known[variable] = _Value(name, (layout.add("input", name, _type(variable), path=path),))
+    layout.body(jaxpr)
     for atom, path in zip(plain.outvars, outputs, strict=True):
         value, place = layout.value(atom), "".join(path)
         words = f"return {place}{': ' if place else ''}{value.name}"
-        layout.add(DiagramRow("result", 0, words, _type(atom), sources=list(value.rows), path=path))
+        layout.add("result", words, _type(atom), sources=list(value.rows), path=path)
     return layout.rows
 
 
@@ -93,136 +92,116 @@ class _Layout:
     def __init__(self, taken: set[str], constants: Mapping[int, str]) -> None:
         self.rows: list[DiagramRow] = []
         self.known: dict[Any, _Value] = {}
+        self._depth = 0
         self._constants = {i: name for i, name in constants.items() if re.split(r"\W", name)[0] not in taken}
         taken = {*taken, *self._constants.values()}
         self._names = (name for name in _letters() if name not in taken)
 
-    def add(self, row: DiagramRow) -> int:
-        self.rows.append(row)
+    def add(self, kind: str, words: str, types: str, **parts: Any) -> int:
+        """Add a row, and return its index."""
+        self.rows.append(DiagramRow(kind, self._depth, words, types, **parts))
         return len(self.rows) - 1
 
     def value(self, atom: Any) -> _Value:
+        """Return how a variable or literal is shown."""
         if is_literal(atom):
             return _Value(_literal(atom.val))
         return self.known.get(atom, _Value("_"))
 
-    def body(self, jaxpr: Any, depth: int, outer: Any) -> None:
+    def body(self, jaxpr: Any, outer: Any = None) -> None:
+        """Add the rows of a jaxpr, given the source of the equation around it."""
         plain, constants = compat.jaxpr_parts(jaxpr)
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
                 name = self._constants.get(id(constant)) or next(self._names)
-                row = self.add(DiagramRow("input", depth, f"{name}, a constant", array_type(constant)))
-                self.known[variable] = _Value(name, (row,))
+                self.known[variable] = _Value(name, (self.add("input", f"{name}, a constant", array_type(constant)),))
         for eqn in plain.eqns:
-            self._equation(eqn, depth, eqn.source_info if users_place(eqn.source_info) else outer)
+            self._equation(eqn, eqn.source_info if users_place(eqn.source_info) else outer)
 
-    def _equation(self, eqn: Any, depth: int, source: Any) -> None:
-        called = called_jaxpr(eqn)
+    def _equation(self, eqn: Any, source: Any) -> None:
+        called, name = called_jaxpr(eqn), eqn.primitive.name
         if called is not None and _inlined(called, eqn):
-            self._pass_through(eqn, called, depth, source)
+            self._pass_through(eqn, called, source)
         elif called is not None and is_users_function(called, eqn):
-            self.add(self._row("box", depth, eqn, source, _call_words(eqn), Counter()))
-            self._pass_through(eqn, called, depth + 1, source)
-            end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
+            head = self._head("box", _call_words(eqn), eqn, source, Counter())
+            self._depth += 1
+            self._pass_through(eqn, called, source)
+            end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, head)
+            self._depth -= 1
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
-        elif eqn.primitive.name == SCAN:
-            self._scan(eqn, depth, source)
-        elif eqn.primitive.name == WHILE:
-            self._while(eqn, depth, source)
-        elif eqn.primitive.name == COND:
-            self._cond(eqn, depth, source)
+        elif name in (SCAN, WHILE, COND):
+            names = self._take_names(eqn.outvars)
+            head = self._head("box", f"{_assigned(names)}{_box_words(eqn)}", eqn, source, Counter([name]))
+            self._depth += 1
+            ends = {SCAN: self._scan, WHILE: self._while, COND: self._cond}[name](eqn, source, head)
+            self._depth -= 1
+            self._know(eqn.outvars, names, *ends)
         else:
-            self._plain(eqn, depth, source)
+            inner, names = Counter(_primitives(eqn)), self._take_names(eqn.outvars)
+            words, own = (name, Counter([name])) if called is None else (_call_words(eqn), Counter[str]())
+            row = self._head("equation", f"{_assigned(names)}{words}", eqn, source, own + inner)
+            if inner:
+                count = plural("{count} equation", "{count} equations", inner.total())
+                self.rows[row].words += f" ({count} inside)"
+            self._know(eqn.outvars, names, row)
 
-    def _plain(self, eqn: Any, depth: int, source: Any) -> None:
-        inner = Counter(_primitives(eqn))
-        words, primitives = eqn.primitive.name, Counter([eqn.primitive.name])
-        primitives.update(inner)
-        if called_jaxpr(eqn) is not None:
-            words, primitives = _call_words(eqn), inner
-        names = self._take_names(eqn.outvars)
-        row = self._row("equation", depth, eqn, source, f"{_assigned(names)}{words}", primitives)
-        if inner:
-            count = plural("{count} equation", "{count} equations", inner.total())
-            row.words += f" ({count} inside)"
-        self._know(eqn.outvars, names, self.add(row))
-
-    def _pass_through(self, eqn: Any, called: Any, depth: int, source: Any) -> None:
+    def _pass_through(self, eqn: Any, called: Any, source: Any) -> None:
         """Inline a call's body, using the caller's names for its inputs and outputs."""
         plain, _consts = compat.jaxpr_parts(called)
-        for inner, outer in zip(plain.invars, eqn.invars, strict=True):
-            self.known[inner] = self.value(outer)
-        self.body(called, depth, source)
-        for outer, inner in zip(eqn.outvars, plain.outvars, strict=True):
-            self.known[outer] = self.value(inner)
+        self._share(plain.invars, eqn.invars)
+        self.body(called, source)
+        self._share(eqn.outvars, plain.outvars)
 
-    def _box(self, eqn: Any, depth: int, source: Any, words: str) -> tuple[int, list[str]]:
-        """Add the first row of a box, and return its index and the names of its outputs."""
-        names = self._take_names(eqn.outvars)
-        return self.add(self._row("box", depth, eqn, source, f"{_assigned(names)}{words}")), names
-
-    def _scan(self, eqn: Any, depth: int, source: Any) -> None:
+    def _scan(self, eqn: Any, source: Any, head: int) -> list[int]:
         consts, carried = scan_split(eqn)
-        length = plural("{count} step", "{count} steps", eqn.params["length"])
-        words = f"scan, {length}"
-        if eqn.params.get("reverse"):
-            words += ", in reverse"
-        head, names = self._box(eqn, depth, source, words)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
-        self._enter("carry", body.invars[consts : consts + carried], depth + 1, head)
-        self._enter("in each step", body.invars[consts + carried :], depth + 1, head)
-        self.body(eqn.params["jaxpr"], depth + 1, source)
-        last = self._leave("next carry", body.outvars[:carried], depth + 1, head)
-        last = self._leave("stacked", body.outvars[carried:], depth + 1, last)
-        self._know(eqn.outvars, names, last)
+        self._enter("carry", body.invars[consts : consts + carried], head)
+        self._enter("in each step", body.invars[consts + carried :], head)
+        self.body(eqn.params["jaxpr"], source)
+        last = self._leave("next carry", body.outvars[:carried], head)
+        return [self._leave("stacked", body.outvars[carried:], last)]
 
-    def _while(self, eqn: Any, depth: int, source: Any) -> None:
+    def _while(self, eqn: Any, source: Any, head: int) -> list[int]:
         params = eqn.params
         ahead, inside = params["cond_nconsts"], params["body_nconsts"]
-        head, names = self._box(eqn, depth, source, "while, any number of steps")
         test, _consts = compat.jaxpr_parts(params["cond_jaxpr"])
         body, _consts = compat.jaxpr_parts(params["body_jaxpr"])
         self._share(test.invars[:ahead], eqn.invars[:ahead])
         self._share(body.invars[:inside], eqn.invars[ahead : ahead + inside])
-        self._enter("carry", body.invars[inside:], depth + 1, head)
+        self._enter("carry", body.invars[inside:], head)
         self._share(test.invars[ahead:], body.invars[inside:])
-        self.body(params["cond_jaxpr"], depth + 1, source)
-        self._leave("continues if", test.outvars, depth + 1, head)
-        self.body(params["body_jaxpr"], depth + 1, source)
-        last = self._leave("next carry", body.outvars, depth + 1, head)
-        self._know(eqn.outvars, names, last)
+        self.body(params["cond_jaxpr"], source)
+        self._leave("continues if", test.outvars, head)
+        self.body(params["body_jaxpr"], source)
+        return [self._leave("next carry", body.outvars, head)]
 
-    def _cond(self, eqn: Any, depth: int, source: Any) -> None:
-        branches = eqn.params["branches"]
-        index = self.value(eqn.invars[0]).name
-        head, names = self._box(eqn, depth, source, COND)
+    def _cond(self, eqn: Any, source: Any, head: int) -> list[int]:
         ends = []
-        for number, branch in enumerate(branches):
-            words = f"branch if {index} is {number}"
-            self.add(DiagramRow("section", depth + 1, words, sources=[head]))
+        for number, branch in enumerate(eqn.params["branches"]):
+            self.add("section", f"branch if {self.value(eqn.invars[0]).name} is {number}", "", sources=[head])
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
-            self.body(branch, depth + 1, source)
-            ends.append(self._leave("returns", plain.outvars, depth + 1, head))
-        self._know(eqn.outvars, names, *ends)
+            self.body(branch, source)
+            ends.append(self._leave("returns", plain.outvars, head))
+        return ends
 
-    def _share(self, inner: Sequence[Any], outer: Sequence[Any]) -> None:
-        for one, other in zip(inner, outer, strict=True):
-            self.known[one] = self.value(other)
+    def _share(self, variables: Sequence[Any], atoms: Sequence[Any]) -> None:
+        for variable, atom in zip(variables, atoms, strict=True):
+            self.known[variable] = self.value(atom)
 
-    def _enter(self, words: str, variables: Sequence[Any], depth: int, head: int) -> None:
+    def _enter(self, words: str, variables: Sequence[Any], head: int) -> None:
         if variables:
-            names = self._define(variables)
-            self.add(DiagramRow("input", depth, f"{words} {_listed(names)}", _types(variables), sources=[head]))
+            names = self._take_names(variables)
+            row = self.add("input", f"{words} {_listed(names)}", _types(variables), sources=[head])
+            self._know(variables, names, row)
 
-    def _leave(self, words: str, atoms: Sequence[Any], depth: int, last: int) -> int:
+    def _leave(self, words: str, atoms: Sequence[Any], last: int) -> int:
         if not atoms:
             return last
         values = [self.value(atom) for atom in atoms]
-        sources = sorted({row for value in values for row in value.rows})
         names = _listed([value.name for value in values])
-        return self.add(DiagramRow("result", depth, f"{words} {names}", _types(atoms), sources=sources))
+        return self.add("result", f"{words} {names}", _types(atoms), sources=_rows_of(values))
 
     def _take_names(self, variables: Sequence[Any]) -> list[str]:
         return ["_" if compat.is_dropped(variable) else next(self._names) for variable in variables]
@@ -231,28 +210,23 @@ class _Layout:
         for variable, name in zip(variables, names, strict=True):
             self.known[variable] = _Value(name, rows)
 
-    def _define(self, variables: Sequence[Any]) -> list[str]:
-        """Name the values that the next row produces."""
-        names = self._take_names(variables)
-        self._know(variables, names, len(self.rows))
-        return names
-
-    def _row(
-        self,
-        kind: str,
-        depth: int,
-        eqn: Any,
-        source: Any,
-        words: str,
-        primitives: Counter[str] | None = None,
-    ) -> DiagramRow:
+    def _head(self, kind: str, words: str, eqn: Any, source: Any, primitives: Counter[str]) -> int:
         values = [self.value(atom) for atom in eqn.invars]
         given = " ".join(value.name for value in values)
-        separator = ": " if kind == "box" and given else " "
-        sources = sorted({row for value in values for row in value.rows})
-        counts = primitives if primitives is not None else Counter([eqn.primitive.name])
-        words = f"{words}{separator}{given}".rstrip()
-        return DiagramRow(kind, depth, words, _types(eqn.outvars), None, sources, counts, source=source)
+        words += f"{':' * (kind == 'box')} {given}" if given else ""
+        parts = {"sources": _rows_of(values), "primitives": primitives, "source": source}
+        return self.add(kind, words, _types(eqn.outvars), **parts)
+
+
+def _rows_of(values: Sequence[_Value]) -> list[int]:
+    return sorted({row for value in values for row in value.rows})
+
+
+def _box_words(eqn: Any) -> str:
+    if eqn.primitive.name != SCAN:
+        return "while, any number of steps" if eqn.primitive.name == WHILE else COND
+    length = plural("{count} step", "{count} steps", eqn.params["length"])
+    return f"scan, {length}{', in reverse' * bool(eqn.params.get('reverse'))}"
 
 
 def _inlined(called: Any, around: Any) -> bool:

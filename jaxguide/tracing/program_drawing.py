@@ -24,11 +24,7 @@ _ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
 def planned_drawing(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: Staged, names: Mapping[int, str]
 ) -> Callable[[int], Picture]:
-    """Return a function that draws a program, given the number of its equations, and keeps no argument of it.
-
-    Each row is one equation: its outputs, primitive, inputs and types, and the user's line that it comes from. Inputs
-    are named after the function's arguments. Loops, branches and calls of the user's own functions are boxes; a call of
-    a library function is one row. In the SVG, arcs lead from the row that produces a value to each row that uses it.
+    """Return a function that draws a program, given the number of its equations; it keeps no argument alive.
 
     Args:
         fn, args, kwargs: the call.
@@ -38,14 +34,12 @@ def planned_drawing(
     named = list(zip(_named_arguments(fn, args, kwargs), found.traced, strict=True))
     inputs = [path for (path, _value), is_traced in named if is_traced]
     statics = [f"{''.join(path)} = {_brief(value)}" for (path, value), is_traced in named if not is_traced]
-    outputs = [_parts(path) or ("",) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
+    outputs = [_parts(path) or ("",) for path, _leaf in jax.tree_util.tree_leaves_with_path(found.result)]
     jaxpr, needs_values = found.jaxpr, found.needs_values
 
     def draw(equations: int) -> Picture:
         rows = folded(diagram_rows(jaxpr, inputs, outputs, names))
-        title = _title(fn, equations, statics)
-        if needs_values:
-            title = f"{title} (Python needs these values: jax.jit fails)"
+        title = _title(fn, equations, statics) + " (Python needs these values: jax.jit fails)" * needs_values
         places = list(_places(rows))
         text = _as_text(title, rows, places)
         drawing = _as_drawing(title, text, rows, places)
@@ -64,13 +58,10 @@ def _named_arguments(
         parameters = []
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    for path, leaf in jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))[0]:
-        side, place, *inner = path
-        if side.idx == 1:
-            name: tuple[str, ...] = (place.key,)
-        else:
-            name = (names[place.idx],) if place.idx < len(names) else (rest, f"[{place.idx - len(names)}]")
-        yield (*name, *_parts(inner)), leaf
+    firsts = [(name,) for name in names[: len(args)]] + [(rest, f"[{i}]") for i in range(len(args) - len(names))]
+    for first, value in [*zip(firsts, args, strict=True), *(((name,), kwargs[name]) for name in sorted(kwargs))]:
+        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+            yield (*first, *_parts(path)), leaf
 
 
 def _parts(path: Sequence[Any]) -> tuple[str, ...]:
@@ -90,9 +81,8 @@ def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> st
     count = plural("{count} equation", "{count} equations", equations)
     title = f"{function_name(fn)}({_cut(parameters)}): {count}"
     if len(statics) > _MOST_STATICS:
-        more = f"{len(statics) - _MOST_STATICS} more"
-        statics = [*statics[:_MOST_STATICS], more]
-    return title + ("; static: {values}".format(values=", ".join(map(_cut, statics))) if statics else "")
+        statics = [*statics[:_MOST_STATICS], f"{len(statics) - _MOST_STATICS} more"]
+    return f"{title}; static: {', '.join(map(_cut, statics))}" if statics else title
 
 
 def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:

@@ -1,12 +1,14 @@
 """Describe a function's jaxpr as plain data."""
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.render import Picture
@@ -99,7 +101,9 @@ class Program:
             **{name: value for name, value in vars(self).items() if name != "draw"},
             "primitives": dict(self.primitives),
             "outputs": [[list(output.shape), output.dtype, output.weak_type] for output in self.outputs],
-            "constants": [[list(one.shape), *one[1:4], _pair(one.line)] for one in self.constants],
+            "constants": [
+                [list(one.shape), one.dtype, one.size_bytes, one.name, _pair(one.line)] for one in self.constants
+            ],
             "lines": [[_pair(use.line), dict(use.primitives), use.function] for use in self.lines],
         }
 
@@ -113,10 +117,6 @@ class Program:
         ]
         lines = [LineUse(line and Line(*line), *uses) for line, *uses in plain["lines"]]
         return cls(**{**plain, "outputs": outputs, "constants": constants, "lines": lines})
-
-    def lines_of(self, *primitives: str) -> list[Line]:
-        """Return the user's lines that any of these primitives come from, in program order."""
-        return [use.line for use in self.lines if use.line and use.primitives.keys() & set(primitives)]
 
     def __str__(self) -> str:
         equations = plural("{count} equation", "{count} equations", self.equations)
@@ -158,36 +158,21 @@ class Program:
 
     def _places(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Yield the user's lines, or the functions they are in if there are many, and then the code of libraries."""
-        users = [use for use in self.lines if use.line]
-        if len(users) <= _MOST_LINES:
-            lines: dict[str, list[LineUse]] = {}
-            for use in users:
-                lines.setdefault(str(use.line), []).append(use)
-            yield from ((line, uses[0].primitives if len(uses) == 1 else _total(uses)) for line, uses in lines.items())
-        else:
-            functions: dict[tuple[str, str], list[LineUse]] = {}
-            for use in users:
-                functions.setdefault((use.line.file if use.line else "", use.function), []).append(use)
-            sums = {place: _total(uses) for place, uses in functions.items()}
-            shown = sorted(sums, key=lambda place: -sum(sums[place].values()))[:_MOST_LINES]
-            for file, function in (place for place in functions if place in shown):  # in program order
-                yield f"`{function}` ({place_name(file)})", sums[file, function]
-            if rest := [use for place, uses in functions.items() if place not in shown for use in uses]:
-                count = len(functions) - len(shown)
-                yield plural("{count} more function", "{count} more functions", count), _total(rest)
+        places: dict[str, Counter[str]] = {}
+        by_line = sum(use.line is not None for use in self.lines) <= _MOST_LINES
+        for use in filter(lambda use: use.line, self.lines):
+            place = str(use.line) if by_line else f"`{use.function}` ({place_name(use.line.file)})"
+            places.setdefault(place, Counter()).update(use.primitives)
+        for place, uses in itertools.islice(places.items(), _MOST_LINES):
+            yield place, uses if by_line else dict(uses.most_common())
+        if rest := list(places.values())[_MOST_LINES:]:
+            yield plural("{count} more function", "{count} more functions", len(rest)), sum(rest, Counter())
         yield from (("library code", use.primitives) for use in self.lines if not use.line)
 
 
 _WIDTH = 110
 _MOST_LINES = 24
 _MOST_TYPES = 8
-
-
-def _total(uses: Iterable[LineUse]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for use in uses:
-        total.update(use.primitives)
-    return dict(total.most_common())
 
 
 def _told_once(words: Sequence[str]) -> list[str]:
@@ -204,13 +189,10 @@ def _told_once(words: Sequence[str]) -> list[str]:
 def _filled(start: str, words: Sequence[str]) -> str:
     """Return a line that lists words, without the last of them if it would become too long."""
     text = start + ", ".join(words)
-    if len(text) <= _WIDTH:
-        return text
-    kept = len(words)
-    while kept > 1 and len(text) > _WIDTH:
-        kept -= 1
-        more = f"{len(words) - kept} more"
-        text = f"{start}{', '.join(words[:kept])}, {more}"
+    for kept in reversed(range(1, len(words))):
+        if len(text) <= _WIDTH:
+            break
+        text = f"{start}{', '.join(words[:kept])}, {len(words) - kept} more"
     return text
 
 
@@ -269,6 +251,7 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         unjitted[name] += "user" not in jitted_by
         direct[name] += "library" not in jitted_by
     primitives = sum(lines.values(), Counter[str]())
+    matmul_flops, conv_flops, open_loops = map(int, _work(found.jaxpr))
     given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
     constants = {id(value): one for value, one in constants_of(found.jaxpr, fn) if id(value) not in given}
     names = {value: one.name for value, one in constants.items() if one.name}
@@ -277,9 +260,9 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         equations=primitives.total(),
         outputs=[Output(tuple(aval.shape), str(aval.dtype), _is_weak(aval)) for aval in outputs],
         largest_constant_bytes=max((constant.size_bytes for constant in constants.values()), default=0),
-        matmul_flops=_flops(found.jaxpr, _matmul_flops),
-        conv_flops=_flops(found.jaxpr, _conv_flops),
-        open_loops=_open_loops(found.jaxpr),
+        matmul_flops=matmul_flops,
+        conv_flops=conv_flops,
+        open_loops=open_loops,
         constants=list(constants.values()),
         lines=[LineUse(line, dict(uses), function) for (line, function), uses in lines.items()],
         results=dict(results),
@@ -333,39 +316,22 @@ def _unused(jaxpr: Any, wanted: Sequence[bool]) -> Iterator[str]:
         used.update(map(id, eqn.invars))
 
 
-def _flops(jaxpr: Any, of_equation: Callable[[Any], int]) -> int:
-    total = 0
+def _work(jaxpr: Any) -> Any:
+    """Return the flops of matrix products, those of convolutions, and how many while loops contain either."""
+    total = np.zeros(3, object)  # of Python's integers
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        total += of_equation(eqn)
-        if eqn.primitive.name == COND:
-            total += max(_flops(branch, of_equation) for branch in eqn.params["branches"])
-        else:
-            times = eqn.params["length"] if eqn.primitive.name == SCAN else 1
-            total += times * sum(_flops(inner, of_equation) for inner in inner_jaxprs(eqn))
+        name, out, params = eqn.primitive.name, eqn.outvars[0].aval if eqn.outvars else None, eqn.params
+        if name == MATMUL:
+            (contracted, _right), _batch = params["dimension_numbers"]
+            depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
+            total[0] += 2 * depth * math.prod(out.shape)
+        elif name == CONVOLUTION:
+            kernel = eqn.invars[1].aval.shape
+            features = kernel[params["dimension_numbers"].rhs_spec[0]]
+            total[1] += 2 * math.prod(kernel) // features * math.prod(out.shape)
+        elif inside := [_work(inner) for inner in inner_jaxprs(eqn)]:
+            within = (np.max if name == COND else np.sum)(inside, axis=0)
+            times = params["length"] if name == SCAN else 1
+            total += within * [times, times, 1]
+            total[2] += name == WHILE and any(within[:2])
     return total
-
-
-def _matmul_flops(eqn: Any) -> int:
-    if eqn.primitive.name != MATMUL:
-        return 0
-    (contracted, _right), _batch = eqn.params["dimension_numbers"]
-    depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-    return int(2 * depth * math.prod(eqn.outvars[0].aval.shape))
-
-
-def _conv_flops(eqn: Any) -> int:
-    if eqn.primitive.name != CONVOLUTION:
-        return 0
-    kernel = eqn.invars[1].aval.shape
-    features = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
-    return int(2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape))
-
-
-def _open_loops(jaxpr: Any) -> int:
-    found = 0
-    for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        inner = inner_jaxprs(eqn)
-        found += sum(map(_open_loops, inner))
-        if eqn.primitive.name == WHILE:
-            found += any(_flops(one, _matmul_flops) + _flops(one, _conv_flops) for one in inner)
-    return found
