@@ -5,8 +5,9 @@ worker sent (`describe_type` in `course.judging.values`); `tracing.value_descrip
 it, with types for what is traced; `describe_out` in `callbacks.result_spec` writes a pytree of types.
 """
 
+import functools
 import itertools
-from collections.abc import Iterable, Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import jax
@@ -82,12 +83,17 @@ def array_type(value: Any) -> str:
     kind: Any = jax.typeof(value) if isinstance(value, jax.Array) else value
     # Only types have no axes but those of Explicit meshes.
     spec = getattr(getattr(kind, "sharding", None), "spec", ()) if not isinstance(kind, jax.ShapeDtypeStruct) else ()
-    axes = [f"@({','.join(axis)})" if isinstance(axis, tuple) else axis and f"@{axis}" for axis in spec]
-    sizes = [f"{size}{axis or ''}" for size, axis in itertools.zip_longest(kind.shape, axes)]
-    return dtype_and_shape(kind.dtype, sizes)
+    sizes: Sequence[object] = kind.shape
+    if any(spec):
+        axes = [f"@({','.join(axis)})" if isinstance(axis, tuple) else axis and f"@{axis}" for axis in spec]
+        sizes = [f"{size}{axis or ''}" for size, axis in itertools.zip_longest(kind.shape, axes)]
+    return dtype_and_shape(_dtype_name(kind.dtype), sizes)
 
 
-def dtype_and_shape(dtype: object, shape: Iterable[object]) -> str:
+_dtype_name = functools.cache(str)  # NumPy takes longer
+
+
+def dtype_and_shape(dtype: object, shape: Sequence[object]) -> str:
     """Join a dtype, or the name of one, and a shape as JAX prints them.
 
     >>> dtype_and_shape("key<fry>", (2,))

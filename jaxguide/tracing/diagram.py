@@ -17,7 +17,7 @@ from jaxguide.base.text import plural
 from jaxguide.code.lines import Line
 from jaxguide.compat.primitives import COND, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
-from jaxguide.jaxpr.own_lines import is_users_function, users_place
+from jaxguide.jaxpr.own_lines import is_users_function, users_places
 from jaxguide.jaxpr.value_words import array_type
 
 
@@ -29,23 +29,29 @@ class DiagramRow:
         kind: 'input', 'equation', 'box' (its body follows, one level deeper), 'section', 'result' or 'fold'.
         depth: how many boxes enclose it.
         words: its text, such as `b = tanh a`.
-        types: the types of its outputs.
-        line: the user's line that it comes from, or None to find it from its source.
+        atoms: its outputs.
+        line: the user's line that it comes from.
         sources: the indices of the rows that produce its inputs.
         primitives: how often each primitive occurs in it: one for an equation, more for a call that is not inlined.
-        path: of an argument or a result of the function, its place, such as `("params", "['w']")`.
-        source: of an equation, JAX's record of the user's code that it comes from.
+        path: of an argument or a result of the function, its place, such as `("params", "['w']")`. Of an equation,
+            whether it belongs to a backward pass, and the user's functions and their lines that led to it.
+        note: what is shown in place of types.
     """
 
     kind: str
     depth: int
     words: str
-    types: str = ""
+    atoms: Sequence[Any] = ()
     line: Line | None = None
     sources: list[int] = field(default_factory=list)
     primitives: Counter[str] = field(default_factory=Counter)
-    path: tuple[str, ...] = ()
-    source: Any = None
+    path: tuple[Any, ...] = ()
+    note: str = ""
+
+    @property
+    def types(self) -> str:
+        """Return the types of its outputs, or the note."""
+        return self.note or _types(self.atoms)
 
 
 def diagram_rows(
@@ -71,12 +77,12 @@ def diagram_rows(
     plain, _consts = compat.jaxpr_parts(jaxpr)
     for variable, path in zip(plain.invars, inputs, strict=True):
         name = "".join(path)
-        layout.known[variable] = _Value(name, (layout.add("input", name, _type(variable), path=path),))
+        layout.known[variable] = _Value(name, (layout.add("input", name, [variable], path=path),))
     layout.body(jaxpr)
     for atom, path in zip(plain.outvars, outputs, strict=True):
         value, place = layout.value(atom), "".join(path)
         words = f"return {place}{': ' if place else ''}{value.name}"
-        layout.add("result", words, _type(atom), sources=list(value.rows), path=path)
+        layout.add("result", words, [atom], sources=list(value.rows), path=path)
     return layout.rows
 
 
@@ -97,9 +103,9 @@ class _Layout:
         taken = {*taken, *self._constants.values()}
         self._names = (name for name in _letters() if name not in taken)
 
-    def add(self, kind: str, words: str, types: str, **parts: Any) -> int:
+    def add(self, kind: str, words: str, atoms: Sequence[Any], **parts: Any) -> int:
         """Add a row, and return its index."""
-        self.rows.append(DiagramRow(kind, self._depth, words, types, **parts))
+        self.rows.append(DiagramRow(kind, self._depth, words, atoms, **parts))
         return len(self.rows) - 1
 
     def value(self, atom: Any) -> _Value:
@@ -108,61 +114,63 @@ class _Layout:
             return _Value(_literal(atom.val))
         return self.known.get(atom, _Value("_"))
 
-    def body(self, jaxpr: Any, outer: Any = None) -> None:
-        """Add the rows of a jaxpr, given the source of the equation around it."""
+    def body(self, jaxpr: Any, outer: tuple[Any, ...] = ()) -> None:
+        """Add the rows of a jaxpr, given the path of the equation around it."""
         plain, constants = compat.jaxpr_parts(jaxpr)
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
                 name = self._constants.get(id(constant)) or next(self._names)
-                self.known[variable] = _Value(name, (self.add("input", f"{name}, a constant", array_type(constant)),))
+                self.known[variable] = _Value(name, (self.add("input", f"{name}, a constant", [variable]),))
         for eqn in plain.eqns:
-            self._equation(eqn, eqn.source_info if users_place(eqn.source_info) else outer)
+            places = reversed(users_places(eqn.source_info))
+            path = tuple(part for line, function in places for part in (function, line))
+            self._equation(eqn, ("transpose" in compat.transforms(eqn.source_info), *path) if path else outer)
 
-    def _equation(self, eqn: Any, source: Any) -> None:
+    def _equation(self, eqn: Any, path: tuple[Any, ...]) -> None:
         called, name = called_jaxpr(eqn), eqn.primitive.name
         if called is not None and _inlined(called, eqn):
-            self._pass_through(eqn, called, source)
+            self._pass_through(eqn, called, path)
         elif called is not None and is_users_function(called, eqn):
-            head = self._head("box", _call_words(eqn), eqn, source, Counter())
+            head = self._head("box", _call_words(eqn), eqn, path, Counter())
             self._depth += 1
-            self._pass_through(eqn, called, source)
+            self._pass_through(eqn, called, path)
             end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, head)
             self._depth -= 1
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
         elif name in (SCAN, WHILE, COND):
             names = self._take_names(eqn.outvars)
-            head = self._head("box", f"{_assigned(names)}{_box_words(eqn)}", eqn, source, Counter([name]))
+            head = self._head("box", f"{_assigned(names)}{_box_words(eqn)}", eqn, path, Counter([name]))
             self._depth += 1
-            ends = {SCAN: self._scan, WHILE: self._while, COND: self._cond}[name](eqn, source, head)
+            ends = {SCAN: self._scan, WHILE: self._while, COND: self._cond}[name](eqn, path, head)
             self._depth -= 1
             self._know(eqn.outvars, names, *ends)
         else:
-            inner, names = Counter(_primitives(eqn)), self._take_names(eqn.outvars)
-            words, own = (name, Counter([name])) if called is None else (_call_words(eqn), Counter[str]())
-            row = self._head("equation", f"{_assigned(names)}{words}", eqn, source, own + inner)
+            inner, names = list(_primitives(eqn)), self._take_names(eqn.outvars)
+            words, own = (name, [name]) if called is None else (_call_words(eqn), [])
+            row = self._head("equation", f"{_assigned(names)}{words}", eqn, path, Counter(own + inner))
             if inner:
-                count = plural("{count} equation", "{count} equations", inner.total())
+                count = plural("{count} equation", "{count} equations", len(inner))
                 self.rows[row].words += f" ({count} inside)"
             self._know(eqn.outvars, names, row)
 
-    def _pass_through(self, eqn: Any, called: Any, source: Any) -> None:
+    def _pass_through(self, eqn: Any, called: Any, path: tuple[Any, ...]) -> None:
         """Inline a call's body, using the caller's names for its inputs and outputs."""
         plain, _consts = compat.jaxpr_parts(called)
         self._share(plain.invars, eqn.invars)
-        self.body(called, source)
+        self.body(called, path)
         self._share(eqn.outvars, plain.outvars)
 
-    def _scan(self, eqn: Any, source: Any, head: int) -> list[int]:
+    def _scan(self, eqn: Any, path: tuple[Any, ...], head: int) -> list[int]:
         consts, carried = scan_split(eqn)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
         self._enter("carry", body.invars[consts : consts + carried], head)
         self._enter("in each step", body.invars[consts + carried :], head)
-        self.body(eqn.params["jaxpr"], source)
+        self.body(eqn.params["jaxpr"], path)
         last = self._leave("next carry", body.outvars[:carried], head)
         return [self._leave("stacked", body.outvars[carried:], last)]
 
-    def _while(self, eqn: Any, source: Any, head: int) -> list[int]:
+    def _while(self, eqn: Any, path: tuple[Any, ...], head: int) -> list[int]:
         params = eqn.params
         ahead, inside = params["cond_nconsts"], params["body_nconsts"]
         test, _consts = compat.jaxpr_parts(params["cond_jaxpr"])
@@ -171,18 +179,18 @@ class _Layout:
         self._share(body.invars[:inside], eqn.invars[ahead : ahead + inside])
         self._enter("carry", body.invars[inside:], head)
         self._share(test.invars[ahead:], body.invars[inside:])
-        self.body(params["cond_jaxpr"], source)
+        self.body(params["cond_jaxpr"], path)
         self._leave("continues if", test.outvars, head)
-        self.body(params["body_jaxpr"], source)
+        self.body(params["body_jaxpr"], path)
         return [self._leave("next carry", body.outvars, head)]
 
-    def _cond(self, eqn: Any, source: Any, head: int) -> list[int]:
+    def _cond(self, eqn: Any, path: tuple[Any, ...], head: int) -> list[int]:
         ends = []
         for number, branch in enumerate(eqn.params["branches"]):
-            self.add("section", f"branch if {self.value(eqn.invars[0]).name} is {number}", "", sources=[head])
+            self.add("section", f"branch if {self.value(eqn.invars[0]).name} is {number}", (), sources=[head])
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
-            self.body(branch, source)
+            self.body(branch, path)
             ends.append(self._leave("returns", plain.outvars, head))
         return ends
 
@@ -193,7 +201,7 @@ class _Layout:
     def _enter(self, words: str, variables: Sequence[Any], head: int) -> None:
         if variables:
             names = self._take_names(variables)
-            row = self.add("input", f"{words} {_listed(names)}", _types(variables), sources=[head])
+            row = self.add("input", f"{words} {_listed(names)}", variables, sources=[head])
             self._know(variables, names, row)
 
     def _leave(self, words: str, atoms: Sequence[Any], last: int) -> int:
@@ -201,7 +209,7 @@ class _Layout:
             return last
         values = [self.value(atom) for atom in atoms]
         names = _listed([value.name for value in values])
-        return self.add("result", f"{words} {names}", _types(atoms), sources=_rows_of(values))
+        return self.add("result", f"{words} {names}", atoms, sources=_rows_of(values))
 
     def _take_names(self, variables: Sequence[Any]) -> list[str]:
         return ["_" if compat.is_dropped(variable) else next(self._names) for variable in variables]
@@ -210,12 +218,12 @@ class _Layout:
         for variable, name in zip(variables, names, strict=True):
             self.known[variable] = _Value(name, rows)
 
-    def _head(self, kind: str, words: str, eqn: Any, source: Any, primitives: Counter[str]) -> int:
+    def _head(self, kind: str, words: str, eqn: Any, path: tuple[Any, ...], primitives: Counter[str]) -> int:
         values = [self.value(atom) for atom in eqn.invars]
         given = " ".join(value.name for value in values)
         words += f"{':' * (kind == 'box')} {given}" if given else ""
-        parts = {"sources": _rows_of(values), "primitives": primitives, "source": source}
-        return self.add(kind, words, _types(eqn.outvars), **parts)
+        line, sources = path[-1] if path else None, _rows_of(values)
+        return self.add(kind, words, eqn.outvars, line=line, sources=sources, primitives=primitives, path=path)
 
 
 def _rows_of(values: Sequence[_Value]) -> list[int]:

@@ -11,7 +11,6 @@ from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, function_name, place_name
-from jaxguide.jaxpr.own_lines import users_place
 from jaxguide.jaxpr.stage import Staged
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.diagram import DiagramRow, diagram_rows
@@ -89,8 +88,7 @@ def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
     """Yield the place shown for each row: its line, with the file if that is new, and the source if the line is new."""
     before: Line | None = None
     for row in rows:
-        place = users_place(row.source)
-        line = row.line or (place and place[0])
+        line = row.line
         if line is None:
             yield ""
             continue

@@ -6,9 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jaxguide import compat
 from jaxguide.base.text import plural
-from jaxguide.jaxpr.own_lines import users_places
 from jaxguide.tracing.diagram import DiagramRow, counted
 
 _MOST_ROWS = 40
@@ -25,15 +23,16 @@ def folded(rows: list[DiagramRow], most: int = _MOST_ROWS) -> list[DiagramRow]:
     """
     if len(rows) <= most:
         return rows
-    first = next((i for i, row in enumerate(rows) if row.kind != "input" or not row.path), len(rows))
+    ends = [row.path and row.kind for row in rows]
+    first = next((i for i, end in enumerate(ends) if end != "input"), len(rows))
     start = next((i for i in range(first, len(rows)) if rows[i].kind != "input"), len(rows))
-    last = next((i + 1 for i in reversed(range(first, len(rows))) if not rows[i].path), first)
-    paths = [_path(row, i) for i, row in enumerate(rows)]
+    last = next((i + 1 for i in reversed(range(first, len(rows))) if ends[i] != "result"), first)
+    paths = [(*row.path, i) for i, row in enumerate(rows)]
     constants = [(first, start)] if start - first > _MOST_CONSTANTS else [(i, i + 1) for i in range(first, start)]
-    ends = [*_parts(rows, paths, 0, first, _MOST_ENDS), *constants]
+    inputs = [*_parts(rows, paths, 0, first, _MOST_ENDS), *constants]
     outputs = _parts(rows, paths, last, len(rows), _MOST_ENDS)
-    body = _parts(rows, paths, start, last, most - len(ends) - len(outputs))
-    parts = list(filter(lambda part: part[0] < part[1], [*ends, *body, *outputs]))
+    body = _parts(rows, paths, start, last, most - len(inputs) - len(outputs))
+    parts = list(filter(lambda part: part[0] < part[1], [*inputs, *body, *outputs]))
     place = {i: number for number, part in enumerate(parts) for i in range(*part)}
     merged = []
     for number, part in enumerate(parts):
@@ -55,8 +54,13 @@ def prefix_groups(paths: Sequence[_Path], most: int) -> list[tuple[int, int]]:
     [(0, 4), (4, 5)]
     """
     groups = [(0, len(paths))]
-    for count in range(1, max(map(len, paths), default=0) + 1):
-        starts = [path[:count] for path in paths]
+    starts = [0] * len(paths)
+    for level in range(max(map(len, paths), default=0)):
+        numbers: dict[Any, int] = {}  # each start of a path has one
+        starts = [
+            numbers.setdefault((start, path[level : level + 1]), len(numbers))
+            for start, path in zip(starts, paths, strict=True)
+        ]
         last = {start: i for i, start in enumerate(starts)}
         finer, first, end = [], 0, 0
         for i, start in enumerate(starts):
@@ -68,13 +72,6 @@ def prefix_groups(paths: Sequence[_Path], most: int) -> list[tuple[int, int]]:
             break
         groups = finer
     return groups
-
-
-def _path(row: DiagramRow, i: int) -> _Path:
-    if row.path or row.source is None:
-        return row.path or (i,)
-    calls = [part for line, function in reversed(users_places(row.source)) for part in (function, line)]
-    return ("transpose" in compat.transforms(row.source), *calls, i)
 
 
 def _parts(rows: list[DiagramRow], paths: list[_Path], start: int, stop: int, most: int) -> list[tuple[int, int]]:
@@ -112,10 +109,10 @@ def _summary(rows: list[DiagramRow], paths: list[_Path]) -> DiagramRow:
     if first.kind in ("input", "result"):
         arrays = plural("{count} array", "{count} arrays", len(rows))
         if not first.path:
-            return DiagramRow("input", first.depth, f"{len(rows)} constants", _kinds(rows))
+            return DiagramRow("input", first.depth, f"{len(rows)} constants", note=_kinds(rows))
         words = ("return " * (first.kind == "result") + _shortened("".join(map(str, common)))).strip()
-        return DiagramRow(first.kind, first.depth, f"{words}: {arrays}" if words else arrays, _kinds(rows))
-    primitives = sum((row.primitives for row in rows), Counter[str]())
+        return DiagramRow(first.kind, first.depth, f"{words}: {arrays}" if words else arrays, note=_kinds(rows))
+    primitives = Counter(itertools.chain.from_iterable(row.primitives.elements() for row in rows))
     count = plural("{count} equation", "{count} equations", primitives.total())
     if len(level) == 1:
         return replace(first, kind="equation", words=f"{first.words} ({count} inside)", primitives=primitives)
@@ -123,8 +120,8 @@ def _summary(rows: list[DiagramRow], paths: list[_Path]) -> DiagramRow:
     words = f"... {count} in `{functions[-1]}`" if len(functions) > 1 else f"... {count}"
     line: Any = lines[-1] if lines else next(iter(paths[0][2:3]), None)
     most = dict(primitives.most_common(3))
-    names = counted(most) + (", ..." if len(primitives) > 3 else "")
-    return DiagramRow("fold", first.depth, words, names, line, primitives=primitives)
+    note = counted(most) + ", ..." * (len(primitives) > 3)
+    return DiagramRow("fold", first.depth, words, line=line, primitives=primitives, note=note)
 
 
 def _shortened(place: str, most: int = 26) -> str:

@@ -160,11 +160,12 @@ class Program:
         """Yield the user's lines, or the functions they are in if there are many, and then the code of libraries."""
         places: dict[str, Counter[str]] = {}
         by_line = sum(use.line is not None for use in self.lines) <= _MOST_LINES
-        for use in filter(lambda use: use.line, self.lines):
-            place = str(use.line) if by_line else f"`{use.function}` ({place_name(use.line.file)})"
-            places.setdefault(place, Counter()).update(use.primitives)
-        for place, uses in itertools.islice(places.items(), _MOST_LINES):
-            yield place, uses if by_line else dict(uses.most_common())
+        for line, uses, function in self.lines:
+            if line is not None:
+                place = str(line) if by_line else f"`{function}` ({place_name(line.file)})"
+                places.setdefault(place, Counter()).update(uses)
+        for place, counts in itertools.islice(places.items(), _MOST_LINES):
+            yield place, counts if by_line else dict(counts.most_common())
         if rest := list(places.values())[_MOST_LINES:]:
             yield plural("{count} more function", "{count} more functions", len(rest)), sum(rest, Counter())
         yield from (("library code", use.primitives) for use in self.lines if not use.line)
@@ -320,17 +321,17 @@ def _work(jaxpr: Any) -> Any:
     """Return the flops of matrix products, those of convolutions, and how many while loops contain either."""
     total = np.zeros(3, object)  # of Python's integers
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        name, out, params = eqn.primitive.name, eqn.outvars[0].aval if eqn.outvars else None, eqn.params
+        name, params = eqn.primitive.name, eqn.params
         if name == MATMUL:
             (contracted, _right), _batch = params["dimension_numbers"]
             depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-            total[0] += 2 * depth * math.prod(out.shape)
+            total[0] += 2 * depth * math.prod(eqn.outvars[0].aval.shape)
         elif name == CONVOLUTION:
             kernel = eqn.invars[1].aval.shape
             features = kernel[params["dimension_numbers"].rhs_spec[0]]
-            total[1] += 2 * math.prod(kernel) // features * math.prod(out.shape)
+            total[1] += 2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape)
         elif inside := [_work(inner) for inner in inner_jaxprs(eqn)]:
-            within = (np.max if name == COND else np.sum)(inside, axis=0)
+            within = np.max(inside, axis=0) if name == COND else np.sum(inside, axis=0)
             times = params["length"] if name == SCAN else 1
             total += within * [times, times, 1]
             total[2] += name == WHILE and any(within[:2])

@@ -88,7 +88,6 @@ def _numbers(value: Any) -> str:
 
 
 _PLAIN = bool | int | float | complex | str | bytes | range | slice | enum.Enum | np.dtype | np.generic | None
-_BRACKETS = {tuple: "()", list: "[]"}
 
 
 def _words(value: Any, depth: int = 0) -> str:
@@ -102,8 +101,9 @@ def _words(value: Any, depth: int = 0) -> str:
     if (fields := _fields(value)) is not None:
         return f"{type(value).__name__}({_some(f'{name}={inner(item)}' for name, item in fields.items())})"
     if isinstance(value, tuple | list | set | frozenset):
-        start, end = next((pair for kind, pair in _BRACKETS.items() if isinstance(value, kind)), "{}")
-        return f"{start}{_some(map(inner, value))}{',' * (start == '(' and len(value) == 1)}{end}"
+        comma = "," * (isinstance(value, tuple) and len(value) == 1)
+        around = "({})" if isinstance(value, tuple) else "[{}]" if isinstance(value, list) else "{{{}}}"
+        return around.format(_some(map(inner, value)) + comma)
     if isinstance(value, _PLAIN) or value is Ellipsis:
         return repr(value)
     named = isinstance(value, type) or (callable(value) and hasattr(value, "__name__"))
