@@ -21,14 +21,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxguide.tracing import draw_program, program, show_lines, side_effects
+from jaxguide.tracing import program, show_lines, side_effects
 
 # Python 3.11 lacks `sys.monitoring`: there `jax.make_jaxpr` takes more than twice as long under a trace function that
 # does nothing, so `show_lines` and the first of the two traces of `side_effects` cannot take less.
 _MONITORING = hasattr(sys, "monitoring")
 LIMITS = {
     "program": 2.0,
-    "draw_program": 2.0,
+    "drawing": 2.2,
     "show_lines": 2.0 if _MONITORING else 3.0,
     "side_effects": 3.5 if _MONITORING else 4.5,
 }
@@ -114,7 +114,14 @@ def flax_step(layers: int) -> Step:
 
 
 STEPS = {"plain": plain_step, "flax": flax_step}
-HELPERS = {"program": program, "draw_program": draw_program, "show_lines": show_lines, "side_effects": side_effects}
+
+
+def drawing(fn: Callable[..., Any], *args: Any) -> Any:
+    """Return the drawing of a program."""
+    return program(fn, *args).drawing
+
+
+HELPERS = {"program": program, "drawing": drawing, "show_lines": show_lines, "side_effects": side_effects}
 
 
 def of_size(kind: str, equations: int) -> tuple[Step, int]:

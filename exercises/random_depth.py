@@ -82,7 +82,7 @@ import numpy as np
 from jaxguide.clock import real_machine
 from jaxguide.data import moons
 from jaxguide.explain import explain
-from jaxguide.tracing import draw_program, program
+from jaxguide.tracing import program
 
 # %% [markdown]
 # ## The question
@@ -1221,16 +1221,16 @@ print(np.allclose(mapped, jnp.stack(looped), atol=1e-5))
 # True
 
 # %% [markdown]
-# `draw_program` shows what became of the two loops. `double_masked` is a `scan`, with a
+# `program` shows what became of the two loops. `double_masked` is a `scan`, with a
 # known number of rounds; `select_n` is what `where` becomes, and names the value for
 # False first. A `fori_loop` is two things: with a static `stop` it becomes a `scan`,
 # too; with a traced one it is a `while`, which asks before each round whether to go on.
 
 # %%
-draw_program(double_masked, 1, jnp.array(3))
+program(double_masked, 1, jnp.array(3))
 
 # %%
-draw_program(double_counted, 1, jnp.array(3))
+program(double_counted, 1, jnp.array(3))
 
 # %% [markdown]
 # ### What do they cost?
@@ -2213,7 +2213,7 @@ def choose(flag, x):
     return jax.lax.cond(flag, costly, jnp.negative, x)
 
 
-draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
+program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
 
 
 # %% exercise

@@ -47,7 +47,7 @@ import numpy as np
 from jaxguide.clock import real_machine
 from jaxguide.data import moons
 from jaxguide.debug import find_nan
-from jaxguide.tracing import draw_program, program
+from jaxguide.tracing import program
 
 # %% [markdown]
 # ## The task: two half moons
@@ -96,7 +96,7 @@ print("at 1:", slope_of_wave(1.0), "and by hand:", 2 * np.cos(2.0))
 # each operation. You see both in the program of the slope.
 
 # %%
-draw_program(slope_of_wave, 1.0)
+program(slope_of_wave, 1.0)
 
 # %% [markdown]
 # So the slope is an ordinary JAX function. It can be jitted and mapped, and it has a

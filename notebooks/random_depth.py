@@ -47,7 +47,7 @@ import numpy as np
 from jaxguide.clock import real_machine
 from jaxguide.data import moons
 from jaxguide.explain import explain
-from jaxguide.tracing import draw_program, program
+from jaxguide.tracing import program
 
 # %% [markdown]
 # ## The question
@@ -867,16 +867,16 @@ check(counted_depth)
 # </details>
 
 # %% [markdown]
-# `draw_program` shows what became of the two loops. `double_masked` is a `scan`, with a
+# `program` shows what became of the two loops. `double_masked` is a `scan`, with a
 # known number of rounds; `select_n` is what `where` becomes, and names the value for
 # False first. A `fori_loop` is two things: with a static `stop` it becomes a `scan`,
 # too; with a traced one it is a `while`, which asks before each round whether to go on.
 
 # %%
-draw_program(double_masked, 1, jnp.array(3))
+program(double_masked, 1, jnp.array(3))
 
 # %%
-draw_program(double_counted, 1, jnp.array(3))
+program(double_counted, 1, jnp.array(3))
 
 # %% [markdown]
 # ### What do they cost?
@@ -1567,7 +1567,7 @@ def choose(flag, x):
     return jax.lax.cond(flag, costly, jnp.negative, x)
 
 
-draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
+program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
 
 # %% [markdown]
 # ### Make it fast: one switch for all rows (2 points, beyond the core)

@@ -43,7 +43,7 @@ import numpy as np
 
 from jaxguide.clock import real_machine
 from jaxguide.data import sensors
-from jaxguide.tracing import draw_program, program
+from jaxguide.tracing import program
 
 # %% [markdown]
 # ## The task: 256 thermometers
@@ -422,11 +422,11 @@ check(predict_shape_inside)
 # row. Compare the types on the `dot_general` rows.
 
 # %%
-draw_program(slide, x, w)
+program(slide, x, w)
 
 # %%
 xs, ws = jnp.stack([x, x]), jnp.stack([w, w])
-draw_program(jax.vmap(slide), xs, ws)
+program(jax.vmap(slide), xs, ws)
 
 # %% [markdown]
 # But `vmap` compiles nothing and keeps nothing: each call traces again, and runs one

@@ -60,27 +60,6 @@ KEY_USES = {
     "random_clone": "clone",
 }
 
-# Primitives that `jax.extend.core.primitives` does not list.
-UNLISTED = frozenset(
-    {
-        *(DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK, NEW_REF, "optimization_barrier", "pallas_call"),
-        *("random_unwrap", "random_wrap", "shard_map", "split", "tile"),
-    }
-)
-
-# The primitives behind functions, for people who name the function.
-MADE_BY = {
-    **dict.fromkeys(("matmul", "dot", "einsum", "tensordot", "vdot", "inner"), (MATMUL,)),
-    **dict.fromkeys(("convolve", "conv"), (CONVOLUTION,)),
-    **dict.fromkeys(("fori_loop", "for"), (SCAN, WHILE)),
-    **{"while_loop": (WHILE,), "map": (SCAN,), "associative_scan": ("slice", "concatenate")},
-    **{"switch": (COND,), "if": (COND,), "where": (SELECT,), "select": (SELECT,)},
-    **{"sum": ("reduce_sum",), "prod": ("reduce_prod",), "amax": ("reduce_max",), "amin": ("reduce_min",)},
-    **{"multiply": ("mul",), "subtract": ("sub",), "divide": ("div",), "negative": ("neg",), "power": ("pow",)},
-    **{"astype": (CONVERT,), "sigmoid": ("logistic",), "callback": (PURE_CALLBACK, IO_CALLBACK)},
-    **{"print": (DEBUG_PRINT, DEBUG_CALLBACK), "broadcast_to": (BROADCAST_IN_DIM,), "stack": ("concatenate",)},
-}
-
 
 def call_kind(primitive: str) -> str:
     """Return the user's name for the transformation behind a call primitive.

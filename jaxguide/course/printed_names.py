@@ -6,6 +6,7 @@ from jaxguide.base import lazy
 _NAMES: dict[str, tuple[str, str]] = {
     "jaxguide.debug.breakpoint_if_nonfinite": ("jaxguide.course.breakpoints", "breakpoint_if_nonfinite"),
     "jaxguide.debug.scripted_breakpoints": ("jaxguide.course.breakpoints", "scripted_breakpoints"),
+    "jaxguide.tracing.draw_program": ("jaxguide.tracing.programs", "program"),
 }
 
 

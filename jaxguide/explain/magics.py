@@ -21,7 +21,7 @@ from jaxguide.base.text import plural
 HELPERS = {
     "trace": ("jaxguide.tracing", "show_lines"),
     "keys": ("jaxguide.keys", "key_tree"),
-    "program": ("jaxguide.tracing", "draw_program"),
+    "program": ("jaxguide.tracing", "program"),
 }
 _PACKAGE = str(Path(__file__).parents[1])
 _PACK = "__jaxguide_call__"
@@ -59,7 +59,7 @@ def jaxguide_magic(line: str, local_ns: Mapping[str, Any] | None = None) -> None
     %jaxguide keys f(key)     the keys that f makes, draws from, and uses twice
     %jaxguide program f(x)    the program (jaxpr) that JAX makes of f
 
-    `jaxguide.tracing.show_lines`, `jaxguide.keys.key_tree` and `jaxguide.tracing.draw_program` do the same in Python.
+    `jaxguide.tracing.show_lines`, `jaxguide.keys.key_tree` and `jaxguide.tracing.program` do the same in Python.
     """
     __tracebackhide__ = True
     which, source = _read(line)
@@ -73,7 +73,7 @@ def jaxguide_magic(line: str, local_ns: Mapping[str, Any] | None = None) -> None
         if _refused(error):
             raise UsageError(str(error)) from None
         raise
-    display(picture)
+    display(getattr(picture, "drawing", picture))
 
 
 def _read(line: str) -> tuple[str, str]:

@@ -1,6 +1,8 @@
 """Trace a function with abstract arrays, passing its other arguments as they are."""
 
-from collections.abc import Callable, Sequence
+import itertools
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +19,16 @@ class Staged:
     Args:
         jaxpr: the closed jaxpr, as `jax.make_jaxpr` returns it.
         arguments: the flat list of its input values.
-        result: what the function returns, with `jax.ShapeDtypeStruct` in place of arrays.
+        result: what the function returns, with `jax.ShapeDtypeStruct` in place of arrays, and None in place of other
+            arguments that it passed on, such as a model's activation function.
+        traced: whether each leaf of the arguments was traced.
         needs_values: whether arguments that could be traced were kept as values.
     """
 
     jaxpr: Any
     arguments: tuple[Any, ...]
-    result: Any = None
+    result: Any
+    traced: list[bool]
     needs_values: bool = False
 
 
@@ -35,7 +40,38 @@ def is_traced_argument(leaf: Any) -> bool:
     >>> [is_traced_argument(x) for x in (np.zeros(2), 1.5, 3, "mean", None, True)]
     [True, True, False, False, False, False]
     """
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex)
+    if isinstance(leaf, np.ndarray | np.generic):
+        return leaf.dtype.kind not in "OSTUmM"
+    return isinstance(leaf, jax.Array | jax.ShapeDtypeStruct | float | complex)
+
+
+def traced_leaves(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[bool]:
+    """Return for each leaf of a call's arguments whether it becomes a tracer.
+
+    See `is_traced_argument`. But if equinox wrapped `fn` or made a model among the arguments, Python floats stay static
+    as in `equinox.filter_jit`: a model has them, and its gradients have None in their place.
+
+    >>> traced_leaves(max, (np.zeros(2), 1.5, 3), {})
+    [True, True, False]
+    """
+    module: Any = getattr(sys.modules.get("equinox"), "Module", ())
+    leaves = jax.tree.leaves((tuple(args), dict(kwargs)))
+    around = jax.tree.leaves((tuple(args), dict(kwargs)), is_leaf=lambda value: isinstance(value, module))
+    wrapped: Any = fn
+    while wrapped is not None:
+        around.append(wrapped)
+        wrapped = getattr(wrapped, "__wrapped__", None)
+    static = (float, complex) if any(isinstance(value, module) for value in around) else ()
+    return [is_traced_argument(leaf) and type(leaf) not in static for leaf in leaves]
+
+
+def is_jax_type(value: Any) -> bool:
+    """Return whether JAX can compute a value: an array, a key or a number."""
+    try:
+        jax.typeof(value)
+    except TypeError:
+        return False
+    return True
 
 
 @flags_off(*CHECKS, DISABLE_JIT)
@@ -50,22 +86,23 @@ def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *
 
     Args:
         fn: the function.
-        args, kwargs: its arguments; see `is_traced_argument` for which become tracers.
+        args, kwargs: its arguments; see `traced_leaves` for which become tracers.
         concrete: keep every argument static, as a constant of the program.
 
     Raises:
         Exception: whatever `fn` raises while it is traced.
     """
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
-    traced = [i for i, leaf in enumerate(leaves) if not concrete and is_traced_argument(leaf)]
+    traced = [is_traced and not concrete for is_traced in traced_leaves(fn, args, kwargs)]
 
     def call(*values: Any) -> Any:
-        filled = list(leaves)
-        for i, value in zip(traced, values, strict=True):
-            filled[i] = value
+        given = iter(values)
+        filled = [next(given) if is_traced else leaf for leaf, is_traced in zip(leaves, traced, strict=True)]
         positional, keywords = jax.tree.unflatten(structure, filled)
-        return fn(*positional, **keywords)
+        result = fn(*positional, **keywords)
+        return jax.tree.map(lambda leaf: leaf if is_jax_type(leaf) or id(leaf) not in given_ids else None, result)
 
-    arguments = tuple(leaves[i] for i in traced)
+    given_ids = set(map(id, leaves))
+    arguments = tuple(itertools.compress(leaves, traced))
     jaxpr, result = jax.make_jaxpr(call, return_shape=True)(*arguments)
-    return Staged(jaxpr, arguments, result, needs_values=concrete)
+    return Staged(jaxpr, arguments, result, traced, needs_values=concrete)

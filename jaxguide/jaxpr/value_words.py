@@ -5,6 +5,8 @@ worker sent (`describe_type` in `course.judging.values`); `tracing.value_descrip
 it, with types for what is traced; `describe_out` in `callbacks.result_spec` writes a pytree of types.
 """
 
+import functools
+import itertools
 from collections.abc import Sequence, Sized
 from typing import Any
 
@@ -74,11 +76,24 @@ def array_type(value: Any) -> str:
 
     >>> array_type(np.zeros((2, 3), np.float32)), array_type(jax.ShapeDtypeStruct((), "int32"))
     ('float32[2,3]', 'int32[]')
+    >>> mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Explicit,))
+    >>> array_type(jax.device_put(np.zeros((2, 3)), jax.NamedSharding(mesh, jax.P(None, "d"))))
+    'float32[2,3@d]'
     """
-    return dtype_and_shape(value.dtype, value.shape)
+    kind: Any = jax.typeof(value) if isinstance(value, jax.Array) else value
+    # Only types have no axes but those of Explicit meshes.
+    spec = getattr(getattr(kind, "sharding", None), "spec", ()) if not isinstance(kind, jax.ShapeDtypeStruct) else ()
+    sizes: Sequence[object] = kind.shape
+    if any(spec):
+        axes = [f"@({','.join(axis)})" if isinstance(axis, tuple) else axis and f"@{axis}" for axis in spec]
+        sizes = [f"{size}{axis or ''}" for size, axis in itertools.zip_longest(kind.shape, axes)]
+    return dtype_and_shape(_dtype_name(kind.dtype), sizes)
 
 
-def dtype_and_shape(dtype: object, shape: Sequence[int]) -> str:
+_dtype_name = functools.cache(str)  # NumPy takes longer
+
+
+def dtype_and_shape(dtype: object, shape: Sequence[object]) -> str:
     """Join a dtype, or the name of one, and a shape as JAX prints them.
 
     >>> dtype_and_shape("key<fry>", (2,))

@@ -5,18 +5,17 @@ from typing import TYPE_CHECKING
 from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from jaxguide.tracing.asserts import assert_avoids, assert_max_equations, assert_uses
+    from jaxguide.tracing.constants import Constant
     from jaxguide.tracing.effects import SideEffect, SideEffects, side_effects
     from jaxguide.tracing.line_by_line import LineByLine, show_lines
-    from jaxguide.tracing.program_drawing import draw_program
-    from jaxguide.tracing.programs import Constant, LineUse, Output, Program, program
+    from jaxguide.tracing.programs import LineUse, Output, Program, program
     from jaxguide.tracing.retraces import FunctionTraces, Retrace, Traces, watch_traces
     from jaxguide.tracing.trace_counting import TraceCount, trace_counts
     from jaxguide.tracing.trace_limit import TooManyTracesError, max_traces
 
 # Public name -> module that defines it: using one helper imports only what it needs.
 _HOMES = {
-    "Constant": "programs",
+    "Constant": "constants",
     "FunctionTraces": "retraces",
     "LineByLine": "line_by_line",
     "LineUse": "programs",
@@ -28,10 +27,6 @@ _HOMES = {
     "TooManyTracesError": "trace_limit",
     "TraceCount": "trace_counting",
     "Traces": "retraces",
-    "assert_avoids": "asserts",
-    "assert_max_equations": "asserts",
-    "assert_uses": "asserts",
-    "draw_program": "program_drawing",
     "max_traces": "trace_limit",
     "program": "programs",
     "show_lines": "line_by_line",
@@ -39,7 +34,14 @@ _HOMES = {
     "trace_counts": "trace_counting",
     "watch_traces": "retraces",
 }
-__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
+# Former public name -> what to use now.
+_GONE = {
+    "assert_avoids": '`assert "scan" not in program(f, *args).primitives`',
+    "assert_max_equations": "`assert program(f, *args).equations <= 10`",
+    "assert_uses": '`assert "scan" in program(f, *args).primitives`',
+    "draw_program": "`program(f, *args)`, which a notebook draws, or `print(program(f, *args).drawing)`",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 
 __all__ = [
     "Constant",
@@ -54,10 +56,6 @@ __all__ = [
     "TooManyTracesError",
     "TraceCount",
     "Traces",
-    "assert_avoids",
-    "assert_max_equations",
-    "assert_uses",
-    "draw_program",
     "max_traces",
     "program",
     "show_lines",

@@ -1,36 +1,17 @@
 """Trace a function to describe its program, given arrays or only their shapes and dtypes."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
-import numpy as np
 
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.own_lines import with_own_lines
-from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
+from jaxguide.jaxpr.stage import Staged, is_jax_type, stage
 from jaxguide.jaxpr.value_words import describe
-
-
-def is_traced(leaf: Any) -> bool:
-    """Return whether an argument is traced: like `is_traced_argument`, but including `jax.ShapeDtypeStruct`.
-
-    >>> is_traced(1.0), is_traced(jax.ShapeDtypeStruct((3,), "float32")), is_traced(3)
-    (True, True, False)
-    """
-    if isinstance(leaf, np.ndarray | np.generic):
-        return _is_jax_type(leaf)  # false for an array of strings, for instance
-    return isinstance(leaf, jax.ShapeDtypeStruct) or is_traced_argument(leaf)
-
-
-def _is_jax_type(value: Any) -> bool:
-    try:
-        jax.typeof(value)
-    except TypeError:
-        return False
-    return True
 
 
 @flags_off(*CHECKS, DISABLE_JIT)
@@ -44,17 +25,21 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
 
     Args:
         helper: the name of the public function that the user called.
-        fn, args, kwargs: the call; see `is_traced`.
+        fn, args, kwargs: the call; see `traced_leaves` for which arguments become tracers.
 
     Raises:
         TypeError: if `fn` returns anything but arrays, or needs the value of a `jax.ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
-    abstract = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves((args, kwargs)))
+    leaves = jax.tree.leaves((args, kwargs))
+    abstract = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
+    given = set(map(id, leaves))
 
+    @functools.wraps(fn)
     def checked(*args: Any, **kwargs: Any) -> Any:
         result = fn(*args, **kwargs)
-        wrong = next((leaf for leaf in jax.tree.leaves(result) if not _is_jax_type(leaf)), None)
+        foreign = (leaf for leaf in jax.tree.leaves(result) if not is_jax_type(leaf))
+        wrong = next((leaf for leaf in foreign if id(leaf) not in given), None)
         if wrong is not None:
             raise TypeError(
                 f"`{helper}` needs a function that returns arrays, numbers or a pytree of them, but "
@@ -63,7 +48,7 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         return result
 
     try:
-        return _stage(checked, args, kwargs)
+        found = stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
@@ -75,22 +60,6 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         # Python needs an argument's value: describe the program for the given values.
         try:
             found = stage(checked, args, kwargs, concrete=True)
-            return replace(found, jaxpr=with_own_lines(found.jaxpr))
         except Exception as second:
             raise second from None
-
-
-def _stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
-    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
-    places = [i for i, leaf in enumerate(leaves) if is_traced(leaf)]
-
-    def call(*values: Any) -> Any:
-        filled = list(leaves)
-        for i, value in zip(places, values, strict=True):
-            filled[i] = value
-        positional, keywords = jax.tree.unflatten(structure, filled)
-        return fn(*positional, **keywords)
-
-    arguments = tuple(leaves[i] for i in places)
-    jaxpr, result = jax.make_jaxpr(call, return_shape=True)(*arguments)
-    return Staged(with_own_lines(jaxpr), arguments, result)
+    return replace(found, jaxpr=with_own_lines(found.jaxpr))

@@ -5,34 +5,20 @@ import keyword
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.text import plural
-from jaxguide.code.frames import is_library
-from jaxguide.code.lines import Line, innermost_frame
+from jaxguide.code.lines import Line
 from jaxguide.compat.primitives import COND, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
+from jaxguide.jaxpr.own_lines import is_users_function, users_places
 from jaxguide.jaxpr.value_words import array_type
-
-
-@dataclass(frozen=True)
-class EquationOrigin:
-    """Where an equation comes from: JAX's record of the code that made it, and the call or loop around it."""
-
-    source_info: Any
-    outer: "EquationOrigin | None" = None
-
-    def line(self) -> Line | None:
-        """Return the user's innermost line, or that of the call around it."""
-        found = innermost_frame(self.source_info)
-        if found is not None:
-            return found[1]
-        return None if self.outer is None else self.outer.line()
 
 
 @dataclass
@@ -43,30 +29,37 @@ class DiagramRow:
         kind: 'input', 'equation', 'box' (its body follows, one level deeper), 'section', 'result' or 'fold'.
         depth: how many boxes enclose it.
         words: its text, such as `b = tanh a`.
-        types: the types of its outputs.
-        line: the user's line that it comes from, or None to find it from its origin.
+        atoms: its outputs.
+        line: the user's line that it comes from.
         sources: the indices of the rows that produce its inputs.
         primitives: how often each primitive occurs in it: one for an equation, more for a call that is not inlined.
-        path: of an argument or a result of the function, its place, such as `("params", "['w']")`.
-        origin: of an equation, where it comes from.
+        path: of an argument or a result of the function, its place, such as `("params", "['w']")`. Of an equation,
+            whether it belongs to a backward pass, and the user's functions and their lines that led to it.
+        note: what is shown in place of types.
     """
 
     kind: str
     depth: int
     words: str
-    types: str = ""
+    atoms: Sequence[Any] = ()
     line: Line | None = None
     sources: list[int] = field(default_factory=list)
     primitives: Counter[str] = field(default_factory=Counter)
-    path: tuple[str, ...] = ()
-    origin: EquationOrigin | None = None
+    path: tuple[Any, ...] = ()
+    note: str = ""
 
-    def found_line(self) -> Line | None:
-        """Return the user's line that it comes from."""
-        return self.line if self.line is not None or self.origin is None else self.origin.line()
+    @property
+    def types(self) -> str:
+        """Return the types of its outputs, or the note."""
+        return self.note or _types(self.atoms)
 
 
-def diagram_rows(jaxpr: Any, inputs: Sequence[tuple[str, ...]], outputs: Sequence[tuple[str, ...]]) -> list[DiagramRow]:
+def diagram_rows(
+    jaxpr: Any,
+    inputs: Sequence[tuple[str, ...]],
+    outputs: Sequence[tuple[str, ...]],
+    names: Mapping[int, str] = MappingProxyType({}),
+) -> list[DiagramRow]:
     """Return the rows of a jaxpr.
 
     >>> import jax
@@ -78,18 +71,18 @@ def diagram_rows(jaxpr: Any, inputs: Sequence[tuple[str, ...]], outputs: Sequenc
         jaxpr: what `jax.make_jaxpr` returns.
         inputs: the path of each input, which starts with the name of an argument.
         outputs: the path of each output in the function's result; it has at least one part, which may be empty.
+        names: the ids of constants -> their names in the user's code.
     """
-    layout = _Layout({re.split(r"\W", path[0])[0] for path in inputs})
+    layout = _Layout({re.split(r"\W", path[0])[0] for path in inputs}, names)
     plain, _consts = compat.jaxpr_parts(jaxpr)
     for variable, path in zip(plain.invars, inputs, strict=True):
         name = "".join(path)
-        row = layout.add(DiagramRow("input", 0, name, _type(variable), path=path))
-        layout.known[variable] = _Value(name, (row,))
-    layout.body(jaxpr, 0, None)
+        layout.known[variable] = _Value(name, (layout.add("input", name, [variable], path=path),))
+    layout.body(jaxpr)
     for atom, path in zip(plain.outvars, outputs, strict=True):
         value, place = layout.value(atom), "".join(path)
         words = f"return {place}{': ' if place else ''}{value.name}"
-        layout.add(DiagramRow("result", 0, words, _type(atom), sources=list(value.rows), path=path))
+        layout.add("result", words, [atom], sources=list(value.rows), path=path)
     return layout.rows
 
 
@@ -102,137 +95,121 @@ class _Value:
 
 
 class _Layout:
-    def __init__(self, taken: set[str]) -> None:
+    def __init__(self, taken: set[str], constants: Mapping[int, str]) -> None:
         self.rows: list[DiagramRow] = []
         self.known: dict[Any, _Value] = {}
+        self._depth = 0
+        self._constants = {i: name for i, name in constants.items() if re.split(r"\W", name)[0] not in taken}
+        taken = {*taken, *self._constants.values()}
         self._names = (name for name in _letters() if name not in taken)
 
-    def add(self, row: DiagramRow) -> int:
-        self.rows.append(row)
+    def add(self, kind: str, words: str, atoms: Sequence[Any], **parts: Any) -> int:
+        """Add a row, and return its index."""
+        self.rows.append(DiagramRow(kind, self._depth, words, atoms, **parts))
         return len(self.rows) - 1
 
     def value(self, atom: Any) -> _Value:
+        """Return how a variable or literal is shown."""
         if is_literal(atom):
             return _Value(_literal(atom.val))
         return self.known.get(atom, _Value("_"))
 
-    def body(self, jaxpr: Any, depth: int, outer: EquationOrigin | None) -> None:
+    def body(self, jaxpr: Any, outer: tuple[Any, ...] = ()) -> None:
+        """Add the rows of a jaxpr, given the path of the equation around it."""
         plain, constants = compat.jaxpr_parts(jaxpr)
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
-                name = next(self._names)
-                row = self.add(DiagramRow("input", depth, f"{name}, a constant", array_type(constant)))
-                self.known[variable] = _Value(name, (row,))
+                name = self._constants.get(id(constant)) or next(self._names)
+                self.known[variable] = _Value(name, (self.add("input", f"{name}, a constant", [variable]),))
         for eqn in plain.eqns:
-            self._equation(eqn, depth, EquationOrigin(eqn.source_info, outer))
+            places = reversed(users_places(eqn.source_info))
+            path = tuple(part for line, function in places for part in (function, line))
+            self._equation(eqn, ("transpose" in compat.transforms(eqn.source_info), *path) if path else outer)
 
-    def _equation(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
-        called = called_jaxpr(eqn)
+    def _equation(self, eqn: Any, path: tuple[Any, ...]) -> None:
+        called, name = called_jaxpr(eqn), eqn.primitive.name
         if called is not None and _inlined(called, eqn):
-            self._pass_through(eqn, called, depth, origin)
-        elif called is not None and _is_users(called, eqn):
-            self.add(self._row("box", depth, eqn, origin, _call_words(eqn), Counter()))
-            self._pass_through(eqn, called, depth + 1, origin)
-            end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
+            self._pass_through(eqn, called, path)
+        elif called is not None and is_users_function(called, eqn):
+            head = self._head("box", _call_words(eqn), eqn, path, Counter())
+            self._depth += 1
+            self._pass_through(eqn, called, path)
+            end = self._leave("returns", compat.jaxpr_parts(called)[0].outvars, head)
+            self._depth -= 1
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
-        elif eqn.primitive.name == SCAN:
-            self._scan(eqn, depth, origin)
-        elif eqn.primitive.name == WHILE:
-            self._while(eqn, depth, origin)
-        elif eqn.primitive.name == COND:
-            self._cond(eqn, depth, origin)
+        elif name in (SCAN, WHILE, COND):
+            names = self._take_names(eqn.outvars)
+            head = self._head("box", f"{_assigned(names)}{_box_words(eqn)}", eqn, path, Counter([name]))
+            self._depth += 1
+            ends = {SCAN: self._scan, WHILE: self._while, COND: self._cond}[name](eqn, path, head)
+            self._depth -= 1
+            self._know(eqn.outvars, names, *ends)
         else:
-            self._plain(eqn, depth, origin)
+            inner, names = list(_primitives(eqn)), self._take_names(eqn.outvars)
+            words, own = (name, [name]) if called is None else (_call_words(eqn), [])
+            row = self._head("equation", f"{_assigned(names)}{words}", eqn, path, Counter(own + inner))
+            if inner:
+                count = plural("{count} equation", "{count} equations", len(inner))
+                self.rows[row].words += f" ({count} inside)"
+            self._know(eqn.outvars, names, row)
 
-    def _plain(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
-        inner = Counter(_primitives(eqn))
-        words, primitives = eqn.primitive.name, Counter([eqn.primitive.name])
-        primitives.update(inner)
-        if called_jaxpr(eqn) is not None:
-            words, primitives = _call_words(eqn), inner
-        names = self._take_names(eqn.outvars)
-        row = self._row("equation", depth, eqn, origin, f"{_assigned(names)}{words}", primitives)
-        if inner:
-            count = plural("{count} equation", "{count} equations", inner.total())
-            row.words += f" ({count} inside)"
-        self._know(eqn.outvars, names, self.add(row))
-
-    def _pass_through(self, eqn: Any, called: Any, depth: int, origin: EquationOrigin) -> None:
+    def _pass_through(self, eqn: Any, called: Any, path: tuple[Any, ...]) -> None:
         """Inline a call's body, using the caller's names for its inputs and outputs."""
         plain, _consts = compat.jaxpr_parts(called)
-        for inner, outer in zip(plain.invars, eqn.invars, strict=True):
-            self.known[inner] = self.value(outer)
-        self.body(called, depth, origin)
-        for outer, inner in zip(eqn.outvars, plain.outvars, strict=True):
-            self.known[outer] = self.value(inner)
+        self._share(plain.invars, eqn.invars)
+        self.body(called, path)
+        self._share(eqn.outvars, plain.outvars)
 
-    def _box(self, eqn: Any, depth: int, origin: EquationOrigin, words: str) -> tuple[int, list[str]]:
-        """Add the first row of a box, and return its index and the names of its outputs."""
-        names = self._take_names(eqn.outvars)
-        return self.add(self._row("box", depth, eqn, origin, f"{_assigned(names)}{words}")), names
-
-    def _scan(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _scan(self, eqn: Any, path: tuple[Any, ...], head: int) -> list[int]:
         consts, carried = scan_split(eqn)
-        length = plural("{count} step", "{count} steps", eqn.params["length"])
-        words = f"scan, {length}"
-        if eqn.params.get("reverse"):
-            words += ", in reverse"
-        head, names = self._box(eqn, depth, origin, words)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
-        self._enter("carry", body.invars[consts : consts + carried], depth + 1, head)
-        self._enter("in each step", body.invars[consts + carried :], depth + 1, head)
-        self.body(eqn.params["jaxpr"], depth + 1, origin)
-        last = self._leave("next carry", body.outvars[:carried], depth + 1, head)
-        last = self._leave("stacked", body.outvars[carried:], depth + 1, last)
-        self._know(eqn.outvars, names, last)
+        self._enter("carry", body.invars[consts : consts + carried], head)
+        self._enter("in each step", body.invars[consts + carried :], head)
+        self.body(eqn.params["jaxpr"], path)
+        last = self._leave("next carry", body.outvars[:carried], head)
+        return [self._leave("stacked", body.outvars[carried:], last)]
 
-    def _while(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
+    def _while(self, eqn: Any, path: tuple[Any, ...], head: int) -> list[int]:
         params = eqn.params
         ahead, inside = params["cond_nconsts"], params["body_nconsts"]
-        head, names = self._box(eqn, depth, origin, "while, any number of steps")
         test, _consts = compat.jaxpr_parts(params["cond_jaxpr"])
         body, _consts = compat.jaxpr_parts(params["body_jaxpr"])
         self._share(test.invars[:ahead], eqn.invars[:ahead])
         self._share(body.invars[:inside], eqn.invars[ahead : ahead + inside])
-        self._enter("carry", body.invars[inside:], depth + 1, head)
+        self._enter("carry", body.invars[inside:], head)
         self._share(test.invars[ahead:], body.invars[inside:])
-        self.body(params["cond_jaxpr"], depth + 1, origin)
-        self._leave("continues if", test.outvars, depth + 1, head)
-        self.body(params["body_jaxpr"], depth + 1, origin)
-        last = self._leave("next carry", body.outvars, depth + 1, head)
-        self._know(eqn.outvars, names, last)
+        self.body(params["cond_jaxpr"], path)
+        self._leave("continues if", test.outvars, head)
+        self.body(params["body_jaxpr"], path)
+        return [self._leave("next carry", body.outvars, head)]
 
-    def _cond(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
-        branches = eqn.params["branches"]
-        index = self.value(eqn.invars[0]).name
-        head, names = self._box(eqn, depth, origin, COND)
+    def _cond(self, eqn: Any, path: tuple[Any, ...], head: int) -> list[int]:
         ends = []
-        for number, branch in enumerate(branches):
-            words = f"branch if {index} is {number}"
-            self.add(DiagramRow("section", depth + 1, words, sources=[head]))
+        for number, branch in enumerate(eqn.params["branches"]):
+            self.add("section", f"branch if {self.value(eqn.invars[0]).name} is {number}", (), sources=[head])
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
-            self.body(branch, depth + 1, origin)
-            ends.append(self._leave("returns", plain.outvars, depth + 1, head))
-        self._know(eqn.outvars, names, *ends)
+            self.body(branch, path)
+            ends.append(self._leave("returns", plain.outvars, head))
+        return ends
 
-    def _share(self, inner: Sequence[Any], outer: Sequence[Any]) -> None:
-        for one, other in zip(inner, outer, strict=True):
-            self.known[one] = self.value(other)
+    def _share(self, variables: Sequence[Any], atoms: Sequence[Any]) -> None:
+        for variable, atom in zip(variables, atoms, strict=True):
+            self.known[variable] = self.value(atom)
 
-    def _enter(self, words: str, variables: Sequence[Any], depth: int, head: int) -> None:
+    def _enter(self, words: str, variables: Sequence[Any], head: int) -> None:
         if variables:
-            names = self._define(variables)
-            self.add(DiagramRow("input", depth, f"{words} {_listed(names)}", _types(variables), sources=[head]))
+            names = self._take_names(variables)
+            row = self.add("input", f"{words} {_listed(names)}", variables, sources=[head])
+            self._know(variables, names, row)
 
-    def _leave(self, words: str, atoms: Sequence[Any], depth: int, last: int) -> int:
+    def _leave(self, words: str, atoms: Sequence[Any], last: int) -> int:
         if not atoms:
             return last
         values = [self.value(atom) for atom in atoms]
-        sources = sorted({row for value in values for row in value.rows})
         names = _listed([value.name for value in values])
-        return self.add(DiagramRow("result", depth, f"{words} {names}", _types(atoms), sources=sources))
+        return self.add("result", f"{words} {names}", atoms, sources=_rows_of(values))
 
     def _take_names(self, variables: Sequence[Any]) -> list[str]:
         return ["_" if compat.is_dropped(variable) else next(self._names) for variable in variables]
@@ -241,35 +218,23 @@ class _Layout:
         for variable, name in zip(variables, names, strict=True):
             self.known[variable] = _Value(name, rows)
 
-    def _define(self, variables: Sequence[Any]) -> list[str]:
-        """Name the values that the next row produces."""
-        names = self._take_names(variables)
-        self._know(variables, names, len(self.rows))
-        return names
-
-    def _row(
-        self,
-        kind: str,
-        depth: int,
-        eqn: Any,
-        origin: EquationOrigin,
-        words: str,
-        primitives: Counter[str] | None = None,
-    ) -> DiagramRow:
+    def _head(self, kind: str, words: str, eqn: Any, path: tuple[Any, ...], primitives: Counter[str]) -> int:
         values = [self.value(atom) for atom in eqn.invars]
         given = " ".join(value.name for value in values)
-        separator = ": " if kind == "box" and given else " "
-        sources = sorted({row for value in values for row in value.rows})
-        counts = primitives if primitives is not None else Counter([eqn.primitive.name])
-        return DiagramRow(
-            kind,
-            depth,
-            f"{words}{separator}{given}".rstrip(),
-            _types(eqn.outvars),
-            sources=sources,
-            primitives=counts,
-            origin=origin,
-        )
+        words += f"{':' * (kind == 'box')} {given}" if given else ""
+        line, sources = path[-1] if path else None, _rows_of(values)
+        return self.add(kind, words, eqn.outvars, line=line, sources=sources, primitives=primitives, path=path)
+
+
+def _rows_of(values: Sequence[_Value]) -> list[int]:
+    return sorted({row for value in values for row in value.rows})
+
+
+def _box_words(eqn: Any) -> str:
+    if eqn.primitive.name != SCAN:
+        return "while, any number of steps" if eqn.primitive.name == WHILE else COND
+    length = plural("{count} step", "{count} steps", eqn.params["length"])
+    return f"scan, {length}{', in reverse' * bool(eqn.params.get('reverse'))}"
 
 
 def _inlined(called: Any, around: Any) -> bool:
@@ -278,28 +243,7 @@ def _inlined(called: Any, around: Any) -> bool:
     if not eqns:
         return True
     deeper = called_jaxpr(eqns[0])
-    return len(eqns) == 1 and not _is_users(called, around) and (deeper is None or _inlined(deeper, eqns[0]))
-
-
-def _is_users(called: Any, around: Any) -> bool:
-    """Return whether the user wrote a function that is called, or any that it calls.
-
-    Args:
-        called: its jaxpr.
-        around: the equation that calls it. What a rule of a transformation calls may have the same frames.
-    """
-    place = compat.function_place(called)
-    if place is not None and not is_library(place[0]):
-        return True
-    return _has_users_lines(called, around.source_info.traceback)
-
-
-def _has_users_lines(jaxpr: Any, around: Any) -> bool:
-    return any(
-        (eqn.source_info.traceback != around and innermost_frame(eqn.source_info) is not None)
-        or any(_has_users_lines(inner, around) for inner in inner_jaxprs(eqn))
-        for eqn in compat.jaxpr_parts(jaxpr)[0].eqns
-    )
+    return len(eqns) == 1 and not is_users_function(called, around) and (deeper is None or _inlined(deeper, eqns[0]))
 
 
 def _primitives(eqn: Any) -> Iterator[str]:
@@ -319,6 +263,15 @@ def _call_words(eqn: Any) -> str:
 
 def _assigned(names: Sequence[str]) -> str:
     return f"{_listed(names)} = " if names else ""
+
+
+def counted(primitives: Mapping[str, int]) -> str:
+    """Return primitives and their counts as text.
+
+    >>> counted({"sin": 1, "add": 2})
+    'sin, 2 add'
+    """
+    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in primitives.items())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from jaxguide.jaxpr.own_lines import with_own_lines
-from jaxguide.tracing.abstract import is_traced
+from jaxguide.jaxpr.stage import traced_leaves
 from jaxguide.tracing.functions import is_jitted
 
 
@@ -16,7 +16,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     """Return the jaxpr of a call from a new trace, which runs all Python code that the call reaches.
 
     A jitted function is traced with its `trace` method, so its static arguments stay static and all others are traced.
-    For any other function, see `is_traced`. Nothing is compiled, and no cache is cleared.
+    For any other function, see `traced_leaves`. Nothing is compiled, and no cache is cleared.
 
     >>> trace_anew(jax.jit(lambda x, n: x * n, static_argnums=1), (2.0, 3), {}).jaxpr.invars
     [Var(id=...):float32[]]
@@ -25,7 +25,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         Exception: whatever `fn` raises while it is traced.
     """
     if not is_jitted(fn):
-        return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced(leaf))[0]
+        return trace_until_error(fn, args, kwargs, traced_leaves(fn, args, kwargs))[0]
     jitted: Any = fn
     with nothing_remembered():
         return with_own_lines(jitted.trace(*args, **kwargs).jaxpr)
@@ -35,7 +35,7 @@ def trace_until_error(
     fn: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    traced: Callable[[int, Any], bool],
+    traced: Sequence[bool],
     keep: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> tuple[Any, Exception | None]:
     """Return the jaxpr of a call and None, or the jaxpr up to the error that `fn` raised and that error.
@@ -43,17 +43,17 @@ def trace_until_error(
     `fn` need not return arrays.
 
     >>> fn = lambda x: float(jax.numpy.sin(x))
-    >>> jaxpr, error = trace_until_error(fn, (1.0,), {}, lambda number, leaf: True, Exception)
+    >>> jaxpr, error = trace_until_error(fn, (1.0,), {}, [True], Exception)
     >>> [str(eqn.primitive) for eqn in jaxpr.jaxpr.eqns], type(error).__name__
     (['sin'], 'ConcretizationTypeError')
 
     Args:
         fn, args, kwargs: the call.
-        traced: tells whether to trace a leaf of the arguments, given its number and value.
+        traced: whether to trace each leaf of the arguments.
         keep: the types of error to return; any other error is raised.
     """
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
-    places = [i for i, leaf in enumerate(leaves) if traced(i, leaf)]
+    places = [i for i, is_traced in enumerate(traced) if is_traced]
     caught: list[Exception] = []
 
     def call(*args: Any, **kwargs: Any) -> Any:

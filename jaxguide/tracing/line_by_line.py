@@ -19,7 +19,7 @@ from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
-from jaxguide.tracing.abstract import is_traced
+from jaxguide.jaxpr.stage import traced_leaves
 from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
 from jaxguide.tracing.function_source import FunctionSource, StatementLines, read_source
 from jaxguide.tracing.functions import is_jitted, written_function
@@ -105,7 +105,7 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
             if is_jitted(fn):
                 jaxpr = trace_anew(fn, args, kwargs)
             else:
-                jaxpr, error = trace_until_error(fn, args, kwargs, _is_traced, Exception)
+                jaxpr, error = trace_until_error(fn, args, kwargs, traced_leaves(fn, args, kwargs), Exception)
         except Exception as raised:
             error = raised
     traced_arguments = recorders.first.traced_arguments
@@ -179,18 +179,15 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, FunctionSource]:
     return function, source
 
 
-def _is_traced(_number: int, leaf: Any) -> bool:
-    return is_traced(leaf)
-
-
-def _again(fn: Any, args: Any, kwargs: Any, traced: dict[str, bool]) -> Any:
+def _again(fn: Any, args: Any, kwargs: Any, by_name: dict[str, bool]) -> Any:
     """Return a jitted function's jaxpr up to the error, tracing the same arguments as `jax.jit`."""
     leaves, structure = jax.tree.flatten((args, kwargs))
     positional, keywords = jax.tree.unflatten(structure, range(len(leaves)))
     bound = inspect.signature(fn).bind(*positional, **keywords).arguments
-    static = {number for name in bound if not traced.get(name, True) for number in jax.tree.leaves(bound[name])}
+    static = {number for name in bound if not by_name.get(name, True) for number in jax.tree.leaves(bound[name])}
     with contextlib.redirect_stdout(io.StringIO()):
-        return trace_until_error(fn.__wrapped__, args, kwargs, lambda number, _leaf: number not in static, Exception)[0]
+        traced = [number not in static for number in range(len(leaves))]
+        return trace_until_error(fn.__wrapped__, args, kwargs, traced, Exception)[0]
 
 
 def _one_line(error: Exception) -> str:

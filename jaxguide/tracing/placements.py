@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax
-from jax.sharding import NamedSharding, Sharding
+from jax.sharding import NamedSharding
 
 _MANY_DEVICES = 4
 
@@ -22,6 +22,14 @@ class Placement(NamedTuple):
     def compared(self) -> Any:
         """Return what `jax.jit` compares to find a compiled program."""
         return self.sharding if self.committed else None
+
+    @property
+    def devices(self) -> list[Any]:
+        """Return the devices, in the order of the mesh if there is one."""
+        mesh: Any = getattr(self.sharding, "mesh", None)
+        if hasattr(mesh, "devices"):
+            return list(mesh.devices.flat)
+        return sorted(getattr(self.sharding, "device_set", ()), key=lambda device: device.id)
 
 
 def placement(value: Any) -> Placement | None:
@@ -47,39 +55,27 @@ def placements_differ(old: Placement | None, new: Placement | None) -> bool:
 
 def words_and_remedy(old: Placement, new: Placement) -> tuple[str, str, str]:
     """Return where two arrays lie, in words that differ, and what to do about it; `{place}` stands for the argument."""
-    if _is_on_one_device(old) and _is_on_one_device(new) and old.committed != new.committed:
-        words = [_committed(old), _committed(new)]
+    both = (old, new)
+    on_one = not any(len(one.devices) > 1 or isinstance(one.sharding, NamedSharding) for one in both)
+    if on_one and old.committed != new.committed:
+        words = [f"committed to {_names(one)}" if one.committed else "not committed to a device" for one in both]
         remedy = (
             "commit `{place}` in every call or in none: `jax.device_put(x, device)` commits an array, and so do "
             "programs with a committed argument; without a device, it stays uncommitted"
         )
         return words[0], words[1], remedy
+    words = [_words(one) for one in both]
+    if words[0] == words[1]:
+        words = [f"{_words(one)} of {_names(one)}" for one in both]
+    if words[0] == words[1]:
+        words = [f"{_words(one)} as {one.sharding}" for one in both]
     remedy = "place `{place}` the same way before each call: `jax.device_put(x, sharding)` with one `sharding`"
-    words = [_words(one) for one in (old, new)]
-    if words[0] == words[1]:
-        words = [f"{_words(one)} of {_devices(one)}" for one in (old, new)]
-    if words[0] == words[1]:
-        words = [f"{_words(one)} as {one.sharding}" for one in (old, new)]
-    if _device_set(old) != _device_set(new) and len(_device_set(old)) == len(_device_set(new)):
+    if {*old.devices} != {*new.devices} and len(old.devices) == len(new.devices):
         remedy = (
             "a program is compiled for particular devices: use the same devices in every call, or expect one compile "
             "for each set of devices"
         )
     return words[0], words[1], remedy
-
-
-def _is_on_one_device(where: Placement) -> bool:
-    return len(_device_set(where)) < 2 and not isinstance(where.sharding, NamedSharding)
-
-
-def _device_set(where: Placement) -> frozenset[Any]:
-    return frozenset(where.sharding.device_set) if isinstance(where.sharding, Sharding) else frozenset()
-
-
-def _committed(where: Placement) -> str:
-    if where.committed:
-        return f"committed to {_devices(where)}"
-    return "not committed to a device"
 
 
 def _words(where: Placement) -> str:
@@ -88,27 +84,19 @@ def _words(where: Placement) -> str:
         mesh = mesh_words(sharding.mesh)
         if all(part is None for part in sharding.spec):
             return f"replicated over {mesh}"
-        return f"sharded as {_spec(sharding.spec)} over {mesh}"
+        return f"sharded as P({', '.join(map(repr, sharding.spec))}) over {mesh}"
     if sharding is None:
         return "not on a device"
     if not where.committed:
         return "uncommitted on one device"
-    if len(_device_set(where)) == 1:
-        return f"committed to {_devices(where)}"
-    return str(sharding)
+    return f"committed to {_names(where)}" if len(where.devices) == 1 else str(sharding)
 
 
-def _spec(spec: Any) -> str:
-    return f"P({', '.join(map(repr, spec))})"
-
-
-def _devices(where: Placement) -> str:
-    if not isinstance(where.sharding, Sharding):
-        return "the host"
-    mesh: Any = getattr(where.sharding, "mesh", None)
-    if hasattr(mesh, "devices"):
-        return device_names(mesh)
-    return _names(sorted(_device_set(where), key=lambda device: device.id))
+def _names(where: Placement) -> str:
+    names = [f"{device.platform}:{device.id}" for device in where.devices]
+    if len(names) > _MANY_DEVICES:
+        names[2:-1] = ["..."]
+    return ", ".join(names) or "the host"
 
 
 def device_names(mesh: Any) -> str:
@@ -117,14 +105,7 @@ def device_names(mesh: Any) -> str:
     >>> device_names(jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,)))
     'cpu:0'
     """
-    return _names(list(mesh.devices.flat))
-
-
-def _names(devices: list[Any]) -> str:
-    names = [f"{device.platform}:{device.id}" for device in devices]
-    if len(names) > _MANY_DEVICES:
-        return "{first}, ..., {last}".format(first=", ".join(names[:2]), last=names[-1])
-    return ", ".join(names)
+    return _names(Placement(NamedSharding(mesh, jax.P()), True))
 
 
 def mesh_words(mesh: Any) -> str:
@@ -133,11 +114,7 @@ def mesh_words(mesh: Any) -> str:
     >>> mesh_words(jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,)))
     "the mesh ('x': 1)"
     """
-    types = [str(getattr(kind, "name", kind)) for kind in getattr(mesh, "axis_types", None) or ()]
     axes = ", ".join(f"{name!r}: {size}" for name, size in mesh.shape.items())
-    if not axes:
-        return "no mesh"
-    special = dict.fromkeys(kind.lower() for kind in types if kind != "Auto")
-    if special:
-        return "the mesh ({axes}; {types})".format(axes=axes, types=", ".join(special))
-    return f"the mesh ({axes})"
+    kinds = [str(getattr(kind, "name", kind)).lower() for kind in getattr(mesh, "axis_types", None) or ()]
+    special = ", ".join(dict.fromkeys(kind for kind in kinds if kind != "auto"))
+    return f"the mesh ({axes}{'; ' * bool(special)}{special})" if axes else "no mesh"

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -11,9 +11,8 @@ from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, function_name, place_name
-from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.stage import Staged
 from jaxguide.jaxpr.value_words import describe
-from jaxguide.tracing.abstract import is_traced, staged
 from jaxguide.tracing.diagram import DiagramRow, diagram_rows
 from jaxguide.tracing.program_folding import folded
 
@@ -21,60 +20,31 @@ _MOST_STATICS = 4
 _ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
 
 
-def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
-    """Draw the jaxpr of `fn` for the given arguments as text and SVG.
-
-    >>> import jax.numpy as jnp
-    >>> def layer(w, x):
-    ...     return jnp.tanh(w @ x)
-    >>> draw_program(layer, jnp.ones((3, 4)), jnp.ones(4))
-    layer(w, x): 2 equations
-      w                    float32[3,4]
-      x                    float32[4]
-      a = dot_general w x  float32[3]    ..., line 2: return jnp.tanh(w @ x)
-      b = tanh a           float32[3]    line 2
-      return b             float32[3]
-
-    Each row is one equation: its outputs, primitive, inputs and types, and the line of your code that it comes from.
-    Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes; a call
-    of a library function is one row. In the SVG, arcs lead from the row that produces a value to each row that uses
-    it.
-
-    A program of more than 40 rows is folded: inputs and outputs become one row per part of their pytrees, and
-    equations one row per function of yours that they come from, or per line, as far as there is room.
-
-    Based on `jax.make_jaxpr`.
+def planned_drawing(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: Staged, names: Mapping[int, str]
+) -> Callable[[int], Picture]:
+    """Return a function that draws a program, given the number of its equations; it keeps no argument alive.
 
     Args:
-        fn: any function that can be traced.
-        args, kwargs: its arguments, as for `program`: arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, the
-            rest stay static. If Python needs the value of a traced argument, the drawing shows the program for the
-            given values, and says so.
-
-    Returns:
-        A picture: `print` shows text, a notebook shows the drawing, and `.svg` is the source of the drawing.
-
-    Raises:
-        TypeError: if `fn` is not a function, rejects these arguments, or needs the value of a `ShapeDtypeStruct`.
-        Exception: whatever `fn` raises while it is traced.
+        fn, args, kwargs: the call.
+        found: the program of the call.
+        names: the ids of its constants -> their names in the user's code.
     """
-    require_call("draw_program", fn, args, kwargs)
-    found = staged("draw_program", fn, args, kwargs)
-    named = list(_named_arguments(fn, args, kwargs))
-    inputs = [path for path, value in named if is_traced(value)] if found.arguments else []
-    outputs = [_parts(path) or ("",) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
-    traced = set(inputs)
-    statics = [f"{''.join(path)} = {_brief(value)}" for path, value in named if path not in traced]
-    rows = diagram_rows(found.jaxpr, inputs, outputs)
-    equations = sum(row.primitives.total() for row in rows)
-    rows = folded(rows)
-    title = _title(fn, equations, statics)
-    if found.needs_values:
-        title = f"{title} (Python needs these values: jax.jit fails)"
-    places = list(_places(rows))
-    text = _as_text(title, rows, places)
-    drawing = _as_drawing(title, text, rows, places)
-    return Picture(text, drawing.html(), drawing.svg())
+    named = list(zip(_named_arguments(fn, args, kwargs), found.traced, strict=True))
+    inputs = [path for (path, _value), is_traced in named if is_traced]
+    statics = [f"{''.join(path)} = {_brief(value)}" for (path, value), is_traced in named if not is_traced]
+    outputs = [_parts(path) or ("",) for path, _leaf in jax.tree_util.tree_leaves_with_path(found.result)]
+    jaxpr, needs_values = found.jaxpr, found.needs_values
+
+    def draw(equations: int) -> Picture:
+        rows = folded(diagram_rows(jaxpr, inputs, outputs, names))
+        title = _title(fn, equations, statics) + " (Python needs these values: jax.jit fails)" * needs_values
+        places = list(_places(rows))
+        text = _as_text(title, rows, places)
+        drawing = _as_drawing(title, text, rows, places)
+        return Picture(text, drawing.html(), drawing.svg())
+
+    return draw
 
 
 def _named_arguments(
@@ -87,13 +57,10 @@ def _named_arguments(
         parameters = []
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    for path, leaf in jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))[0]:
-        side, place, *inner = path
-        if side.idx == 1:
-            name: tuple[str, ...] = (place.key,)
-        else:
-            name = (names[place.idx],) if place.idx < len(names) else (rest, f"[{place.idx - len(names)}]")
-        yield (*name, *_parts(inner)), leaf
+    firsts = [(name,) for name in names[: len(args)]] + [(rest, f"[{i}]") for i in range(len(args) - len(names))]
+    for first, value in [*zip(firsts, args, strict=True), *(((name,), kwargs[name]) for name in sorted(kwargs))]:
+        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+            yield (*first, *_parts(path)), leaf
 
 
 def _parts(path: Sequence[Any]) -> tuple[str, ...]:
@@ -113,16 +80,15 @@ def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> st
     count = plural("{count} equation", "{count} equations", equations)
     title = f"{function_name(fn)}({_cut(parameters)}): {count}"
     if len(statics) > _MOST_STATICS:
-        more = f"{len(statics) - _MOST_STATICS} more"
-        statics = [*statics[:_MOST_STATICS], more]
-    return title + ("; static: {values}".format(values=", ".join(map(_cut, statics))) if statics else "")
+        statics = [*statics[:_MOST_STATICS], f"{len(statics) - _MOST_STATICS} more"]
+    return f"{title}; static: {', '.join(map(_cut, statics))}" if statics else title
 
 
 def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
     """Yield the place shown for each row: its line, with the file if that is new, and the source if the line is new."""
     before: Line | None = None
     for row in rows:
-        line = row.found_line()
+        line = row.line
         if line is None:
             yield ""
             continue

@@ -1,8 +1,9 @@
 """Describe a function's jaxpr as plain data."""
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,14 +11,19 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.render import Picture
 from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import plural
-from jaxguide.code.lines import Line, function_name, innermost_frame, place_name
+from jaxguide.code.lines import Line, function_name, place_name
 from jaxguide.compat.primitives import COND, CONVOLUTION, MATMUL, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
+from jaxguide.jaxpr.own_lines import is_users_function, users_place
 from jaxguide.jaxpr.value_words import array_type
 from jaxguide.tracing.abstract import staged
+from jaxguide.tracing.constants import Constant, constants_of
+from jaxguide.tracing.diagram import counted
+from jaxguide.tracing.program_drawing import planned_drawing
 
 
 class Output(NamedTuple):
@@ -26,14 +32,6 @@ class Output(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     weak_type: bool
-
-
-class Constant(NamedTuple):
-    """An array constant of the program: its shape, its dtype as JAX prints it, and its size."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    size_bytes: int
 
 
 class LineUse(NamedTuple):
@@ -73,6 +71,8 @@ class Program:
         needs_values: whether Python needs the value of an argument, so that the function cannot be traced: the program
             is the one for the given values, and `jax.jit` of the function fails.
         name: the function's name.
+        types: the types of the outputs, as they are printed.
+        draw: makes the drawing, given the number of equations; None in another process.
     """
 
     primitives: dict[str, int] = field(default_factory=dict)
@@ -92,32 +92,31 @@ class Program:
     effects: list[str] = field(default_factory=list, compare=False)
     needs_values: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
+    types: list[str] = field(default_factory=list, compare=False)
+    draw: Callable[[int], Picture] | None = field(default=None, compare=False)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the program as dicts, lists, strings, ints and bools, to send to another process."""
-        lines = [
-            [[use.line.file, use.line.number] if use.line else None, dict(use.primitives), use.function]
-            for use in self.lines
-        ]
         return {
-            **vars(self),
+            **{name: value for name, value in vars(self).items() if name != "draw"},
             "primitives": dict(self.primitives),
             "outputs": [[list(output.shape), output.dtype, output.weak_type] for output in self.outputs],
-            "constants": [[list(constant.shape), *constant[1:]] for constant in self.constants],
-            "lines": lines,
+            "constants": [
+                [list(one.shape), one.dtype, one.size_bytes, one.name, _pair(one.line)] for one in self.constants
+            ],
+            "lines": [[_pair(use.line), dict(use.primitives), use.function] for use in self.lines],
         }
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Program":
         """Rebuild a program from the result of `to_plain`."""
         outputs = [Output(tuple(shape), dtype, weak) for shape, dtype, weak in plain["outputs"]]
-        constants = [Constant(tuple(shape), dtype, size) for shape, dtype, size in plain["constants"]]
-        lines = [LineUse(Line(*line) if line else None, *uses) for line, *uses in plain["lines"]]
+        constants = [
+            Constant(tuple(shape), dtype, size, name, line and Line(*line))
+            for shape, dtype, size, name, line in plain["constants"]
+        ]
+        lines = [LineUse(line and Line(*line), *uses) for line, *uses in plain["lines"]]
         return cls(**{**plain, "outputs": outputs, "constants": constants, "lines": lines})
-
-    def lines_of(self, *primitives: str) -> list[Line]:
-        """Return the user's lines that any of these primitives come from, in program order."""
-        return [use.line for use in self.lines if use.line and use.primitives.keys() & set(primitives)]
 
     def __str__(self) -> str:
         equations = plural("{count} equation", "{count} equations", self.equations)
@@ -127,14 +126,11 @@ class Program:
                 "  Python needs an argument's value: this is the program for the given values, and `jax.jit` fails"
             )
         rows += [f"  {_filled(f'{place}: ', counted(uses).split(', '))}" for place, uses in self._places()]
-        types = [f"{array_type(one)}{' (weak)' if one.weak_type else ''}" for one in self.outputs]
-        rows.append(_filled("outputs: ", _told_once(types) or ["none"]))
-        if self.constants:
-            held = [
-                f"{array_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})"
-                for one in self.constants
-            ]
-            rows.append(_filled("constants: ", _told_once(held)))
+        rows.append(_filled("outputs: ", _told_once(self.types) or ["none"]))
+        constants = _told_once([_constant_words(one) for one in self.constants])
+        rows += [f"constant: {words}" for words in constants[:_MOST_TYPES]]
+        if more := constants[_MOST_TYPES:]:
+            rows.append(plural("{count} more constant", "{count} more constants", len(more)))
         flops = {"matrix products": self.matmul_flops, "convolutions": self.conv_flops}
         counts = [f"{count:,} in {place}" for place, count in flops.items() if count]
         if counts:
@@ -146,41 +142,38 @@ class Program:
 
     __repr__ = __str__
 
+    @property
+    def drawing(self) -> Picture:
+        """Return a drawing, which `print` shows as text: a row for each equation, with its inputs, types and line.
+
+        Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes; a
+        call of a library function is one row. In the SVG, arcs lead from the row that produces a value to each row
+        that uses it. A program of more than 40 rows is folded: inputs and outputs by the parts of their pytrees, and
+        equations by your functions and lines.
+        """
+        return Picture(str(self), lines_html(str(self), "quiet")) if self.draw is None else self.draw(self.equations)
+
     def _repr_html_(self) -> str:
-        return lines_html(str(self), "quiet")
+        return self.drawing.html
 
     def _places(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Yield the user's lines, or the functions they are in if there are many, and then the code of libraries."""
-        users = [use for use in self.lines if use.line]
-        if len(users) <= _MOST_LINES:
-            lines: dict[str, list[LineUse]] = {}
-            for use in users:
-                lines.setdefault(str(use.line), []).append(use)
-            yield from ((line, uses[0].primitives if len(uses) == 1 else _total(uses)) for line, uses in lines.items())
-        else:
-            functions: dict[tuple[str, str], list[LineUse]] = {}
-            for use in users:
-                functions.setdefault((use.line.file if use.line else "", use.function), []).append(use)
-            sums = {place: _total(uses) for place, uses in functions.items()}
-            shown = sorted(sums, key=lambda place: -sum(sums[place].values()))[:_MOST_LINES]
-            for file, function in (place for place in functions if place in shown):  # in program order
-                yield f"`{function}` ({place_name(file)})", sums[file, function]
-            if rest := [use for place, uses in functions.items() if place not in shown for use in uses]:
-                count = len(functions) - len(shown)
-                yield plural("{count} more function", "{count} more functions", count), _total(rest)
+        places: dict[str, Counter[str]] = {}
+        by_line = sum(use.line is not None for use in self.lines) <= _MOST_LINES
+        for line, uses, function in self.lines:
+            if line is not None:
+                place = str(line) if by_line else f"`{function}` ({place_name(line.file)})"
+                places.setdefault(place, Counter()).update(uses)
+        for place, counts in itertools.islice(places.items(), _MOST_LINES):
+            yield place, counts if by_line else dict(counts.most_common())
+        if rest := list(places.values())[_MOST_LINES:]:
+            yield plural("{count} more function", "{count} more functions", len(rest)), sum(rest, Counter())
         yield from (("library code", use.primitives) for use in self.lines if not use.line)
 
 
 _WIDTH = 110
 _MOST_LINES = 24
 _MOST_TYPES = 8
-
-
-def _total(uses: Iterable[LineUse]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for use in uses:
-        total.update(use.primitives)
-    return dict(total.most_common())
 
 
 def _told_once(words: Sequence[str]) -> list[str]:
@@ -197,23 +190,21 @@ def _told_once(words: Sequence[str]) -> list[str]:
 def _filled(start: str, words: Sequence[str]) -> str:
     """Return a line that lists words, without the last of them if it would become too long."""
     text = start + ", ".join(words)
-    if len(text) <= _WIDTH:
-        return text
-    kept = len(words)
-    while kept > 1 and len(text) > _WIDTH:
-        kept -= 1
-        more = f"{len(words) - kept} more"
-        text = f"{start}{', '.join(words[:kept])}, {more}"
+    for kept in reversed(range(1, len(words))):
+        if len(text) <= _WIDTH:
+            break
+        text = f"{start}{', '.join(words[:kept])}, {len(words) - kept} more"
     return text
 
 
-def counted(primitives: dict[str, int]) -> str:
-    """Return primitives and their counts as text.
+def _constant_words(one: Constant) -> str:
+    size = plural("{count} byte", "{count} bytes", one.size_bytes)
+    name, place = f"`{one.name}` " if one.name else "", f", {one.line}" if one.line else ""
+    return f"{name}{array_type(one)} ({size}{place})"
 
-    >>> counted({"sin": 1, "add": 2})
-    'sin, 2 add'
-    """
-    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in primitives.items())
+
+def _pair(line: Line | None) -> list[Any] | None:
+    return None if line is None else [line.file, line.number]
 
 
 def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
@@ -249,69 +240,66 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     """
     require_call("program", fn, args, kwargs)
     found = staged("program", fn, args, kwargs)
-    jaxpr = found.jaxpr
-    plain, _consts = compat.jaxpr_parts(jaxpr)
+    outputs = [variable.aval for variable in compat.jaxpr_parts(found.jaxpr)[0].outvars]
     lines: dict[_Place, Counter[str]] = {}
     results: Counter[str] = Counter()
     unjitted: Counter[str] = Counter()
     direct: Counter[str] = Counter()
-    for eqn, place, jitted_by in _equations(jaxpr, (None, "")):
+    for eqn, place, jitted_by in _equations(found.jaxpr):
         name = eqn.primitive.name
         lines.setdefault(place, Counter())[name] += 1
-        results.update(
-            array_type(_output(variable.aval)) for variable in eqn.outvars if hasattr(variable.aval, "dtype")
-        )
+        results.update(array_type(one.aval) for one in eqn.outvars if hasattr(one.aval, "dtype"))
         unjitted[name] += "user" not in jitted_by
         direct[name] += "library" not in jitted_by
-    primitives = sum(lines.values(), Counter())
+    primitives = sum(lines.values(), Counter[str]())
+    matmul_flops, conv_flops, open_loops = map(int, _work(found.jaxpr))
     given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
-    constants = [_constant(value) for value in _constants(jaxpr) if id(value) not in given]
+    constants = {id(value): one for value, one in constants_of(found.jaxpr, fn) if id(value) not in given}
+    names = {value: one.name for value, one in constants.items() if one.name}
     return Program(
         primitives=dict(primitives),
         equations=primitives.total(),
-        outputs=[_output(variable.aval) for variable in plain.outvars],
-        largest_constant_bytes=max((constant.size_bytes for constant in constants), default=0),
-        matmul_flops=_flops(jaxpr, _matmul_flops),
-        conv_flops=_flops(jaxpr, _conv_flops),
-        open_loops=_open_loops(jaxpr),
-        constants=constants,
+        outputs=[Output(tuple(aval.shape), str(aval.dtype), _is_weak(aval)) for aval in outputs],
+        largest_constant_bytes=max((constant.size_bytes for constant in constants.values()), default=0),
+        matmul_flops=matmul_flops,
+        conv_flops=conv_flops,
+        open_loops=open_loops,
+        constants=list(constants.values()),
         lines=[LineUse(line, dict(uses), function) for (line, function), uses in lines.items()],
         results=dict(results),
-        unused=dict(Counter(_unused(jaxpr, [True] * len(plain.outvars)))),
+        unused=dict(Counter(_unused(found.jaxpr, [True] * len(outputs)))),
         unjitted=dict(+unjitted),
         direct=dict(+direct),
-        effects=sorted(map(str, jaxpr.effects)),
+        effects=sorted(map(str, found.jaxpr.effects)),
         needs_values=found.needs_values,
         name=function_name(fn),
+        types=[f"{array_type(aval)}{' (weak)' if _is_weak(aval) else ''}" for aval in outputs],
+        draw=planned_drawing(fn, args, kwargs, found, names),
     )
+
+
+def _is_weak(aval: Any) -> bool:
+    return bool(getattr(aval, "weak_type", False))
 
 
 _Place = tuple[Line | None, str]  # a line, and the function that it is in
 
 
 def _equations(
-    jaxpr: Any, outer: _Place, jitted_by: frozenset[str] = frozenset()
+    jaxpr: Any, outer: _Place = (None, ""), jitted_by: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Any, _Place, frozenset[str]]]:
     """Yield each equation, with calls inlined, the user's line that it comes from, and whose `jit` it is in."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        found = innermost_frame(eqn.source_info)
-        place = outer if found is None else (found[1], found[0].co_qualname.rpartition("<locals>.")[2])
-        called = called_jaxpr(eqn)
+        place, called = users_place(eqn.source_info) or outer, called_jaxpr(eqn)
         if called is not None:
-            owner = {_owner(called, found)} if call_kind(eqn.primitive.name) == "jit" else set()
-            yield from _equations(called, place, jitted_by | owner)
+            owner = "user" if is_users_function(called, eqn) else "library"
+            is_jit = call_kind(eqn.primitive.name) == "jit"
+            yield from _equations(called, place, jitted_by | {owner} if is_jit else jitted_by)
             continue
         yield eqn, place, jitted_by
         copies = min(eqn.params.get("unroll", 1), eqn.params.get("length", 1))
         for inner in inner_jaxprs(eqn) * max(copies, 1):
             yield from _equations(inner, place, jitted_by)
-
-
-def _owner(called: Any, caller: Any) -> str:
-    """Return who wrote a jitted function. Of a library's, the innermost frame of the user's is that of the call."""
-    frames = (innermost_frame(eqn.source_info) for eqn, _place, _by in _equations(called, (None, "")))
-    code = caller and caller[0]
-    return "user" if any(frame is not None and frame[0] != code for frame in frames) else "library"
 
 
 def _unused(jaxpr: Any, wanted: Sequence[bool]) -> Iterator[str]:
@@ -321,66 +309,30 @@ def _unused(jaxpr: Any, wanted: Sequence[bool]) -> Iterator[str]:
     for eqn in reversed(plain.eqns):
         needed, called = [id(variable) in used for variable in eqn.outvars], called_jaxpr(eqn)
         if not any(needed) and not eqn.effects:
-            inside: Iterable[tuple[Any, Any, Any]] = [(eqn, None, None)]
-            if called is not None:
-                inside = _equations(called, (None, ""))
-            yield from (one.primitive.name for one, _place, _by in inside)
+            inside = [eqn] if called is None else [one for one, _place, _by in _equations(called)]
+            yield from (one.primitive.name for one in inside)
             continue
         if called is not None and len(compat.jaxpr_parts(called)[0].outvars) == len(needed):
             yield from _unused(called, needed)
         used.update(map(id, eqn.invars))
 
 
-def _constants(jaxpr: Any) -> Iterator[Any]:
-    plain, constants = compat.jaxpr_parts(jaxpr)
-    yield from constants
-    for eqn in plain.eqns:
-        for inner in inner_jaxprs(eqn):
-            yield from _constants(inner)
-
-
-def _constant(value: Any) -> Constant:
-    size = int(getattr(value, "nbytes", None) or np.size(value) * getattr(value.dtype, "itemsize", 0))
-    return Constant(tuple(np.shape(value)), str(value.dtype), size)
-
-
-def _output(aval: Any) -> Output:
-    return Output(tuple(aval.shape), str(aval.dtype), bool(getattr(aval, "weak_type", False)))
-
-
-def _flops(jaxpr: Any, of_equation: Callable[[Any], int]) -> int:
-    total = 0
+def _work(jaxpr: Any) -> Any:
+    """Return the flops of matrix products, those of convolutions, and how many while loops contain either."""
+    total = np.zeros(3, object)  # of Python's integers
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        total += of_equation(eqn)
-        if eqn.primitive.name == COND:
-            total += max(_flops(branch, of_equation) for branch in eqn.params["branches"])
-        else:
-            times = eqn.params["length"] if eqn.primitive.name == SCAN else 1
-            total += times * sum(_flops(inner, of_equation) for inner in inner_jaxprs(eqn))
+        name, params = eqn.primitive.name, eqn.params
+        if name == MATMUL:
+            (contracted, _right), _batch = params["dimension_numbers"]
+            depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
+            total[0] += 2 * depth * math.prod(eqn.outvars[0].aval.shape)
+        elif name == CONVOLUTION:
+            kernel = eqn.invars[1].aval.shape
+            features = kernel[params["dimension_numbers"].rhs_spec[0]]
+            total[1] += 2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape)
+        elif inside := [_work(inner) for inner in inner_jaxprs(eqn)]:
+            within = np.max(inside, axis=0) if name == COND else np.sum(inside, axis=0)
+            times = params["length"] if name == SCAN else 1
+            total += within * [times, times, 1]
+            total[2] += name == WHILE and any(within[:2])
     return total
-
-
-def _matmul_flops(eqn: Any) -> int:
-    if eqn.primitive.name != MATMUL:
-        return 0
-    (contracted, _right), _batch = eqn.params["dimension_numbers"]
-    depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-    return int(2 * depth * math.prod(eqn.outvars[0].aval.shape))
-
-
-def _conv_flops(eqn: Any) -> int:
-    if eqn.primitive.name != CONVOLUTION:
-        return 0
-    kernel = eqn.invars[1].aval.shape
-    features = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
-    return int(2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape))
-
-
-def _open_loops(jaxpr: Any) -> int:
-    found = 0
-    for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        inner = inner_jaxprs(eqn)
-        found += sum(map(_open_loops, inner))
-        if eqn.primitive.name == WHILE:
-            found += any(_flops(one, _matmul_flops) + _flops(one, _conv_flops) for one in inner)
-    return found

@@ -2,8 +2,10 @@
 
 import dataclasses
 import enum
+import functools
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,13 +59,12 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _array(value: Any) -> ValueDescription:
-    kind = "traced" if isinstance(value, jax.core.Tracer) else "static"
+    kind, text = "traced" if isinstance(value, jax.core.Tracer) else "static", _type(value)
     try:
         shape, dtype = tuple(value.shape), str(value.dtype)
     except Exception:  # a `jax.Ref`, or anything else without a shape and dtype
-        return ValueDescription(kind, _cut(str(jax.typeof(value))))
-    weak = isinstance(value, jax.Array) and bool(getattr(jax.typeof(value), "weak_type", False))
-    text = _type(value)
+        return ValueDescription(kind, _cut(text))
+    weak = text.endswith(" weak")
     if kind == "static":
         text = repr(value) if isinstance(value, np.generic) else f"{text} {_numbers(value)}".rstrip()
     return ValueDescription(kind, _cut(text), shape, dtype, weak)
@@ -80,11 +81,13 @@ def _type(value: Any) -> str:
 def _numbers(value: Any) -> str:
     """Return a concrete array's values, or the first and last of many; empty if they cannot be read."""
     try:
-        numbers = np.asarray(value)
-        text = np.array2string(numbers, threshold=_FEW, edgeitems=1, precision=3, separator=" ")
+        text = np.array2string(np.asarray(value), threshold=_FEW, edgeitems=1, precision=3, separator=" ")
     except Exception:  # keys, arrays across several hosts, donated arrays
         return ""
     return re.sub(r"\[ +", "[", " ".join(text.split()))
+
+
+_PLAIN = bool | int | float | complex | str | bytes | range | slice | enum.Enum | np.dtype | np.generic | None
 
 
 def _words(value: Any, depth: int = 0) -> str:
@@ -92,54 +95,37 @@ def _words(value: Any, depth: int = 0) -> str:
         return _type(value)
     if depth > 3:
         return "..."
+    inner = functools.partial(_words, depth=depth + 1)
     if isinstance(value, dict):
-        inner = (f"{_words(k, depth + 1)}: {_words(v, depth + 1)}" for k, v in _some(value.items(), len(value)))
-        return f"{{{_joined(inner, len(value))}}}"
+        return f"{{{_some(f'{inner(key)}: {inner(item)}' for key, item in value.items())}}}"
+    if (fields := _fields(value)) is not None:
+        return f"{type(value).__name__}({_some(f'{name}={inner(item)}' for name, item in fields.items())})"
     if isinstance(value, tuple | list | set | frozenset):
-        return _sequence(value, depth)
-    plain = bool | int | float | complex | str | bytes | range | slice | enum.Enum | np.dtype | np.generic
-    if isinstance(value, plain) or value is None or value is Ellipsis:
+        comma = "," * (isinstance(value, tuple) and len(value) == 1)
+        around = "({})" if isinstance(value, tuple) else "[{}]" if isinstance(value, list) else "{{{}}}"
+        return around.format(_some(map(inner, value)) + comma)
+    if isinstance(value, _PLAIN) or value is Ellipsis:
         return repr(value)
-    if isinstance(value, type):
+    named = isinstance(value, type) or (callable(value) and hasattr(value, "__name__"))
+    leaves = [value] if named else _leaves(value)
+    if len(leaves) == 1 and leaves[0] is value:
         return describe_object(value)
-    fields = _fields(value)
-    if fields is not None:
-        inner = (f"{name}={_words(field, depth + 1)}" for name, field in _some(fields.items(), len(fields)))
-        return f"{type(value).__name__}({_joined(inner, len(fields))})"
-    if callable(value) and hasattr(value, "__name__"):
-        return describe_object(value)
-    leaves = _leaves(value)
-    if len(leaves) != 1 or leaves[0] is not value:
-        inner = (_words(leaf, depth + 1) for leaf in leaves[:_FEW])
-        return f"{type(value).__name__}({_joined(inner, len(leaves))})"
-    return describe_object(value)
-
-
-def _sequence(value: Any, depth: int) -> str:
-    if hasattr(value, "_fields"):
-        named = (f"{n}={_words(v, depth + 1)}" for n, v in zip(value._fields, value, strict=False))
-        return f"{type(value).__name__}({', '.join(named)})"
-    text = _joined((_words(item, depth + 1) for item in _some(value, len(value))), len(value))
-    if isinstance(value, tuple):
-        return f"({text},)" if len(value) == 1 else f"({text})"
-    return f"[{text}]" if isinstance(value, list) else f"{{{text}}}"
+    return f"{type(value).__name__}({_some(map(inner, leaves))})"
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:
-    """Return the stored fields of a dataclass instance; None for any other value."""
+    """Return the fields of a named tuple, or the stored ones of a dataclass instance; None for any other value."""
+    if hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=False))
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return None
     stored = getattr(value, "__dict__", {})
     return {field.name: stored[field.name] for field in dataclasses.fields(value) if field.name in stored}
 
 
-def _some(items: Any, count: int) -> Any:
-    return (item for i, item in enumerate(items) if i < _FEW)
-
-
-def _joined(parts: Any, count: int) -> str:
-    text = ", ".join(parts)
-    return f"{text}, ..." if count > _FEW else text
+def _some(words: Iterable[str]) -> str:
+    first = list(itertools.islice(words, _FEW + 1))
+    return ", ".join([*first[:_FEW], "..."] if len(first) > _FEW else first)
 
 
 def _cut(text: str) -> str:

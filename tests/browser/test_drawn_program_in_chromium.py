@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 from needs import ON_THE_NEWEST
 
-from jaxguide.tracing import draw_program
+from jaxguide.tracing import program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,7 +32,7 @@ def test_every_word_is_inside_and_stands_out(browser: "Browser", tmp_path, schem
         return jax.lax.scan(lambda c, x: (jnp.tanh(w @ c + x), c.sum()), jnp.zeros(3), xs)
 
     path = tmp_path / "steps.svg"
-    path.write_text(draw_program(steps, jnp.ones((3, 3)), jnp.ones((5, 3))).svg)
+    path.write_text(program(steps, jnp.ones((3, 3)), jnp.ones((5, 3))).drawing.svg)
     page = browser.new_page(color_scheme=scheme)
     page.goto(path.as_uri())
     assert page.evaluate("() => document.querySelectorAll('text').length") > 20
@@ -59,7 +59,7 @@ def test_a_wide_drawing_scrolls_and_keeps_the_size_of_its_text(browser: "Browser
         weights = parameters_of_the_first_layer["weights"] @ parameters_of_the_second_layer["weights"]
         return jax.lax.scan(lambda carry, x: (jnp.tanh(carry + x + weights.sum()), carry), jnp.zeros(3), weights)
 
-    picture = draw_program(long_names, {"weights": jnp.ones((3, 3))}, {"weights": jnp.ones((3, 3))})
+    picture = program(long_names, {"weights": jnp.ones((3, 3))}, {"weights": jnp.ones((3, 3))}).drawing
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.set_content(LAB_STYLE + picture.html + picture.html)
     assert page.evaluate(SMALLEST) >= 11

@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxguide.callbacks import callback_timeline
 from jaxguide.debug import find_nan
-from jaxguide.tracing import draw_program, program, show_lines, side_effects
+from jaxguide.tracing import program, show_lines, side_effects
 
-HELPERS = [program, draw_program, show_lines, side_effects]
+HELPERS = [program, show_lines, side_effects]
 X = jax.ShapeDtypeStruct((2, 3), "float32")
 
 
@@ -36,13 +37,12 @@ def test_keys_and_weak_types_are_described_too():
     assert [program(lambda x: 2 * x, x).outputs[0].weak_type for x in (weak, X)] == [True, False]
 
 
-@pytest.mark.parametrize("helper", [program, draw_program])
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["plain", "jit"])
-def test_a_value_that_is_needed_of_a_shape_is_refused_in_one_sentence(helper, wrap):
+def test_a_value_that_is_needed_of_a_shape_is_refused_in_one_sentence(wrap):
     with pytest.raises(TypeError) as caught:
-        helper(wrap(absolute), X)
+        program(wrap(absolute), X)
     assert str(caught.value) == (
-        f"`{helper.__name__}` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
+        "`program` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
         "an argument of `absolute` (TracerBoolConversionError): pass arrays, such as `jnp.ones`."
     )
 
@@ -69,13 +69,12 @@ def named_by_value(x):
     return named(x) if x > 0 else x
 
 
-@pytest.mark.parametrize("helper", [program, draw_program])
 @pytest.mark.parametrize("fn", [named, named_by_value])
-def test_a_result_that_is_no_array_is_refused_in_one_sentence(helper, fn):
+def test_a_result_that_is_no_array_is_refused_in_one_sentence(fn):
     with pytest.raises(TypeError) as caught:
-        helper(fn, 1.0)
+        program(fn, 1.0)
     assert str(caught.value) == (
-        f"`{helper.__name__}` needs a function that returns arrays, numbers or a pytree of them, but `{fn.__name__}` "
+        f"`program` needs a function that returns arrays, numbers or a pytree of them, but `{fn.__name__}` "
         "returned the str 'y': return only values that JAX can compute."
     )
 
@@ -89,8 +88,42 @@ def test_an_array_of_strings_stays_as_it_is(helper):
 
 
 def test_numbers_that_are_returned_are_written_as_numbers():
-    assert str(draw_program(lambda x: (2, x.shape[0], True), jnp.ones(3))).splitlines()[2:] == [
+    assert str(program(lambda x: (2, x.shape[0], True), jnp.ones(3)).drawing).splitlines()[2:] == [
         "  return [0]: 2     int32[]",
         "  return [1]: 3     int32[]",
         "  return [2]: True  bool[]",
     ]
+
+
+@pytest.mark.parametrize("helper", [*HELPERS, callback_timeline])
+@pytest.mark.parametrize("jitted", [True, False])
+def test_floats_and_functions_of_a_model_stay_static_as_in_filter_jit(helper, jitted):
+    eqx, optax = pytest.importorskip("equinox"), pytest.importorskip("optax")
+    model = eqx.nn.Sequential([eqx.nn.MLP(3, 1, 4, 1, key=jax.random.key(0)), eqx.nn.Dropout(0.5)])
+    optimizer = optax.adam(1e-3)
+
+    def step(model, state, x, key):
+        grads = eqx.filter_grad(lambda model: model(x, key=key).sum())(model)
+        updates, state = optimizer.update(grads, state)
+        return eqx.apply_updates(model, updates), state
+
+    state = optimizer.init(eqx.filter(model, eqx.is_array))
+    shown = str(helper(eqx.filter_jit(step) if jitted else step, model, state, jnp.ones(3), jax.random.key(1)))
+    assert "step" in shown
+    assert "Error" not in shown
+
+
+def test_floats_for_a_function_of_equinox_stay_static():
+    eqx = pytest.importorskip("equinox")
+    seen = program(eqx.filter_jit(lambda x, options: x if options["rate"] > 0 else -x), jnp.ones(3), {"rate": 0.5})
+    assert (seen.primitives, seen.needs_values) == ({}, False)
+
+
+def test_types_have_the_axes_of_an_explicit_mesh():
+    mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Explicit,))
+    x = jax.device_put(jnp.ones((8, 4)), jax.NamedSharding(mesh, jax.P("d")))
+    seen = program(lambda x: jnp.sin(x) * 2, x)
+    assert "outputs: float32[8@d,4]" in str(seen)
+    assert str(seen.drawing).count("float32[8@d,4]") == 4
+    assert str(jax.make_jaxpr(jnp.sin)(x).in_avals[0]) == "float32[8@d,4]"
+    assert "x  float32[8@d,4]" in str(show_lines(lambda x: jnp.sin(x), x))

@@ -14,10 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide.tracing import draw_program, program, show_lines, side_effects
+from jaxguide.tracing import program, show_lines, side_effects
 from jaxguide.tracing.effect_watch import EffectWatch
 from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.program_folding import prefix_groups
 from jaxguide.tracing.state_search import reachable_state
 
 pytestmark = pytest.mark.long
@@ -81,7 +80,7 @@ def times(helper):
 
 
 def test_each_helper_traces_once_and_side_effects_twice():
-    assert [times(helper)[0] for helper in (program, draw_program, show_lines, side_effects)] == [1, 1, 1, 2]
+    assert [times(helper)[0] for helper in (program, show_lines, side_effects)] == [1, 1, 2]
     assert 700 < program(train_step, *arguments()).equations < 1300
 
 
@@ -149,10 +148,10 @@ def test_a_line_behind_generated_code_is_the_users():
     assert [use.line.file for use in program(f, 1.0).lines] == [__file__]
 
 
-def test_a_large_program_is_drawn_on_60_rows_with_the_users_functions():
-    text = str(draw_program(train_step, *arguments()))
+def test_a_large_program_is_drawn_on_40_rows_with_the_users_functions():
+    text = str(program(train_step, *arguments()).drawing)
     lines = text.splitlines()
-    assert len(lines) <= 61
+    assert len(lines) <= 41
     assert max(map(len, lines)) <= 180
     assert lines[1].split("  ")[1] == f"params['layers']: {3 * LAYERS} arrays"
     assert f"return [1].m['layers']: {3 * LAYERS} arrays" in text
@@ -179,18 +178,10 @@ def chained(*xs):
     ids=["arguments", "leaves", "constants", "calls", "branches"],
 )
 def test_no_picture_has_more_than_60_rows(fn, args):
-    picture = draw_program(fn, *args)
+    picture = program(fn, *args).drawing
     assert len(str(picture).splitlines()) <= 61
     assert max(map(len, str(picture).splitlines())) <= 200
     assert f": {program(fn, *args).equations} equation" in str(picture).splitlines()[0]
-
-
-def test_leaves_that_are_alike_are_folded_alike():
-    paths = [("p", f"[{i}]", f"['{name}']") for i in range(4) for name in "bw"] + [("x",)]
-    assert [path for _start, _stop, path in prefix_groups(paths, 6)] == [("p", f"[{i}]") for i in range(4)] + [("x",)]
-    assert [path for _start, _stop, path in prefix_groups(paths, 4)] == [("p",), ("x",)]
-    assert [path for _start, _stop, path in prefix_groups(paths, 9)] == paths
-    assert prefix_groups([], 4) == []
 
 
 def test_a_large_program_is_printed_in_short_lines():

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 from jaxguide.jaxpr.own_lines import with_own_lines
-from jaxguide.tracing import draw_program, program, show_lines
+from jaxguide.tracing import program, show_lines
 from jaxguide.tracing.fresh_trace import nothing_remembered
 
 
@@ -52,7 +52,7 @@ def test_lines_and_boxes_do_not_depend_on_who_traced_a_function_first():
     lines = {use.line.number for use in program(uses_both, x).lines}
     assert line_of("of another call") not in lines
     assert line_of("the norm") in lines
-    text = str(draw_program(uses_both, x))
+    text = str(program(uses_both, x).drawing)
     assert f"line {line_of('of another call')}" not in text
     assert "jit norm x (3 equations inside)" in text  # a library's: one row
     assert "jit doubled_sine: a" in text  # the user's: a box

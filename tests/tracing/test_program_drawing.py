@@ -1,4 +1,4 @@
-"""Test drawn programs: rows in program order, boxes for nesting, arcs for data flow, and folding of long ones."""
+"""Test drawings of programs: rows in program order, boxes for nesting, arcs for data flow, and folding of long ones."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -9,9 +9,13 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from jaxguide.tracing import draw_program, program
+from jaxguide.tracing import program
 from jaxguide.tracing.diagram import diagram_rows
 from jaxguide.tracing.program_folding import folded
+
+
+def drawing(fn, *args, **kwargs):
+    return program(fn, *args, **kwargs).drawing
 
 
 def line_number(words):
@@ -54,7 +58,7 @@ def params():
 
 
 def test_rows_have_the_students_names_types_and_lines():
-    lines = normal(str(draw_program(layers, params(), jnp.ones(4))))
+    lines = normal(str(drawing(layers, params(), jnp.ones(4))))
     assert lines[0] == f"layers(params, x, n): {program(layers, params(), jnp.ones(4)).equations} equations"
     assert lines[1:4] == [
         "params[0]['w']  float32[3,4]",
@@ -63,7 +67,7 @@ def test_rows_have_the_students_names_types_and_lines():
     ]
     number = line_number("# one layer")
     assert lines[4].startswith(
-        f"a = dot_general params[0]['w'] x  float32[3]  test_draw_program.py, line {number}: x = "
+        f"a = dot_general params[0]['w'] x  float32[3]  test_program_drawing.py, line {number}: x = "
     )
     assert lines[5] == f"jit squash: a  float32[3]  line {number}"
     assert lines[6].startswith("| b = gt a 0.0  bool[3]  line ")
@@ -71,14 +75,14 @@ def test_rows_have_the_students_names_types_and_lines():
 
 
 def test_static_arguments_and_functions_that_need_values_are_named():
-    assert "; static: n = 3, mode = 'sum'" in str(draw_program(lambda x, n, mode: x * n, 1.0, 3, mode="sum"))
-    text = str(draw_program(lambda x: jnp.sin(x) if x > 0 else x, 2.0))
+    assert "; static: n = 3, mode = 'sum'" in str(drawing(lambda x, n, mode: x * n, 1.0, 3, mode="sum"))
+    text = str(drawing(lambda x: jnp.sin(x) if x > 0 else x, 2.0))
     assert "; static: x = 2.0" in text
     assert "a = sin 2.0" in text
 
 
 def test_a_scan_is_a_box_with_carry_steps_and_branches():
-    lines = [line.split("  ")[0] for line in normal(str(draw_program(walk, jnp.ones((5, 3)), jnp.ones((3, 3)))))]
+    lines = [line.split("  ")[0] for line in normal(str(drawing(walk, jnp.ones((5, 3)), jnp.ones((3, 3)))))]
     start = next(i for i, line in enumerate(lines) if "scan, 5 steps:" in line)
     assert lines[start] == "b, c = scan, 5 steps: w a xs"
     assert lines[start + 1 : start + 3] == ["| carry d", "| in each step e"]
@@ -90,7 +94,7 @@ def test_a_scan_is_a_box_with_carry_steps_and_branches():
 
 
 def test_a_while_shows_its_condition_and_body():
-    lines = [line.split("  ")[0] for line in normal(str(draw_program(until, 1.0, 2.0)))]
+    lines = [line.split("  ")[0] for line in normal(str(drawing(until, 1.0, 2.0)))]
     assert lines[3:] == [
         "a = while, any number of steps: step x",
         "| carry b",
@@ -103,9 +107,9 @@ def test_a_while_shows_its_condition_and_body():
 
 
 def test_a_librarys_function_is_one_row():
-    text = str(draw_program(lambda key: jax.random.normal(key, (3,)), jax.random.key(0)))
+    text = str(drawing(lambda key: jax.random.normal(key, (3,)), jax.random.key(0)))
     assert re.search(r"a = jit normal key \(\d+ equations inside\)", text)
-    assert "a = max x 0.0" in str(draw_program(lambda x: jax.nn.relu(x), 1.0))
+    assert "a = max x 0.0" in str(drawing(lambda x: jax.nn.relu(x), 1.0))
 
 
 def test_each_row_flows_from_the_rows_that_make_what_it_takes():
@@ -133,30 +137,35 @@ def test_each_row_flows_from_the_rows_that_make_what_it_takes():
 )
 def test_every_equation_is_in_the_drawing(make, change):
     fn, args = make()
-    text = str(draw_program(change(fn), *args))
+    text = str(drawing(change(fn), *args))
     assert f": {program(change(fn), *args).equations} equations" in text.splitlines()[0]
 
 
-def unrolled(xs):
-    total = 0.0
-    for x in xs:
-        total = total + jnp.sin(x) * 2
+def unrolled(total):
+    for _ in range(100):
+        step = jnp.sin(total)  # the loop
+        total = total + step * 2
     return total
 
 
-def test_a_long_program_is_folded_and_says_what_was_left_out():
-    text = str(draw_program(unrolled, jnp.ones(100)))
-    lines = text.splitlines()
-    assert len(lines) <= 45
+def test_a_loop_that_python_unrolls_is_one_row():
+    def then_cosine(xs):
+        return jnp.cos(unrolled(xs))  # after it
+
+    first, *rows = normal(str(drawing(unrolled, jnp.ones(100))))
     total = program(unrolled, jnp.ones(100)).equations
-    assert lines[0] == f"unrolled(xs): {total} equations"
-    (fold,) = [line for line in lines if " ... " in line and " equations" in line]
-    hidden = int(re.search(r"\.\.\. (\d+) equations", fold).group(1))
-    shown = sum(" = " in line for line in lines)
-    assert hidden + shown == total > 300
+    assert first == f"unrolled(total): {total} equations"
+    kinds = "100 sin, 100 mul, 100 add"
+    place = f"test_program_drawing.py, line {line_number('# the loop')}: step = jnp.sin(total)  # the loop"
+    assert rows[1] == f"... {total} equations  {kinds}  {place}"
+    assert len(rows) == 3
+    rows = normal(str(drawing(then_cosine, jnp.ones(100))))
+    assert rows[2].startswith(f"... {total} equations in `unrolled`  {kinds}  ")
+    assert "= cos " in rows[3]
+    assert len(rows) == 5
 
 
-def test_folding_starts_with_the_longest_body_and_keeps_the_flow():
+def test_a_box_is_open_if_its_folded_body_fits():
     def nested(x):
         x = lax.fori_loop(0, 3, lambda i, c: unrolled(c) + c, x)
         return jnp.cos(x)
@@ -172,7 +181,7 @@ def test_folding_starts_with_the_longest_body_and_keeps_the_flow():
 
 
 def test_the_svg_is_well_formed_titled_and_described():
-    picture = draw_program(layers, params(), jnp.ones(4))
+    picture = drawing(layers, params(), jnp.ones(4))
     root = ElementTree.fromstring(picture.svg)
     space = {"s": "http://www.w3.org/2000/svg"}
     assert root.find("s:title", space).text == str(picture).splitlines()[0]
@@ -180,11 +189,11 @@ def test_the_svg_is_well_formed_titled_and_described():
     assert len(root.findall("s:rect", space)) == 2  # the two calls of `squash`
     arcs = root.findall("s:path", space)
     assert "a = dot_general params[0]['w'] x" in arcs[0].find("s:title", space).text
-    assert "<svg" in picture._repr_mimebundle_()["text/html"]
+    assert "<svg" in program(layers, params(), jnp.ones(4))._repr_html_()
 
 
 def test_a_page_may_have_several_pictures_at_their_own_size():
-    html = draw_program(layers, params(), jnp.ones(4)).html
+    html = drawing(layers, params(), jnp.ones(4)).html
     # The same picture may be on a page twice, so that any id would be there twice.
     assert not re.search(r"\b(id|href|aria-labelledby)=|url\(#", html)
     width = re.search(r' width="([\d.]+)"', html)[1]
@@ -193,13 +202,8 @@ def test_a_page_may_have_several_pictures_at_their_own_size():
     assert min(float(size) for size in re.findall(r'font-size="([\d.]+)"', html)) >= 11
 
 
-@pytest.mark.parametrize(
-    ("fn", "args", "message"),
-    [
-        (None, (), "`draw_program` needs a function, but got None"),
-        (until, (1.0,), r"`draw_program` cannot call `until\(x, step\)` with 1 argument"),
-    ],
-)
-def test_bad_arguments_are_refused_in_one_sentence(fn, args, message):
-    with pytest.raises(TypeError, match=message):
-        draw_program(fn, *args)
+def test_former_names_say_what_to_use_now():
+    with pytest.raises(ImportError, match=r"use `program\(f, \*args\)`, which a notebook draws, or `print\(program\("):
+        from jaxguide.tracing import draw_program  # noqa: F401
+    with pytest.raises(ImportError, match="no longer has 'assert_uses': use `assert "):
+        from jaxguide.tracing import assert_uses  # noqa: F401
