@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import pytest
 
 HELPERS = {
-    "keys": "check_keys no_key_reuse KeyStream key_tree documented_draws KeyReuseError key_use",
+    "keys": "check_keys no_key_reuse KeyStream documented_draws KeyReuseError",
     "callbacks": "host_function io_function callback_timeline",
     "debug": "capture recording record record_gradient find_nan doctor",
     "tracing": "show_lines watch_traces max_traces program assert_uses assert_avoids assert_max_equations draw_program "
     "side_effects trace_counts",
     "explain": "explain load_ipython_extension",
 }
-TAKE_A_FUNCTION = ["check_keys", "key_tree", "find_nan", "show_lines", "draw_program", "program", "side_effects"]
+TAKE_A_FUNCTION = ["check_keys", "find_nan", "show_lines", "draw_program", "program", "side_effects"]
 NAMES = [(module, name) for module, names in HELPERS.items() for name in names.split()]
 
 

@@ -2,9 +2,10 @@
 
 import contextlib
 import functools
+import inspect
 import warnings
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import jax
@@ -14,17 +15,16 @@ from jaxguide import compat
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.jaxpr.value_words import describe
-from jaxguide.keys.check import warn_of_unseen
-from jaxguide.keys.generators import require_plain_function
-from jaxguide.keys.ignoring import read_ignored
-from jaxguide.keys.key_cards import problems_card
-from jaxguide.keys.key_record import KeyProblem
-from jaxguide.keys.observe import observe_keys
-from jaxguide.keys.problems import find_problems
+from jaxguide.keys.check import observe_keys, report_keys, warn_of_unseen
+from jaxguide.keys.key_report import KeyProblem, KeyReport
+from jaxguide.keys.libraries import read_ignored
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 _MISSING: Any = object()
+
+# Functions that return before their body has run.
+_LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 # The methods of a jitted function.
 _JIT_METHODS = ("lower", "trace", "eval_shape", "clear_cache")
@@ -38,13 +38,13 @@ class KeyReuseError(RuntimeError):
         function: the function's name.
     """
 
-    def __init__(self, problems: Sequence[KeyProblem], function: str = "") -> None:
-        super().__init__(problems, function)
+    def __init__(self, problems: Iterable[KeyProblem], function: str = "") -> None:
+        super().__init__(list(problems), function)
         self.problems = list(problems)
         self.function = function
 
     def _repr_html_(self) -> str:
-        return problems_card(self.problems)
+        return KeyReport(problems=self.problems)._repr_html_()
 
     def __str__(self) -> str:
         if len(self.problems) == 1:
@@ -106,7 +106,11 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
             f"`no_key_reuse` needs a function, but got {describe(fn)}: write `@no_key_reuse` on the line above `def`, "
             "or wrap a function, as in `no_key_reuse(f)`."
         )
-    require_plain_function("no_key_reuse", fn)
+    if any(is_lazy(inspect.unwrap(fn)) for is_lazy in _LAZY):
+        raise TypeError(
+            f"`no_key_reuse` cannot check `{function_name(fn)}`, which returns before its body runs: check the "
+            "functions that it calls, or a function that calls it and consumes all its values."
+        )
     checked: set[Any] = set()
 
     @functools.wraps(fn)
@@ -130,9 +134,9 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
                 stacklevel=2,
             )
             return result
-        problems = find_problems(log, ignored)
-        if problems:
-            raise KeyReuseError(problems, function_name(fn))
+        report = report_keys(log, ignored, fn, args, kwargs)
+        if report:
+            raise KeyReuseError(report.problems, function_name(fn))
         warn_of_unseen(log, stacklevel=2)
         if signature is not None:
             checked.add(signature)
@@ -181,30 +185,22 @@ def _leaf(leaf: Any) -> Any:
         return leaf.shape, leaf.dtype, bool(getattr(leaf, "weak_type", False))
     if isinstance(leaf, float | complex):
         return type(leaf)
-    return type(leaf), _Static(leaf)
+    return type(leaf), leaf if isinstance(leaf, bool | int | str | bytes | type(None)) else _Static(leaf)
 
 
 class _Static:
-    """A value that is not an array; plain values compare by value, others by identity."""
+    """A value that is not an array and compares by identity; it is not kept alive."""
 
     def __init__(self, value: Any) -> None:
-        self._plain = isinstance(value, bool | int | str | bytes | type(None))
+        self._hash = id(value)
+        self._held: Callable[[], Any]
         try:
-            self._value = value if self._plain else weakref.ref(value)
+            self._held = weakref.ref(value)
         except TypeError:
-            self._value = value
-        self._hash = hash(value) if self._plain else id(value)
+            self._held = lambda: value
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Static) or self._plain != other._plain:
-            return False
-        if self._plain:
-            return bool(self._value == other._value)
-        mine, theirs = self._held(), other._held()
-        return mine is theirs and mine is not None
-
-    def _held(self) -> Any:
-        return self._value() if isinstance(self._value, weakref.ref) else self._value
+        return isinstance(other, _Static) and self._held() is not None and self._held() is other._held()
