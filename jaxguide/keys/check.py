@@ -14,7 +14,7 @@ from jaxguide.jaxpr.eager import run_eagerly
 from jaxguide.jaxpr.stage import stage
 from jaxguide.keys.events import KeyLog
 from jaxguide.keys.key_report import KeyReport
-from jaxguide.keys.libraries import Ignored, read_ignored
+from jaxguide.keys.libraries import read_ignored
 from jaxguide.keys.observe import KeyObserver
 from jaxguide.keys.problems import Findings
 
@@ -66,15 +66,14 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[s
     An installed package may use a key twice of its own accord. The sentence says so, and which line of yours led
     there; `ignore` leaves such problems out:
 
-    >>> len(check_keys(noise, jax.random.key(0), ignore=["jax", "train.py:12", "train.py:init"]))
+    >>> len(check_keys(noise, jax.random.key(0), ignore="jax"))
     1
 
     Args:
         fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
             booleans and None are passed as they are, so that they can be shapes.
         args, kwargs: its arguments, which must be real values, not tracers or `jax.ShapeDtypeStruct`.
-        ignore: problems to leave out: those of an installed package, by its name; those with a use on a line of your
-            code, or in one of its functions, also if it is in what they call, as the file and the line or name.
+        ignore: the names of installed packages whose problems to leave out.
 
     Returns:
         A report, which is true if there are problems and iterates over them, each pair of lines once; a notebook shows
@@ -86,7 +85,6 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[s
     Raises:
         TypeError: `fn` is not a function, does not take these arguments, or returns before its body has run (a
             generator function, an asynchronous function); or `ignore` is not a text or collection of texts.
-        ValueError: a text in `ignore` can be neither the name of a package nor a place.
         RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         Exception: whatever the program raises; a program that fails is not judged.
 
@@ -106,7 +104,7 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[s
 
 
 def report_keys(
-    log: KeyLog, ignored: Ignored, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    log: KeyLog, ignored: Collection[str], fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> KeyReport:
     """Return what a run of `fn` did with its keys."""
     found = Findings(log.events, ignored)

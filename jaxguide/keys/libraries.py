@@ -1,12 +1,10 @@
-"""Tell a key that an installed package used twice from one that the user's code used twice, and leave problems out."""
+"""Tell a key that an installed package used twice from one that the user's code used twice."""
 
 import ast
 import importlib.util
-import re
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from types import CodeType
 from typing import Any
 
@@ -132,57 +130,25 @@ def _users(frames: Sequence[Frame]) -> int:
     return sum(not is_library(frame[0].co_filename) for frame in frames)
 
 
-@dataclass(frozen=True)
-class Ignored:
-    """What to leave out: the names of packages, and (file, line or function) pairs."""
+def read_ignored(helper: str, ignore: Any) -> frozenset[str]:
+    """Return the packages that the argument `ignore` of a helper names.
 
-    packages: frozenset[str] = frozenset()
-    places: tuple[tuple[str, str], ...] = ()
-
-    def covers(self, package: str | None, uses: Iterable[Event]) -> bool:
-        """Return whether to leave out a problem with these two uses, which is a package's or, with None, the user's."""
-        places = [place for use in uses for place in use.places]
-        return package in self.packages or any(_is_at(place, *wanted) for wanted in self.places for place in places)
-
-
-def _is_at(place: CallSite, file: str, where: str) -> bool:
-    wanted = PurePath(file).parts
-    if PurePath(place.line.file).parts[-len(wanted) :] != wanted:
-        return False
-    return place.line.number == int(where) if where.isdigit() else place.code.co_name == where
-
-
-def read_ignored(helper: str, ignore: Any) -> Ignored:
-    """Return what the argument `ignore` of a helper means.
-
-    >>> read_ignored("check_keys", ["jax", "train.py:12"]).places
-    (('train.py', '12'),)
-    >>> read_ignored("check_keys", "train.py")
-    Traceback (most recent call last):
-    ValueError: `check_keys` got `ignore='train.py'`, which is neither a package nor a place: ...
+    >>> read_ignored("check_keys", "jax")
+    frozenset({'jax'})
 
     Raises:
         TypeError: it is neither a text nor a collection of texts.
-        ValueError: a text can be neither the name of a package nor a place.
 
     Warns:
-        UserWarning: a text could be the name of a package, but no such package is installed on this machine.
+        UserWarning: no such package is installed on this machine.
     """
-    if isinstance(ignore, Ignored):
-        return ignore
-    entries = [ignore] if isinstance(ignore, str) else ignore
-    use = "pass the names of packages or places, as in `ignore=['flax', 'train.py:12', 'train.py:init']`."
-    if not isinstance(entries, Collection) or not all(isinstance(entry, str) for entry in entries):
-        raise TypeError(f"`{helper}` got {describe(ignore)} as `ignore`: {use}")
-    packages, places = set(), []
-    for entry in entries:
-        if place := re.fullmatch(r"(.+):(\d+|[^\W\d]\w*)", entry):
-            places.append((place[1], place[2]))
-            continue
-        if not entry.isidentifier():
-            raise ValueError(f"`{helper}` got `ignore={entry!r}`, which is neither a package nor a place: {use}")
-        packages.add(entry)
-        if importlib.util.find_spec(entry) is None:
-            text = f"`{helper}` got `ignore={entry!r}`, but no package of this name is installed here."
+    packages = [ignore] if isinstance(ignore, str) else ignore
+    if not isinstance(packages, Collection) or not all(isinstance(package, str) for package in packages):
+        raise TypeError(
+            f"`{helper}` got {describe(ignore)} as `ignore`: pass the names of packages, as in `ignore='flax'`."
+        )
+    for package in packages:
+        if not package.isidentifier() or importlib.util.find_spec(package) is None:
+            text = f"`{helper}` got `ignore={package!r}`, but no package of this name is installed here."
             warnings.warn(text, stacklevel=3)
-    return Ignored(frozenset(packages), tuple(places))
+    return frozenset(packages)

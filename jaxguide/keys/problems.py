@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.key_report import KeyProblem
-from jaxguide.keys.libraries import Blame, Ignored, blame, packages_given_the_key
+from jaxguide.keys.libraries import Blame, blame, packages_given_the_key
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.origins import CallSite
 
@@ -244,7 +244,7 @@ class Findings:
         clashes: (kind of problem, words of the key) pairs, in the same order.
     """
 
-    def __init__(self, events: Sequence[Event], leave_out: Ignored) -> None:
+    def __init__(self, events: Sequence[Event], leave_out: Collection[str]) -> None:
         self.problems: dict[tuple[object, ...], KeyProblem] = {}
         self.ignored: set[tuple[object, ...]] = set()
         self.clashes: dict[tuple[str, Bits], None] = {}
@@ -277,7 +277,7 @@ class Findings:
     def _report(self, kind: str, first: Event, second: Event) -> None:
         blamed = blame(first, second)
         lines = (kind, blamed, *_telling_lines(first, second))
-        if self._leave_out.covers(blamed.package if blamed else None, (first, second)):
+        if blamed and blamed.package in self._leave_out:
             self.ignored.add(lines)
             return
         self.clashes[kind, second.use.bits] = None

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import inspect
 import warnings
-import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
@@ -20,8 +19,6 @@ from jaxguide.keys.key_report import KeyProblem, KeyReport
 from jaxguide.keys.libraries import read_ignored
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
-
-_MISSING: Any = object()
 
 # Functions that return before their body has run.
 _LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
@@ -47,9 +44,7 @@ class KeyReuseError(RuntimeError):
         return KeyReport(problems=self.problems)._repr_html_()
 
     def __str__(self) -> str:
-        if len(self.problems) == 1:
-            return str(self.problems[0])
-        return "\n".join(f"{number}. {problem}" for number, problem in enumerate(self.problems, 1))
+        return "\n".join(map(str, self.problems))
 
 
 @overload
@@ -58,7 +53,7 @@ def no_key_reuse(fn: Fn) -> Fn: ...
 def no_key_reuse(*, ignore: str | Collection[str] = ()) -> Callable[[Fn], Fn]: ...
 @overload
 def no_key_reuse(fn: Fn, *, ignore: str | Collection[str] = ()) -> Fn: ...
-def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> Any:
+def no_key_reuse(fn: Any = None, *, ignore: str | Collection[str] = ()) -> Any:
     """Check the keys of `fn` on the first call with each signature, and raise before it uses a key twice.
 
     >>> import jax
@@ -81,7 +76,7 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
 
     Args:
         fn: a plain, jitted or vmapped function, or a method in its class; `check_keys` says how arguments are passed.
-        ignore: problems that do not count, as for `check_keys`: `@no_key_reuse(ignore="numpyro")`.
+        ignore: packages whose problems do not count, as in `@no_key_reuse(ignore="numpyro")`.
 
     Returns:
         A function with the same name and results; if `fn` is jitted, also with `lower`, `trace`, `eval_shape` and
@@ -90,7 +85,6 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
     Raises:
         TypeError: `fn` is not a function, or is a generator function or an asynchronous function; or `ignore` is not a
             text or collection of texts.
-        ValueError: a text in `ignore` can be neither the name of a package nor a place.
         KeyReuseError: raised by the returned function on each call that would use a key twice; `problems` says where.
 
     Warns:
@@ -98,9 +92,8 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
 
     Based on `check_keys`. The pytest fixture of the same name is this decorator.
     """
-    ignored = read_ignored("no_key_reuse", ignore)
-    if fn is _MISSING:
-        return functools.partial(no_key_reuse, ignore=ignored)
+    if fn is None:
+        return functools.partial(no_key_reuse, ignore=ignore)
     if not callable(fn):
         raise TypeError(
             f"`no_key_reuse` needs a function, but got {describe(fn)}: write `@no_key_reuse` on the line above `def`, "
@@ -111,6 +104,7 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
             f"`no_key_reuse` cannot check `{function_name(fn)}`, which returns before its body runs: check the "
             "functions that it calls, or a function that calls it and consumes all its values."
         )
+    ignored = read_ignored("no_key_reuse", ignore)
     checked: set[Any] = set()
 
     @functools.wraps(fn)
@@ -121,18 +115,14 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
         signature = _signature(fn, args, kwargs, leaves, structure)
         if signature in checked:
             return fn(*args, **kwargs)
-        log, failure = None, ""
+        failure = None
         try:
             log = observe_keys(fn, args, kwargs)
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
-        if log is None:
-            result = fn(*args, **kwargs)  # raises the same error, from the student's own code
-            warnings.warn(
-                f"`{function_name(fn)}` works, but its keys could not be checked ({failure}): check its parts with "
-                "`check_keys`.",
-                stacklevel=2,
-            )
+        if failure is not None:
+            result = fn(*args, **kwargs)  # mostly raises the same error, from the user's own code
+            warnings.warn(f"The keys of `{function_name(fn)}` could not be checked ({failure}).", stacklevel=2)
             return result
         report = report_keys(log, ignored, fn, args, kwargs)
         if report:
@@ -185,22 +175,4 @@ def _leaf(leaf: Any) -> Any:
         return leaf.shape, leaf.dtype, bool(getattr(leaf, "weak_type", False))
     if isinstance(leaf, float | complex):
         return type(leaf)
-    return type(leaf), leaf if isinstance(leaf, bool | int | str | bytes | type(None)) else _Static(leaf)
-
-
-class _Static:
-    """A value that is not an array and compares by identity; it is not kept alive."""
-
-    def __init__(self, value: Any) -> None:
-        self._hash = id(value)
-        self._held: Callable[[], Any]
-        try:
-            self._held = weakref.ref(value)
-        except TypeError:
-            self._held = lambda: value
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Static) and self._held() is not None and self._held() is other._held()
+    return type(leaf), leaf

@@ -44,8 +44,7 @@ class KeyStream:
     >>> stream
     KeyStream(key<fry>[], count=3)
 
-    A stream that is not returned does not advance, and the next call with it repeats the numbers. JAX offers no way to
-    notice this at run time, because a function may well use up a stream, but `jaxguide.keys.check_keys` finds it. To
+    A stream that is not returned does not advance, and the next call repeats the numbers; `check_keys` finds that. To
     pass a stream without returning it, pass a fork:
 
     >>> def walk(stream):
@@ -63,14 +62,12 @@ class KeyStream:
     jaxguide.keys.stream.KeyStreamError: `KeyStream.next` was called on a stream that was not passed to the function
     that JAX is tracing, ...
 
-    `jax.grad` alone runs the function once, so the stream may be an argument or come from outside, and it advances in
-    place. `jax.jacfwd` and `jax.hessian` map over directions: draw the keys outside them. A copy (`copy.copy`,
-    `copy.deepcopy`, `pickle`, and the copy in each transformed function) repeats the numbers of the original; use
-    `fork` for other numbers. Under `jax.vmap` with `in_axes=None`, every row gets the same numbers, as from one key.
+    A copy (`copy.copy`, `pickle`, and that in each transformed function) repeats the numbers of the original, and so do
+    all rows of `jax.vmap` with `in_axes=None`; use `fork` for others. `jax.grad` alone runs the function once, so the
+    stream may come from outside.
 
     Args:
-        seed_or_key: a seed for `jax.random.key`; or one key, typed or uint32, of any implementation, that is not used
-            for anything else. The stream's keys are of the same kind.
+        seed_or_key: a seed; or one key, typed or uint32, that is not used for anything else.
 
     Raises:
         TypeError: for anything else.

@@ -198,25 +198,9 @@ def test_every_helper_leaves_out_and_counts_what_it_is_told_to(boxes: ModuleType
     assert told(key).shape == ()
 
 
-def test_places_are_left_out_by_line_or_by_function(boxes: ModuleType) -> None:
-    program, key = _both(boxes), random.key(0)
-    mine, theirs = check_keys(program, key)
-    file = Path(__file__).name
-    assert list(check_keys(program, key, ignore=f"{file}:{mine.first_line}")) == [theirs]
-    assert list(check_keys(program, key, ignore=f"keys/{file}:{theirs.first_line}")) == [mine]
-    assert not check_keys(program, key, ignore=[f"{file}:program"])
-    assert list(check_keys(program, key, ignore=[f"{file}:other", "elsewhere.py:program", f"{file}:1"])) == [
-        mine,
-        theirs,
-    ]
-
-
 def test_a_wrong_ignore_is_refused_in_one_sentence() -> None:
     for wrong in (3, [3], None, [["jax"]]):
-        with pytest.raises(TypeError, match=r"`check_keys` got .* as `ignore`: pass the names of packages or "):
-            check_keys(random.normal, random.key(0), ignore=wrong)
-    for wrong in ("", "train.py", "train.py:", "jax.nn", ":3"):
-        with pytest.raises(ValueError, match=rf"got `ignore='{wrong}'`, which is neither a package nor a "):
+        with pytest.raises(TypeError, match=r"`check_keys` got .* as `ignore`: pass the names of packages, as in"):
             check_keys(random.normal, random.key(0), ignore=wrong)
 
 
@@ -229,13 +213,9 @@ def test_a_package_that_is_not_installed_is_warned_of(boxes: ModuleType) -> None
 
 
 def test_no_key_reuse_checks_its_arguments() -> None:
-    with pytest.raises(ValueError, match=r"`no_key_reuse` got `ignore='train.py'`"):
-        no_key_reuse(ignore="train.py")
     with pytest.warns(UserWarning, match="`no_key_reuse` got `ignore='no_such_package'`") as warned:
         no_key_reuse(ignore="no_such_package")(random.normal)
     assert len(warned) == 1
-    with pytest.raises(TypeError, match="`no_key_reuse` needs a function, but got None"):
-        no_key_reuse(None)  # type: ignore[call-overload]
 
 
 @pytest.mark.long
