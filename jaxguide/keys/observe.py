@@ -9,21 +9,12 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.compat.collectives import SHARD_MAPS, divisions
-from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE, SCAN, WHILE
+from jaxguide.compat.primitives import KEY_USES, SCAN, WHILE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
 from jaxguide.jaxpr.devices import Shards
 from jaxguide.jaxpr.eager import EagerOperation
-from jaxguide.keys.events import (
-    Bits,
-    Event,
-    KeyLog,
-    PathStep,
-    implementation,
-    is_key,
-    key_rows,
-    key_words,
-)
+from jaxguide.keys.events import Bits, Event, KeyLog, PathStep, implementation, is_key, key_rows, key_words
 from jaxguide.keys.key_report import Use
 from jaxguide.keys.origins import CallSite, EquationOrigin, origin
 
@@ -66,7 +57,7 @@ class KeyObserver(interpret.Observer):
         """Return which inputs of an equation are needed: of a draw whose numbers are not needed, only the key."""
         everything = (True,) * len(eqn.invars)
         name = eqn.primitive.name
-        if self._finder.has_branches(jaxpr) or name in SHARD_MAPS or name == LINEAR_SOLVE:
+        if self._finder.has_branches(jaxpr) or name in SHARD_MAPS:
             return everything
         kind = KEY_USES.get(name)
         if kind is None and self._origin_of(eqn, jaxpr).sampler is None:
@@ -104,8 +95,6 @@ class KeyObserver(interpret.Observer):
 
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
-        if step.eqn.primitive.name == LINEAR_SOLVE:
-            return self._solve(step)
         kind = KEY_USES.get(step.eqn.primitive.name)
         sampler = self._origin(step).sampler
         if kind is None and sampler is None:
@@ -121,14 +110,6 @@ class KeyObserver(interpret.Observer):
         elif kind is not None:
             self._primitive(step, kind, outputs)
         return outputs
-
-    def _solve(self, step: interpret.BoundEquation) -> Sequence[Any]:
-        # Of its four functions, only `solve` runs, with its own constants, which come third among the inputs.
-        lengths = step.eqn.params["const_lengths"]
-        start = lengths.matvec + lengths.vecmat
-        after = start + lengths.solve + lengths.transpose_solve
-        inputs = [*step.inputs[start : start + lengths.solve], *step.inputs[after:]]
-        return interpret.run(step.eqn.params["jaxprs"].solve, inputs, self, step)
 
     def _sampler(self, step: interpret.BoundEquation, sampler: str, outputs: Sequence[Any] | None) -> None:
         keys = [value for value in step.inputs if is_key(value)]

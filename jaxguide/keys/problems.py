@@ -13,7 +13,7 @@ from jaxguide.keys.libraries import Blame, blame, packages_given_the_key
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.origins import CallSite
 
-_LONGEST_SOURCE = 60
+_LONGEST_SOURCE = 50
 # Kind -> what was done, and what to do instead.
 _SENTENCES = {
     "drawn_twice": ("{key} was drawn from twice", "split it and give each draw its own key"),

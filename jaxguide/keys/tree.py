@@ -49,7 +49,6 @@ class _Row:
         words: the state in words.
         place, source: the call that did it, and the text of its line.
         below: the rows below it.
-        named: the name is from the source.
         last: for it and each row above, whether it is the last of its siblings.
     """
 
@@ -60,7 +59,6 @@ class _Row:
     place: CallSite | None = None
     source: str = ""
     below: tuple["_Row", ...] = ()
-    named: bool = False
     last: tuple[bool, ...] = ()
 
     @property
@@ -130,27 +128,24 @@ def _key(key: KeyNode, depth: int) -> _Row:
     if links := chain(key):
         return _loop(links, depth)
     operations = [_operation(operation, key.operations, depth - 1) for operation in key.operations]
-    row = _Row(_name(key), named=key.name is not None, **_state(key))
+    row = _Row(_name(key), **_state(key))
     if key.seeds:
         return replace(row, **_seed(key), below=_siblings(operations))
     if len(operations) != 1:
         return replace(row, below=_siblings(list(map(_merged, operations))))
     (only,) = operations
-    row = replace(row, action=only.action, place=only.place, source=only.source, below=only.below)
-    made = only.below[0] if len(only.below) == 1 else _Row("")
-    if only.action.startswith("fold_in") and made.state == "spent" and made.action and not made.named:
-        row = replace(made, name=row.name, named=row.named, action=f"{only.action} → {made.action}")
-    return row
+    return replace(row, action=only.action, place=only.place, source=only.source, below=only.below)
 
 
 def _merged(row: _Row) -> _Row:
     """Merge a fold and the one key that it made into one line."""
-    if not row.action.startswith("fold_in") or len(row.below) != 1 or not row.below[0].state:
+    made = row.below[0] if len(row.below) == 1 else _Row("")
+    if not row.action.startswith("fold_in") or not made.state or made.name.startswith("…"):
         return row
-    made = row.below[0]
     if made.place is None:
         made = replace(made, place=row.place, source=row.source)
-    return replace(made, name=f"{made.name}, {row.action}" if made.named else row.action)
+    name = row.action if made.name.startswith("a key") else f"{made.name}, {row.action}"
+    return replace(made, name=name)
 
 
 def _operation(operation: KeyOperation, others: Sequence[KeyOperation], depth: int) -> _Row:
@@ -198,9 +193,16 @@ def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> _Row:
 
 
 def _siblings(rows: Sequence[_Row]) -> tuple[_Row, ...]:
-    """Return the lines, or of many the first two and the last, and a line that counts the others."""
+    """Return the lines, or of many the first two and the last, and a line that counts the others.
+
+    What is below a line is left out if it is like that of the line above.
+    """
+    short = list(rows)
+    for i, (above, row) in enumerate(itertools.pairwise(rows), 1):
+        if row.below and _alike(row) == _alike(above):
+            short[i] = replace(row, words=f"{row.words}, as above".strip(", "), below=())
     if len(rows) <= _MOST_SIDE_BY_SIDE:
-        return tuple(rows)
+        return tuple(short)
     reused = [i for i, row in enumerate(rows) if row.state == "reused"][:2]
     shown = sorted({0, 1, *reused, len(rows) - 1})
     found: list[_Row] = []
@@ -209,8 +211,13 @@ def _siblings(rows: Sequence[_Row]) -> tuple[_Row, ...]:
         if hidden:
             text = plural("… {count} more", "… {count} more", len(hidden))
             found.append(_folded(text, sum(map(_reused, hidden))))
-        found.append(rows[i])
+        found.append(short[i])
     return tuple(found)
+
+
+def _alike(row: _Row) -> tuple[object, ...]:
+    """Return a value that is equal for similar lines, which may differ in names and numbers."""
+    return row.action, row.words, row.place, tuple(map(_alike, row.below))
 
 
 def _reused(row: _Row) -> int:

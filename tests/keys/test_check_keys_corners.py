@@ -1,14 +1,13 @@
-"""Test corner cases of `check_keys`: delayed function bodies, JAX's own checker, empty draws, linear solves, names."""
+"""Test corner cases of `check_keys`: delayed function bodies, JAX's own checker, empty draws, names."""
 
 import asyncio
 import functools
-import warnings
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax, random
+from jax import random
 from needs import first_of
 
 from jaxguide.keys import KeyReuseError, check_keys, no_key_reuse
@@ -174,59 +173,6 @@ def test_a_vmap_of_one_row_counts_as_of_many():
             lambda key, rows=rows: jax.vmap(lambda x: x + random.normal(key))(jnp.ones(rows)), random.key(0)
         ) == ["same_key_for_all_rows"]
         assert kinds(lambda key, rows=rows: jax.vmap(random.normal)(random.split(key, rows)), random.key(0)) == []
-
-
-# Linear solves.
-
-
-def solving(key, start_key):
-    b = random.normal(key, (3,))
-
-    def solve(matvec, b):
-        start = random.normal(start_key, (3,))
-        return start + (b - matvec(start)) / 2
-
-    return lax.custom_linear_solve(lambda x: 2 * x, b, solve, transpose_solve=solve)
-
-
-def right(key):
-    return solving(*random.split(key))
-
-
-def same_inside_and_outside(key):
-    return solving(key, key)
-
-
-def same_afterwards(key):
-    first, second = random.split(key)
-    return solving(first, second) + random.normal(second, (3,))
-
-
-@pytest.mark.parametrize("make_key", KEYS.values(), ids=KEYS)
-@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, lambda f: lambda key: jax.vmap(f)(key[None])[0]])
-def test_linear_solves_are_looked_into(make_key, wrap):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        key = make_key(0)
-        assert kinds(wrap(right), key) == []
-        assert kinds(wrap(same_inside_and_outside), key) == ["drawn_twice"]
-        assert kinds(wrap(same_afterwards), key) == ["drawn_twice"]
-
-
-def test_the_line_inside_a_linear_solve_is_named():
-    (problem,) = check_keys(same_inside_and_outside, random.key(0))
-    assert problem.first_source == "b = random.normal(key, (3,))"
-    assert problem.second_source.startswith("return lax.custom_linear_solve(")
-    assert problem.name == "key"
-
-
-def test_a_linear_solve_without_keys_is_none_of_our_business():
-    def solved(key):
-        return jnp.linalg.solve(random.normal(key, (3, 3)), jnp.ones(3))
-
-    assert (
-        kinds(solved, random.key(0)) == kinds(jax.grad(lambda x, key: x * solved(key).sum()), 1.0, random.key(0)) == []
-    )
 
 
 # Keys on the way to others.
