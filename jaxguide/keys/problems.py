@@ -67,9 +67,11 @@ def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
     key = f"`{name}`" if name else "a key"
     if name and alias and name != alias:
         key = f"`{name}`, which is also `{alias}`,"
-    what, advice = _SENTENCES[kind]
-    packages = packages_given_the_key(first, second)
     again = one is not None and one == two and kind in _AGAIN
+    what, advice = _SENTENCES[kind]
+    if again:
+        advice = _AGAIN[kind]
+    packages = packages_given_the_key(first, second)
     if kind == "seed_built_twice":
         key = "one seed" if first.use.data is None else f"the seed {first.use.data}"
     elif kind == "same_key_for_all_rows":
@@ -78,10 +80,10 @@ def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
         what, advice = _GIVEN_TWICE
     elif name and kind in _PARENTS and None in packages and any(packages):
         what, advice = _GIVEN_ONCE
-    if again:
-        what, advice = what.replace("twice", "more than once"), _AGAIN[kind]
     if of_stream := _of_a_stream(kind, first, second, name):
         what, advice = of_stream
+    if again:
+        what = what.replace("twice", "more than once")
     words = {"key": key, "axis": second.axis, "package": packages[0] or packages[1]}
     where = _where(kind, one, two) + _further(kind, first, second, one, two)
     return _problem(kind, f"{what.format(**words)} ({where}): {advice.format(**words)}.", one, two, name=name)

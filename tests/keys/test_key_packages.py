@@ -132,6 +132,7 @@ def test_a_key_that_the_user_gives_twice_is_the_users_mistake(boxes: ModuleType)
         assert (problem.kind, problem.package) == ("drawn_twice", None), program.__name__
     assert str(_only(side_by_side)).startswith("`key` was given to boxes twice (both in test_key_packages.py,")
     assert str(_only(again)).startswith("`key` was given to boxes more than once (each time in ")
+    assert str(_only(again)).endswith("): split it and give each call its own key.")
     assert "was drawn from twice" in str(_only(mixed))
 
 
