@@ -116,7 +116,7 @@ def _called_once(frames: Sequence[Frame]) -> bool:
     for code, at in (frame for frame in frames if not is_library(frame[0].co_filename)):
         place = CallSite(Line(code.co_filename, compat.frame_line(code, at)), code, at)
         call = names.call_at(place)
-        around = list(names.nodes_around(place))
+        around = names.nodes_around(place)
         start = max((i for i, node in enumerate(around) if isinstance(node, _FUNCTIONS)), default=0)
         if call is None or any(isinstance(node, _LOOPS) for node in around[start:]):
             return False

@@ -3,12 +3,12 @@
 import ast
 import functools
 import itertools
-import linecache
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import CodeType
 
 from jaxguide import compat
+from jaxguide.code.source import source_of
 from jaxguide.keys.origins import HANDLERS, CallSite
 
 _KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
@@ -156,38 +156,22 @@ def callee(call: ast.Call) -> str:
 
 def call_at(place: CallSite) -> ast.Call | None:
     """Return the call that a place's instruction makes."""
-    span = compat.frame_span(place.code, place.instruction)
-    exact = [n for n in nodes_around(place) if isinstance(n, ast.Call) and _span(n) == span]
-    return exact[-1] if exact else None
+    around, span = nodes_around(place), compat.frame_span(place.code, place.instruction)
+    call = around[-1] if around else None
+    return call if isinstance(call, ast.Call) and _span(call) == span else None
 
 
-def nodes_around(place: CallSite) -> Iterator[ast.AST]:
-    """Yield the nodes of the source around a place's call, outermost first."""
-    span, file = compat.frame_span(place.code, place.instruction), place.line.file
-    tree = None if span is None else _tree(file, tuple(linecache.getlines(file)))
-    if span is None or tree is None:
-        return
-    first, last, _start, _end = span
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            numbers = [
-                part.lineno for part in (child, *getattr(child, "decorator_list", ())) if hasattr(part, "lineno")
-            ]
-            if not numbers:
-                waiting.append(child)
-            elif min(numbers) <= first and last <= getattr(child, "end_lineno", 0):
-                yield child
-                waiting.append(child)
-
-
-@functools.lru_cache(maxsize=64)
-def _tree(file: str, lines: tuple[str, ...]) -> ast.Module | None:
-    try:
-        return ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
-        return None
+@functools.lru_cache(maxsize=1024)
+def nodes_around(place: CallSite) -> tuple[ast.AST, ...]:
+    """Return the nodes of the source around a place's call, outermost first, and the call."""
+    source = source_of(place.line.file)
+    span = source.span(place.code, place.instruction) if source else None
+    found: list[ast.AST] = []
+    node = source.find(*span) if source and span else None
+    while source and node is not None:
+        found.insert(0, node)
+        node = source.parents.get(node)
+    return tuple(found)
 
 
 def _span(node: ast.expr) -> tuple[int, int | None, int, int | None]:
