@@ -6,7 +6,6 @@ import itertools
 import pickle
 import threading
 import time
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +16,6 @@ from jax import lax, random
 from needs import first_of
 
 from jaxguide.keys import KeyStream, KeyStreamError, check_keys
-from jaxguide.tracing import trace_counts
 
 KEYS = {
     "typed": lambda: random.key(7),
@@ -36,11 +34,6 @@ def bits(keys):
     """Return the words of each key, as a list of tuples."""
     data = np.asarray(random.key_data(keys) if jnp.issubdtype(keys.dtype, jax.dtypes.prng_key) else keys)
     return [tuple(row) for row in data.reshape(-1, data.shape[-1]).tolist()]
-
-
-class KeyAndCount(NamedTuple):
-    key: jax.Array
-    count: jax.Array
 
 
 def noisy(x, stream):
@@ -129,23 +122,18 @@ def test_jit_moves_on_the_stream_that_it_returns(stream):
     assert not returned.count.weak_type
 
 
-def test_a_training_loop_traces_once_and_draws_anew_each_time():
-    def loop(stream):
-        counts, values = [], []
-        step = jax.jit(noisy)
-        for _ in range(4):
-            x, stream = step(0.0, stream)
-            values.append(float(x))
-            counts.append(int(stream.count))
-        return counts, values
+def test_a_training_loop_traces_once_and_draws_anew_each_time(stream):
+    traces, values = [], []
 
-    counts, values = loop(KeyStream(0))
-    assert counts == [1, 2, 3, 4]
-    assert len(set(values)) == 4
-    step = jax.jit(noisy)
-    first = KeyStream(0)
-    second = step(0.0, first)[1]
-    assert [count.traces for count in trace_counts(step, [((0.0, first), {}), ((0.0, second), {})])] == [1, 0]
+    @jax.jit
+    def step(x, stream):
+        traces.append(1)
+        return noisy(x, stream)
+
+    for _ in range(4):
+        x, stream = step(0.0, stream)
+        values.append(float(x))
+    assert (int(stream.count), len(set(values)), len(traces)) == (4, 4, 1)
 
 
 def test_scan_carries_a_stream_and_draws_anew_at_each_step(stream):
@@ -414,27 +402,6 @@ def test_the_key_checker_finds_a_stream_that_was_lent_and_not_returned(stream):
 
 
 # Compiled programs.
-
-
-def test_it_compiles_to_the_program_of_the_calls_it_stands_for(stream):
-    def mine(stream, x):
-        a = random.normal(stream.next(), (3,))
-        b = jax.vmap(random.normal)(stream.take(4))
-        c = jax.vmap(lambda s: random.uniform(s.next()))(stream.fork(2))
-        return x + a.sum() + b.sum() + c.sum(), stream
-
-    def raw(stream, x):
-        key, count = stream
-        now, count = count, count + np.uint32(1)
-        a = random.normal(random.fold_in(key, now), (3,))
-        now, count = count, count + np.uint32(1)
-        b = jax.vmap(random.normal)(random.split(random.fold_in(key, now), 4))
-        now, count = count, count + np.uint32(1)
-        forks = random.split(random.fold_in(key, now), 2)
-        c = jax.vmap(lambda key, count: random.uniform(random.fold_in(key, count)))(forks, np.zeros(2, np.uint32))
-        return x + a.sum() + b.sum() + c.sum(), (key, count)
-
-    assert normalised_hlo(mine, stream, 1.0) == normalised_hlo(raw, KeyAndCount(*jax.tree.leaves(stream)), 1.0)
 
 
 def test_a_stream_made_inside_compiles_to_plain_folds():
