@@ -4,12 +4,11 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
 from jaxguide.code.lines import Line
+from jaxguide.jaxpr.devices import is_key_array
 from jaxguide.keys.key_report import Use
 from jaxguide.keys.origins import CallSite, EquationOrigin
 
@@ -110,19 +109,14 @@ class KeyLog:
         return current
 
 
-def is_key(value: Any) -> bool:
-    """Return whether a value is an array of typed PRNG keys."""
-    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
-
-
 def key_words(key: Any) -> np.ndarray:
     """Return the words of a key array, uint32[..., words]; raw key data is returned unchanged."""
-    return np.asarray(compat.key_array_data(key) if is_key(key) else key)
+    return np.asarray(compat.key_array_data(key) if is_key_array(key) else key)
 
 
 def implementation(key: Any) -> str:
     """Return the name of a key's implementation, as in its dtype."""
-    return str(key.dtype).removeprefix("key<").removesuffix(">") if is_key(key) else ""
+    return str(key.dtype).removeprefix("key<").removesuffix(">") if is_key_array(key) else ""
 
 
 def key_rows(data: np.ndarray) -> list[Bits]:

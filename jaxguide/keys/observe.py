@@ -12,9 +12,9 @@ from jaxguide.compat.collectives import SHARD_MAPS, divisions
 from jaxguide.compat.primitives import KEY_USES, SCAN, WHILE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
-from jaxguide.jaxpr.devices import Shards
+from jaxguide.jaxpr.devices import Shards, is_key_array
 from jaxguide.jaxpr.eager import EagerOperation
-from jaxguide.keys.events import Bits, Event, KeyLog, PathStep, implementation, is_key, key_rows, key_words
+from jaxguide.keys.events import Bits, Event, KeyLog, PathStep, implementation, key_rows, key_words
 from jaxguide.keys.key_report import Use
 from jaxguide.keys.origins import CallSite, EquationOrigin, origin
 
@@ -91,7 +91,7 @@ class KeyObserver(interpret.Observer):
         places = self._origin(step).places + self._surroundings(step.scope).places
         line = places[0].line if places else None
         self.log.cut[line] = max(self.log.cut.get(line, (0, 0)), (followed, count), key=lambda seen: seen[1])
-        self.log.left += [x for x in left if is_key(x) or (np.ndim(x) and x.dtype == np.uint32)]
+        self.log.left += [x for x in left if is_key_array(x) or (np.ndim(x) and x.dtype == np.uint32)]
 
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
@@ -112,7 +112,7 @@ class KeyObserver(interpret.Observer):
         return outputs
 
     def _sampler(self, step: interpret.BoundEquation, sampler: str, outputs: Sequence[Any] | None) -> None:
-        keys = [value for value in step.inputs if is_key(value)]
+        keys = [value for value in step.inputs if is_key_array(value)]
         bits = [tuple(key_rows(key_words(key))) for key in keys]
         # Equations of one call can differ only in the jaxprs inside them; an equation without a key is not a use.
         inner = tuple(map(id, interpret.inner_jaxprs(step.eqn)))
@@ -123,7 +123,7 @@ class KeyObserver(interpret.Observer):
             like = Use("draw", (), implementation(key), sampler=sampler)
             self._log(step, key, like, skip=call.own | call.drawn)
             call.drawn.update(rows)
-        if outputs is not None and is_key(outputs[0]):
+        if outputs is not None and is_key_array(outputs[0]):
             call.own.update(key_rows(key_words(outputs[0])))
 
     def _primitive(self, step: interpret.BoundEquation, kind: str, outputs: Sequence[Any] | None) -> None:

@@ -115,12 +115,12 @@ def no_key_reuse(fn: Any = None, *, ignore: str | Collection[str] = ()) -> Any:
         signature = _signature(fn, args, kwargs, leaves, structure)
         if signature in checked:
             return fn(*args, **kwargs)
-        failure = None
+        log, failure = None, ""
         try:
             log = observe_keys(fn, args, kwargs)
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
-        if failure is not None:
+        if log is None:
             result = fn(*args, **kwargs)  # mostly raises the same error, from the user's own code
             warnings.warn(f"The keys of `{function_name(fn)}` could not be checked ({failure}).", stacklevel=2)
             return result

@@ -13,7 +13,8 @@ from jaxguide.base.render import Drawing, Picture, drawn
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
 from jaxguide.code.lines import function_name
-from jaxguide.keys.events import Bits, KeyLog, is_key, key_rows, key_words
+from jaxguide.jaxpr.devices import is_key_array
+from jaxguide.keys.events import Bits, KeyLog, key_rows, key_words
 from jaxguide.keys.forest import KeyNode, KeyOperation, chain, descendants, grow
 from jaxguide.keys.key_report import KeyReport
 from jaxguide.keys.names import statement_text
@@ -100,12 +101,12 @@ def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     for argument, value in arguments.items():
         for path, leaf in jax.tree_util.tree_leaves_with_path(value):
             data = isinstance(leaf, jax.Array | np.ndarray) and leaf.dtype == np.uint32 and leaf.ndim > 0
-            if not (is_key(leaf) or data) or np.size(leaf) > _MOST_GIVEN:
+            if not (is_key_array(leaf) or data) or np.size(leaf) > _MOST_GIVEN:
                 continue
             name = f"{argument}{jax.tree_util.keystr(path)}"
             rows = key_rows(key_words(leaf))
             for i, row in enumerate(rows):
-                if row in used or is_key(leaf):
+                if row in used or is_key_array(leaf):
                     found.setdefault(row, name if len(rows) == 1 else f"{name}[{i}]")
     return found
 
