@@ -131,12 +131,12 @@ def keys() -> None:
     import jax
     import jax.numpy as jnp
 
-    from jaxguide.keys import key_tree
+    from jaxguide.keys import check_keys
 
     names: dict[str, Any] = {}
     linecache.cache["step.py"] = (len(KEYS), None, KEYS.splitlines(keepends=True), "step.py")
     exec(compile(KEYS, "step.py", "exec"), names)
-    drawing = key_tree(names["train_step"], jax.random.key(0), jnp.ones(3))
+    drawing = check_keys(names["train_step"], jax.random.key(0), jnp.ones(3)).tree
     (IMAGES / "keys.svg").write_text(drawing.svg, encoding="utf-8")
 
 

@@ -21,7 +21,6 @@ _HOMES = {
     "progress": "jaxguide.lesson",
     "solution": "jaxguide.lesson",
     "start": "jaxguide.lesson",
-    "key_use": "jaxguide.keys",
     "program": "jaxguide.tracing",
     "trace_counts": "jaxguide.tracing",
     "load_ipython_extension": "jaxguide.explain",
@@ -35,7 +34,6 @@ __all__ = [
     "debug",
     "explain",
     "hint",
-    "key_use",
     "keys",
     "lesson",
     "program",
@@ -48,7 +46,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from jaxguide import callbacks, debug, explain, keys, lesson, tracing
-    from jaxguide.keys import key_use
     from jaxguide.lesson import check, hint, progress, solution, start
     from jaxguide.tracing import program, trace_counts
 

@@ -48,7 +48,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from jaxguide.clock import real_machine
-from jaxguide.keys import KeyStream, check_keys, key_tree
+from jaxguide.keys import KeyStream, check_keys
 
 # %% [markdown]
 # ## The task: points in a banana
@@ -348,7 +348,7 @@ check(two_samples)
 # ### One draw after the other
 #
 # If you do not know how many draws will come, split before each: one new key is for the
-# draw, the other one goes on. `key_tree` shows which key comes from which.
+# draw, the other one goes on. The tree of `check_keys` shows which comes from which.
 
 # %%
 def two_dice(key):
@@ -359,7 +359,7 @@ def two_dice(key):
     return first, jax.random.randint(second_key, (), 1, 7)
 
 
-key_tree(two_dice, jax.random.key(0))
+check_keys(two_dice, jax.random.key(0)).tree
 
 # %% [markdown]
 # ### Exercise: Draw by draw (2 points)

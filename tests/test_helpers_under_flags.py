@@ -24,8 +24,6 @@ from jaxguide.keys import (
     KeyStreamError,
     check_keys,
     documented_draws,
-    key_tree,
-    key_use,
     no_key_reuse,
 )
 from jaxguide.tracing import (
@@ -52,7 +50,7 @@ FLAGS: dict[str, Callable[[], Any]] = {
 ROOMS = ("keys", "callbacks", "debug", "tracing", "explain")
 # What helpers return or raise, and so no helpers.
 RESULTS = {
-    *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyUse", "Use"),
+    *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyReport", "Use"),
     *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "IOFunction", "Timeline"),
     *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Trouble"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
@@ -242,8 +240,6 @@ def _extension() -> Any:
 
 CASES: dict[str, Callable[[], Any]] = {
     "check_keys": lambda: [str(check_keys(f, _given("key"))) for f in (_noise, _good, jax.jit(_noise))],
-    "key_use": lambda: str(key_use(_noise, _given("key"))),
-    "key_tree": lambda: str(key_tree(_noise, _given("key"))),
     "KeyStream": _key_stream,
     "no_key_reuse": _no_key_reuse,
     "documented_draws": _documented_draws,

@@ -115,7 +115,7 @@ def test_the_helpers_run_beside_jax_alone() -> None:
         "    module = importlib.import_module(f'jaxguide.{room}')\n"
         "    for name in module.__all__: getattr(module, name)\n"
         "import jax, jaxguide.debug, jaxguide.explain, jaxguide.keys, jaxguide.tracing\n"
-        "print(jaxguide.debug.doctor(), jaxguide.keys.key_tree(jax.random.normal, jax.random.key(0)))\n"
+        "print(jaxguide.debug.doctor(), jaxguide.keys.check_keys(jax.random.normal, jax.random.key(0)).tree)\n"
         "print(jaxguide.tracing.program(lambda x: x, 1.0).drawing, jaxguide.tracing.side_effects(lambda x: x, 1.0))\n"
         "try: jax.jit(lambda x: 1 if x > 0 else 2)(1.0)\n"
         "except Exception as error: print(jaxguide.explain.explain(error))"

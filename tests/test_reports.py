@@ -12,7 +12,7 @@ import pytest
 
 from jaxguide.callbacks import host_function
 from jaxguide.debug import find_nan
-from jaxguide.keys import check_keys, key_use
+from jaxguide.keys import check_keys
 from jaxguide.tracing import program, side_effects, watch_traces
 
 
@@ -35,7 +35,6 @@ def traced_twice() -> Any:
 REPORTS: dict[str, Callable[[], Any]] = {
     "check_keys": lambda: check_keys(twice, jax.random.key(0)),
     "find_nan": lambda: find_nan(jnp.log, jnp.zeros(2)),
-    "key_use": lambda: key_use(twice, jax.random.key(0)),
     "program": lambda: program(lambda a, b: a < b, jnp.ones(2), jnp.ones(2)),
     "side_effects": lambda: side_effects(printing, jnp.ones(2)),
     "verify": lambda: host_function(np.sin, elementwise=True, derivative=jnp.cos).verify(np.ones(2)),

@@ -15,8 +15,6 @@ _COLLECTIVES = frozenset(
 )
 AXIS_INDEX = "axis_index"
 SUMS = frozenset({"psum", "psum2", "psum_invariant"})
-# Collectives whose results are equal on all devices of the axes.
-_EQUALIZING = frozenset({"psum", "psum2", "pmax", "pmin", "all_gather", *_PLAIN})
 
 Division = tuple[tuple[str, ...], ...]
 
@@ -60,11 +58,6 @@ def is_known(eqn: Any) -> bool:
 def is_cast(eqn: Any) -> bool:
     """Return whether an equation changes only what JAX knows about a value."""
     return eqn.primitive.name in CASTS
-
-
-def equalizes(eqn: Any) -> bool:
-    """Return whether a collective gives all devices of its axes the same values."""
-    return eqn.primitive.name in _EQUALIZING and eqn.params.get("axis_index_groups") is None
 
 
 def is_collective(eqn: Any) -> bool:

@@ -20,7 +20,7 @@ from jaxguide.base.text import plural
 # Subcommand -> module and name of the helper that draws the picture.
 HELPERS = {
     "trace": ("jaxguide.tracing", "show_lines"),
-    "keys": ("jaxguide.keys", "key_tree"),
+    "keys": ("jaxguide.keys", "check_keys"),
     "program": ("jaxguide.tracing", "program"),
 }
 _PACKAGE = str(Path(__file__).parents[1])
@@ -59,7 +59,8 @@ def jaxguide_magic(line: str, local_ns: Mapping[str, Any] | None = None) -> None
     %jaxguide keys f(key)     the keys that f makes, draws from, and uses twice
     %jaxguide program f(x)    the program (jaxpr) that JAX makes of f
 
-    `jaxguide.tracing.show_lines`, `jaxguide.keys.key_tree` and `jaxguide.tracing.program` do the same in Python.
+    `jaxguide.tracing.show_lines`, the tree of `jaxguide.keys.check_keys` and `jaxguide.tracing.program` do the
+    same in Python.
     """
     __tracebackhide__ = True
     which, source = _read(line)
@@ -73,7 +74,7 @@ def jaxguide_magic(line: str, local_ns: Mapping[str, Any] | None = None) -> None
         if _refused(error):
             raise UsageError(str(error)) from None
         raise
-    display(getattr(picture, "drawing", picture))
+    display(getattr(picture, "tree", getattr(picture, "drawing", picture)))
 
 
 def _read(line: str) -> tuple[str, str]:

@@ -7,38 +7,37 @@ from jaxguide.base.lazy import names_on_demand
 if TYPE_CHECKING:
     from jaxguide.keys.check import check_keys
     from jaxguide.keys.documented import documented_draws
-    from jaxguide.keys.key_record import KeyProblem, KeyUse, Use
-    from jaxguide.keys.observe import key_use
+    from jaxguide.keys.key_report import KeyProblem, KeyReport, Use
     from jaxguide.keys.reuse import KeyReuseError, no_key_reuse
     from jaxguide.keys.stream import KeyStream, KeyStreamError
-    from jaxguide.keys.tree import key_tree
 
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
-    "KeyProblem": "key_record",
+    "KeyProblem": "key_report",
+    "KeyReport": "key_report",
     "KeyReuseError": "reuse",
     "KeyStream": "stream",
     "KeyStreamError": "stream",
-    "KeyUse": "key_record",
-    "Use": "key_record",
+    "Use": "key_report",
     "check_keys": "check",
     "documented_draws": "documented",
-    "key_tree": "tree",
-    "key_use": "observe",
     "no_key_reuse": "reuse",
 }
-__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
+_GONE = {
+    "KeyUse": "KeyReport",
+    "key_tree": "check_keys(f, *args).tree",
+    "key_use": "check_keys(f, *args).uses",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 
 __all__ = [
     "KeyProblem",
+    "KeyReport",
     "KeyReuseError",
     "KeyStream",
     "KeyStreamError",
-    "KeyUse",
     "Use",
     "check_keys",
     "documented_draws",
-    "key_tree",
-    "key_use",
     "no_key_reuse",
 ]

@@ -1,30 +1,19 @@
 """Reproduce the random numbers of documents written before JAX 0.5."""
 
 import contextlib
-from types import TracebackType
+from collections.abc import Iterator
 
 from jaxguide import compat
 from jaxguide.jaxpr.value_words import describe
 
 
-class _DocumentedDraws(contextlib.ContextDecorator):
-    """A context manager that can be entered repeatedly, also inside itself."""
-
-    def __init__(self) -> None:
-        self._entered: list[contextlib.AbstractContextManager[None]] = []
-
-    def __enter__(self) -> None:
-        setting = compat.documented_draws_setting()
-        setting.__enter__()
-        self._entered.append(setting)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return self._entered.pop().__exit__(kind, error, traceback)
+@contextlib.contextmanager
+def _documented() -> Iterator[None]:
+    with compat.documented_draws_setting():
+        yield
 
 
-def documented_draws(*given: object) -> _DocumentedDraws:
+def documented_draws(*given: object) -> "contextlib._GeneratorContextManager[None]":
     """Reproduce the random numbers of documents written before JAX 0.5, in a `with` block or a decorated function.
 
     >>> import jax
@@ -60,7 +49,7 @@ def documented_draws(*given: object) -> _DocumentedDraws:
         given: must be empty.
 
     Returns:
-        A context manager, also usable as a decorator, that can be entered repeatedly.
+        A context manager, also usable as a decorator.
 
     Raises:
         TypeError: it got an argument, such as the function if the parentheses are missing.
@@ -73,4 +62,4 @@ def documented_draws(*given: object) -> _DocumentedDraws:
             f"`documented_draws` takes no arguments, but got {describe(given[0])}: write it with empty parentheses, as "
             "in `@documented_draws()` or `with documented_draws():`."
         )
-    return _DocumentedDraws()
+    return _documented()

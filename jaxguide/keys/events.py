@@ -1,17 +1,15 @@
 """Record the uses of keys while a program runs."""
 
-import itertools
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
 from jaxguide.code.lines import Line
-from jaxguide.keys.key_record import Use
+from jaxguide.jaxpr.devices import is_key_array
+from jaxguide.keys.key_report import Use
 from jaxguide.keys.origins import CallSite, EquationOrigin
 
 Bits = tuple[int, ...]
@@ -33,7 +31,7 @@ class Event:
     Args:
         use: the use itself.
         places: the calls in the user's code that led to it, innermost first.
-        operation: the number of the operation, which is the same for all rows of a batched one.
+        operation: the number of the operation, which is the same for all rows of a batched one and all devices.
         made: the words of the keys that a split, fold, seed or clone made in this row.
         branches: (cond, branch) for each cond under `vmap` around it: two branches of one cond never both count.
         mapped: it happened under one of the user's `vmap`s.
@@ -84,27 +82,14 @@ class KeyLog:
         self.unseen: dict[tuple[str, Line | None], None] = {}
         self.cut: dict[Line | None, tuple[int, int]] = {}
         self.left: list[Any] = []
-        self._operations = itertools.count(1)
-        self._operation = 0
-        self._moment: object = None
         self._calls: weakref.WeakKeyDictionary[Any, SamplerCall] = weakref.WeakKeyDictionary()
 
     def cut_loops(self) -> list[str]:
         """Return a sentence for each loop that was followed only in part."""
         return [
-            (
-                "Only the first {followed} of {count} iterations of the loop ({place}) were followed, so a problem "
-                "that appears later is missed."
-            ).format(followed=followed, count=f"{count:,}", place=line or "in library code")
-            for line, (followed, count) in self.cut.items()
+            f"Only the first {done} of {count:,} iterations of the loop ({line or 'in library code'}) were followed."
+            for line, (done, count) in self.cut.items()
         ]
-
-    def operation(self, moment: object) -> int:
-        """Return the number of an operation: a new one, unless it is the same as that before, on another device."""
-        if moment is None or moment is not self._moment:
-            self._operation = next(self._operations)
-        self._moment = moment
-        return self._operation
 
     def sampler_call(self, scope: Any, origin: EquationOrigin, equation: Any) -> SamplerCall:
         """Return the sampler call that an equation belongs to; a site that is reached again starts a new call.
@@ -124,19 +109,14 @@ class KeyLog:
         return current
 
 
-def is_key(value: Any) -> bool:
-    """Return whether a value is an array of typed PRNG keys."""
-    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
-
-
 def key_words(key: Any) -> np.ndarray:
     """Return the words of a key array, uint32[..., words]; raw key data is returned unchanged."""
-    return np.asarray(compat.key_array_data(key) if is_key(key) else key)
+    return np.asarray(compat.key_array_data(key) if is_key_array(key) else key)
 
 
 def implementation(key: Any) -> str:
     """Return the name of a key's implementation, as in its dtype."""
-    return str(key.dtype).removeprefix("key<").removesuffix(">") if is_key(key) else ""
+    return str(key.dtype).removeprefix("key<").removesuffix(">") if is_key_array(key) else ""
 
 
 def key_rows(data: np.ndarray) -> list[Bits]:

@@ -15,92 +15,43 @@ _MAKERS = {
     "seed": ("key", "PRNGKey"),
     "split": ("split", "take", "fork"),
     "fold_in": ("fold_in", "next", "KeyStream"),
-    "clone": ("clone",),
 }
 
 
-def made_names(places: Sequence[CallSite], kind: str, count: int) -> list[str] | None:
+def _made_names(places: Sequence[CallSite], kind: str, count: int) -> list[str] | None:
     """Return the names of the keys that a call makes; None if the statement does not name them.
 
     `first, *rest = split(key, 3)` gives `first`, `rest[0]`, `rest[1]`; `keys = split(key)` gives `keys[0]`, `keys[1]`.
 
     Args:
         places: the call that makes the keys, then its callers, going outward.
-        kind: 'seed', 'split', 'fold_in' or 'clone'.
+        kind: 'seed', 'split' or 'fold_in'.
         count: the number of keys that it made.
     """
     call = names.call_at(places[0]) if places else None
-    if call is None or names.callee(call) not in _MAKERS.get(kind, ()):
+    if call is None or names.callee(call) not in _MAKERS[kind]:
         return None
     for node in names.nodes_around(places[0]):
-        target = _target(node, call)
-        if target is not None:
-            return _spread(target, count, one=kind != "split")
+        for part in getattr(node, "generators", [node]):
+            if isinstance(part, ast.For | ast.comprehension) and part.iter is call:
+                return [f"{ast.unparse(part.target)} #{i}" for i in range(count)]
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is call:
+            return _spread(node.targets[0] if isinstance(node, ast.Assign) else node.target, kind, count)
     return None
 
 
-def _target(node: ast.AST, call: ast.Call) -> tuple[ast.expr, bool] | None:
-    """Return the target that `node` binds the call's result to, and whether it binds the elements one by one."""
-    if isinstance(node, ast.Assign):
-        return _pick(node.targets[0], node.value, call)
-    if isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-        return _pick(node.target, node.value, call)
-    if isinstance(node, ast.For | ast.comprehension):
-        each = _element(node.target, node.iter, call)
-        return None if each is None else (each, True)
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-        return next((found for g in node.generators if (found := _target(g, call)) is not None), None)
-    return None
-
-
-def _pick(target: ast.expr, value: ast.expr, call: ast.Call) -> tuple[ast.expr, bool] | None:
-    if _same(value, call):
-        return target, False
-    if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(value.elts) == len(target.elts):
-        return next((found for t, v in zip(target.elts, value.elts, strict=True) if (found := _pick(t, v, call))), None)
-    return None
-
-
-def _element(target: ast.expr, iterated: ast.expr, call: ast.Call) -> ast.expr | None:
-    """Return the loop variable for the elements of the call's result, also through `zip` and `enumerate`."""
-    if _same(iterated, call):
-        return target
-    if not isinstance(iterated, ast.Call) or not isinstance(target, ast.Tuple):
-        return None
-    if names.callee(iterated) == "enumerate" and len(target.elts) == 2 and iterated.args:
-        return _element(target.elts[1], iterated.args[0], call)
-    if names.callee(iterated) == "zip" and len(target.elts) == len(iterated.args):
-        pairs = zip(target.elts, iterated.args, strict=True)
-        return next((found for t, i in pairs if (found := _element(t, i, call)) is not None), None)
-    return None
-
-
-def _spread(bound: tuple[ast.expr, bool], count: int, *, one: bool) -> list[str] | None:
-    target, elementwise = bound
-    if elementwise:
-        return [f"{ast.unparse(target)} #{i}" for i in range(count)]
-    if isinstance(target, ast.Tuple | ast.List):
-        return _unpacked(target.elts, count)
-    name = ast.unparse(target)
-    return [name] if one and count == 1 else [f"{name}[{i}]" for i in range(count)]
-
-
-def _unpacked(targets: Sequence[ast.expr], count: int) -> list[str] | None:
-    starred = [target for target in targets if isinstance(target, ast.Starred)]
-    extra = count - len(targets) + 1
-    if (not starred and len(targets) != count) or extra < 0:
-        return None
-    found = []
-    for target in targets:
-        if isinstance(target, ast.Starred):
-            found += [f"{ast.unparse(target.value)}[{i}]" for i in range(extra)]
+def _spread(target: ast.expr, kind: str, count: int) -> list[str] | None:
+    if not isinstance(target, ast.Tuple | ast.List):
+        name = ast.unparse(target)
+        return [name] if kind != "split" else [f"{name}[{i}]" for i in range(count)]
+    extra = count - len(target.elts) + 1
+    found: list[str] = []
+    for element in target.elts:
+        if isinstance(element, ast.Starred):
+            found += [f"{ast.unparse(element.value)}[{i}]" for i in range(extra)]
         else:
-            found.append(ast.unparse(target))
-    return found
-
-
-def _same(node: ast.expr, call: ast.Call) -> bool:
-    return node is call
+            found.append(ast.unparse(element))
+    return found if len(found) == count else None
 
 
 @dataclass(eq=False)
@@ -138,6 +89,7 @@ class KeyNode:
         position: its index among the keys that its maker returned; None if it was the only one.
         operations: what was done with it, in order.
         problems: the kinds of problems that it has.
+        made_again: it was made more than once, which is a problem of its parent.
         left: it went into iterations of a loop that were not followed.
     """
 
@@ -148,12 +100,23 @@ class KeyNode:
     position: int | None = None
     operations: list[KeyOperation] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    made_again: bool = False
     left: bool = False
 
     @property
     def used(self) -> bool:
         """Return whether anything was drawn from it or made from it."""
         return any(operation.kind != "clone" for operation in self.operations)
+
+    @property
+    def draws(self) -> int:
+        """Return how often it was drawn from."""
+        return sum(len(operation.events) for operation in self.operations if operation.kind == "draw")
+
+    @property
+    def reused(self) -> bool:
+        """Return whether it was used twice by mistake, its own or that of the place that made it again."""
+        return bool(self.problems) or (self.made_again and self.draws > 1)
 
     def operation(self, event: Event) -> KeyOperation:
         """Return the operation that an event belongs to, and add it if it is new."""
@@ -180,38 +143,38 @@ def grow(
     roots = list(keys.values())
 
     @functools.cache
-    def made_as(places: tuple[CallSite, ...], kind: str, count: int) -> list[str] | list[None]:
-        return made_names(places, kind, count) or [None] * count
+    def made_as(places: tuple[CallSite, ...], kind: str, count: int) -> Sequence[str | None]:
+        return _made_names(places, kind, count) or [None] * count
 
     @functools.cache
     def used_as(places: tuple[CallSite, ...], verb: str | None) -> str | None:
         return key_name(places, 0, verb)
 
     for event in events:
-        bits = event.use.bits
-        key = keys.get(bits)
+        use = event.use
+        key = keys.get(use.bits)
         if key is None:
-            key = keys[bits] = KeyNode(bits)
+            key = keys[use.bits] = KeyNode(use.bits)
             roots.append(key)
-        if event.use.kind == "seed":
+        if use.kind == "seed":
             key.seeds.append(event)
             key.name = key.name or made_as(event.places, "seed", 1)[0]
             continue
         if key.name is None and not key.operations:  # not named where it was made, so named as where it is used
-            name = used_as(event.places, event.use.sampler if event.use.kind == "draw" else event.use.kind)
+            name = used_as(event.places, use.sampler if use.kind == "draw" else use.kind)
             key.name = name if name is None or key.position is None else f"{name} #{key.position}"
         operation = key.operation(event)
         operation.events.append(event)
-        if event.use.kind == "clone":
+        if use.kind not in _MAKERS:
             continue
-        for position, (made, called) in enumerate(
-            zip(event.made, made_as(event.places, event.use.kind, len(event.made)), strict=True)
-        ):
+        called = made_as(event.places, use.kind, len(event.made))
+        for position, (made, name) in enumerate(zip(event.made, called, strict=True)):
             if made in keys:  # an earlier operation made it too, which is reported separately
-                operation.again.append((called, keys[made]))
+                keys[made].made_again = True
+                operation.again.append((name, keys[made]))
                 continue
-            child = keys[made] = KeyNode(made, called)
-            child.number = event.use.data if event.use.kind == "fold_in" else None
+            child = keys[made] = KeyNode(made, name)
+            child.number = use.data if use.kind == "fold_in" else None
             child.position = position if len(event.made) > 1 else None
             operation.made.append(child)
     for operation in (operation for key in keys.values() for operation in key.operations):

@@ -1,19 +1,24 @@
 """Tell a key that an installed package used twice from one that the user's code used twice."""
 
 import ast
-from collections.abc import Sequence
+import importlib.util
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from jaxguide import compat
 from jaxguide.code.frames import is_library, is_own, package_of
 from jaxguide.code.lines import Line
+from jaxguide.jaxpr.value_words import describe
 from jaxguide.keys import names
 from jaxguide.keys.events import Event, PathStep
 from jaxguide.keys.origins import CallSite
 
 Frame = tuple[CodeType, int]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -30,42 +35,29 @@ def blame(first: Event, second: Event) -> Blame | None:
 
     It is the package if it called `jax.random` both times, and one call by the user's code led to both.
     """
-    made = [_caller(event) for event in (first, second)]
-    if None in made or first is second:
+    one, two = _caller(first), _caller(second)
+    if one is None or two is None or first is second:
         return None
     found = _parting(first.path, second.path)
-    if found is None or _hands_over_a_key(first, found[1]) or _hands_over_a_key(second, found[1]):
+    if found is None or package_of(found[0][0].co_filename) is None:
         return None
-    if package_of(found[0][0].co_filename) is None:
+    inside = [place for event in (first, second) for place in event.places[: max(len(event.places) - found[1], 0)]]
+    if any(map(names.passes_a_key, inside)):  # the user's code, which the package called, may have chosen the wrong key
         return None
-    one, two = (Line(code.co_filename, compat.frame_line(code, at)) for code, at in filter(None, made))
-    return Blame(str(package_of(two.file)), one, two)
+    line, other = (Line(code.co_filename, compat.frame_line(code, at)) for code, at in (one, two))
+    return Blame(str(package_of(other.file)), line, other)
 
 
-def package_given_the_key(first: Event, second: Event) -> str | None:
-    """Return the package that the user's code gave a key for both uses; None if it is not the same for both."""
-    packages = _packages(first, second)
-    return packages.pop() if len(packages) == 1 else None
-
-
-def package_given_the_key_once(first: Event, second: Event) -> str | None:
-    """Return the package that the user's code gave a key for one of two uses; None if the other is one's, too."""
-    packages = _packages(first, second)
-    return next(filter(None, packages), None) if None in packages else None
-
-
-def _packages(first: Event, second: Event) -> set[str | None]:
-    made = [_caller(event) for event in (first, second)]
-    return {package_of(frame[0].co_filename) if frame else None for frame in made}
+def packages_given_the_key(first: Event, second: Event) -> tuple[str | None, str | None]:
+    """Return for each of two uses the package that the user's code gave the key; None where it was used directly."""
+    one, two = (package_of(frame[0].co_filename) if frame else None for frame in map(_caller, (first, second)))
+    return one, two
 
 
 def _caller(event: Event) -> Frame | None:
     """Return the package's frame that called JAX; None if it is not a package's."""
-    frame = (
-        next((frame for frame in event.path[0].frames if not _is_passed_through(frame[0])), None)
-        if event.path
-        else None
-    )
+    frames = event.path[0].frames if event.path else ()
+    frame = next((frame for frame in frames if not _is_passed_through(frame[0])), None)
     return frame if frame is not None and package_of(frame[0].co_filename) is not None else None
 
 
@@ -96,7 +88,7 @@ def _parting(first: Sequence[PathStep], second: Sequence[PathStep]) -> tuple[Fra
             return (two, out + max(_users(x.frames), _users(y.frames))) if same and one != two else None
         out += _users(x.frames)
         if x.equation != y.equation:
-            return _repeated(x.frames, out)
+            return (_responsible(x.frames), out) if _called_once(x.frames) else None
         before = x
     return None
 
@@ -118,43 +110,45 @@ def _responsible(frames: Sequence[Frame]) -> Frame:
     return next((frame for frame in frames if not _is_passed_through(frame[0])), frames[-1])
 
 
-def _repeated(frames: Sequence[Frame], out: int) -> tuple[Frame, int] | None:
-    """Return the package's frame if only it can contain the Python loop that runs the same frames again."""
-    places = [_site(frame) for frame in frames if _is_users(frame)]
-    if not places:
-        return None
-    for inner, place in zip([None, *places], places, strict=False):
+def _called_once(frames: Sequence[Frame]) -> bool:
+    """Return whether no loop of the user's can have run these frames again, so that a package's loop did."""
+    inner: CallSite | None = None
+    for code, at in (frame for frame in frames if not is_library(frame[0].co_filename)):
+        place = CallSite(Line(code.co_filename, compat.frame_line(code, at)), code, at)
         call = names.call_at(place)
-        if call is None or any(isinstance(node, _LOOPS) for node in _within_function(place)):
-            return None
+        around = names.nodes_around(place)
+        start = max((i for i, node in enumerate(around) if isinstance(node, _FUNCTIONS)), default=0)
+        if call is None or any(isinstance(node, _LOOPS) for node in around[start:]):
+            return False
         if inner is not None and names.callee(call) != inner.code.co_name:
-            return None
-    return _responsible(frames), out
-
-
-def _within_function(place: CallSite) -> list[ast.AST]:
-    found: list[ast.AST] = []
-    for node in names.nodes_around(place):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            found = []
-        found.append(node)
-    return found
-
-
-def _hands_over_a_key(event: Event, out: int) -> bool:
-    """Return whether the user's code that the package called passes on a key, which it may have chosen wrongly."""
-    inner = event.places[: max(len(event.places) - out, 0)]
-    return any(names.passes_a_key(place) for place in inner)
+            return False
+        inner = place
+    return inner is not None
 
 
 def _users(frames: Sequence[Frame]) -> int:
-    return sum(map(_is_users, frames))
+    return sum(not is_library(frame[0].co_filename) for frame in frames)
 
 
-def _is_users(frame: Frame) -> bool:
-    return not is_library(frame[0].co_filename)
+def read_ignored(helper: str, ignore: Any) -> frozenset[str]:
+    """Return the packages that the argument `ignore` of a helper names.
 
+    >>> read_ignored("check_keys", "jax")
+    frozenset({'jax'})
 
-def _site(frame: Frame) -> CallSite:
-    code, instruction = frame
-    return CallSite(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
+    Raises:
+        TypeError: it is neither a text nor a collection of texts.
+
+    Warns:
+        UserWarning: no such package is installed on this machine.
+    """
+    packages = [ignore] if isinstance(ignore, str) else ignore
+    if not isinstance(packages, Collection) or not all(isinstance(package, str) for package in packages):
+        raise TypeError(
+            f"`{helper}` got {describe(ignore)} as `ignore`: pass the names of packages, as in `ignore='flax'`."
+        )
+    for package in packages:
+        if not package.isidentifier() or importlib.util.find_spec(package) is None:
+            text = f"`{helper}` got `ignore={package!r}`, but no package of this name is installed here."
+            warnings.warn(text, stacklevel=3)
+    return frozenset(packages)

@@ -3,12 +3,12 @@
 import ast
 import functools
 import itertools
-import linecache
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import CodeType
 
 from jaxguide import compat
+from jaxguide.code.source import source_of
 from jaxguide.keys.origins import HANDLERS, CallSite
 
 _KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
@@ -59,17 +59,13 @@ def calls_a_loop(place: CallSite) -> bool:
 def statement_text(place: CallSite) -> str | None:
     """Return the source line of a place; if its call spans several lines, the statement joined into one."""
     span = compat.frame_span(place.code, place.instruction)
-    if span is not None and span[0] != span[1]:
-        statements = [node for node in _nodes_around(place.line.file, span) if isinstance(node, ast.stmt)]
-        call = call_at(place)
-        node = min(statements, key=_rows, default=None) if call is not None else None
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
-            text = ast.unparse(node)
-            if len(text) <= 120 or call is None:
-                return text
-        if call is not None:
-            return ast.unparse(call)
-    return place.line.text()
+    call = call_at(place) if span is not None and span[0] != span[1] else None
+    if call is None:
+        return place.line.text()
+    statement = [node for node in nodes_around(place) if isinstance(node, ast.stmt)][-1]
+    is_simple = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr)
+    text = ast.unparse(statement) if is_simple else ""
+    return text if 0 < len(text) <= 120 else ast.unparse(call)
 
 
 def _key_argument(call: ast.Call | None, verb: str | None) -> ast.expr | None:
@@ -121,9 +117,10 @@ def _passed(name: ast.expr, helper: CodeType, call: ast.Call | None) -> ast.expr
     if call is None or callee(call) in _HIGHER_ORDER:
         return None
     given = _argument(root.id, parameters[: helper.co_argcount], helper, call)
-    if given is None:
+    inside = ast.unparse(name).removeprefix(root.id)  # such as `["key"]`
+    if given is None or (inside and isinstance(given, ast.Dict | ast.List | ast.Tuple)):
         return None
-    return _plain(_replaced(name, root, given))
+    return _plain(ast.parse(f"{ast.unparse(given)}{inside}", mode="eval").body)
 
 
 def _argument(parameter: str, positional: Sequence[str], helper: CodeType, call: ast.Call) -> ast.expr | None:
@@ -146,25 +143,6 @@ def _argument(parameter: str, positional: Sequence[str], helper: CodeType, call:
     return given if certain or (plain is not None and _KEYLIKE.search(_last_word(plain))) else None
 
 
-def _replaced(name: ast.expr, root: ast.Name, given: ast.expr) -> ast.expr:
-    """Return `name` with its root replaced, looking up elements of literals: `p["key"]` of `{"key": k}` is `k`."""
-    if name is root:
-        return given
-    if isinstance(name, ast.Attribute):
-        return ast.Attribute(_replaced(name.value, root, given), name.attr, ast.Load())
-    assert isinstance(name, ast.Subscript)
-    value = _replaced(name.value, root, given)
-    if isinstance(name.slice, ast.Constant):
-        index = name.slice.value
-        if isinstance(value, ast.Dict):
-            for key, element in zip(value.keys, value.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == index:
-                    return element
-        if isinstance(value, ast.Tuple | ast.List) and isinstance(index, int) and 0 <= index < len(value.elts):
-            return value.elts[index]
-    return ast.Subscript(value, name.slice, ast.Load())
-
-
 def _root(node: ast.expr) -> ast.Name | None:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
@@ -178,46 +156,22 @@ def callee(call: ast.Call) -> str:
 
 def call_at(place: CallSite) -> ast.Call | None:
     """Return the call that a place's instruction makes."""
-    span = compat.frame_span(place.code, place.instruction)
-    if span is None:
-        return None
-    exact = [n for n in _nodes_around(place.line.file, span) if isinstance(n, ast.Call) and _span(n) == span]
-    return exact[-1] if exact else None
+    around, span = nodes_around(place), compat.frame_span(place.code, place.instruction)
+    call = around[-1] if around else None
+    return call if isinstance(call, ast.Call) and _span(call) == span else None
 
 
-def nodes_around(place: CallSite) -> Iterator[ast.AST]:
-    """Yield the nodes of the source around a place's call, outermost first."""
-    span = compat.frame_span(place.code, place.instruction)
-    return iter(()) if span is None else _nodes_around(place.line.file, span)
-
-
-def _nodes_around(file: str, span: tuple[int, int, int, int]) -> Iterator[ast.AST]:
-    """Yield the nodes of a file's source around a span, outermost first."""
-    first, last, _start, _end = span
-    waiting: list[ast.AST] = [tree] if (tree := _tree(file, tuple(linecache.getlines(file)))) is not None else []
-    while waiting:
-        node = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            numbers = [
-                part.lineno for part in (child, *getattr(child, "decorator_list", ())) if hasattr(part, "lineno")
-            ]
-            if not numbers:
-                waiting.append(child)
-            elif min(numbers) <= first and last <= getattr(child, "end_lineno", 0):
-                yield child
-                waiting.append(child)
-
-
-@functools.lru_cache(maxsize=64)
-def _tree(file: str, lines: tuple[str, ...]) -> ast.Module | None:
-    try:
-        return ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _rows(node: ast.AST) -> int:
-    return int(getattr(node, "end_lineno", 0)) - int(getattr(node, "lineno", 0))
+@functools.lru_cache(maxsize=1024)
+def nodes_around(place: CallSite) -> tuple[ast.AST, ...]:
+    """Return the nodes of the source around a place's call, outermost first, and the call."""
+    source = source_of(place.line.file)
+    span = source.span(place.code, place.instruction) if source else None
+    found: list[ast.AST] = []
+    node = source.find(*span) if source and span else None
+    while source and node is not None:
+        found.insert(0, node)
+        node = source.parents.get(node)
+    return tuple(found)
 
 
 def _span(node: ast.expr) -> tuple[int, int | None, int, int | None]:

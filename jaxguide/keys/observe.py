@@ -1,6 +1,6 @@
-"""Run a program and log every key that it consumes."""
+"""Log every key that a program consumes, while it runs equation by equation."""
 
-from collections.abc import Callable, Collection, MutableMapping, Sequence, Set
+from collections.abc import MutableMapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -8,98 +8,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.compat.collectives import SHARD_MAPS
-from jaxguide.compat.debug_flags import CHECKS, flags_off
-from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE, SCAN, WHILE
+from jaxguide.compat.collectives import SHARD_MAPS, divisions
+from jaxguide.compat.primitives import KEY_USES, SCAN, WHILE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
-from jaxguide.jaxpr.eager import EagerOperation, run_eagerly
-from jaxguide.jaxpr.stage import stage
-from jaxguide.keys.device_rows import DeviceRows
-from jaxguide.keys.events import (
-    Bits,
-    Event,
-    KeyLog,
-    PathStep,
-    implementation,
-    is_key,
-    key_rows,
-    key_words,
-)
-from jaxguide.keys.generators import require_finished
-from jaxguide.keys.ignoring import read_ignored
-from jaxguide.keys.key_record import KeyUse, Use
+from jaxguide.jaxpr.devices import Shards, is_key_array
+from jaxguide.jaxpr.eager import EagerOperation
+from jaxguide.keys.events import Bits, Event, KeyLog, PathStep, implementation, key_rows, key_words
+from jaxguide.keys.key_report import Use
 from jaxguide.keys.origins import CallSite, EquationOrigin, origin
-from jaxguide.keys.problems import find_problems
 
 # How many iterations of a loop are followed; inside another loop an eighth as many, and so on.
 _MOST_ITERATIONS, _AT_LEAST = 64, 2
 
 # `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving a key are not uses.
-
-
-def key_use(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str] = (), **kwargs: Any) -> KeyUse:
-    """Run `fn` on the given arguments and report each key that it draws from, splits or folds into.
-
-    >>> import jax
-    >>> def noise(key):
-    ...     return jax.random.normal(key, (3,)) + jax.random.uniform(key, (3,))
-    >>> [problem.kind for problem in key_use(noise, jax.random.key(0)).problems]
-    ['drawn_twice']
-    >>> [use.sampler for use in key_use(noise, jax.random.key(0)).uses]
-    ['normal', 'uniform']
-
-    The program really runs, so only the branch of a `jax.lax.cond` that is taken is seen; a host callback runs only
-    if a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and all
-    implementations work alike, also through containers, closures, jit, vmap, scan, while, cond, grad and checkpoint.
-    `jax.random.clone` allows one more use. A function that needs real values while it is traced (a Python `if` on an
-    array) is run without tracing. Of a loop, the first iterations are followed, as by `check_keys`.
-
-    Args:
-        fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
-            booleans and None are passed as they are, so that they can be shapes.
-        args, kwargs: its arguments.
-        ignore: problems to leave out, as for `check_keys`.
-
-    Returns:
-        The uses and the problems. If the program raises, there are no uses and `untraceable` is the exception's text.
-
-    Based on `jax.make_jaxpr`; `check_keys` returns the problems alone, and `key_tree` draws the uses.
-    """
-    ignored = read_ignored("key_use", ignore, fn)
-    try:
-        log = observe_keys(fn, args, kwargs)
-    except Exception as error:
-        return KeyUse(untraceable=f"{type(error).__name__}: {error}")
-    problems = find_problems(log, ignored)
-    uses = [event.use for event in log.events]
-    return KeyUse(uses, problems, ignored=problems.ignored, cut_loops=problems.cut_loops)
-
-
-@flags_off(*CHECKS)  # JAX's own checker would count the uses of this run, too
-def observe_keys(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
-    """Run `fn` and log every use of its keys.
-
-    Raises:
-        TypeError: `fn` returned something that has not run yet, such as a generator.
-        Exception: whatever `fn` raises when it is called without tracing.
-    """
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        result = fn(*args, **kwargs)
-        require_finished(fn, result)
-        return result
-
-    log = KeyLog()
-    try:
-        staged = stage(run, args, kwargs)
-        interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
-    except Exception:  # without tracing, the same call works or raises the student's own error
-        log = KeyLog()
-    else:
-        return log
-    run_eagerly(run, args, kwargs, KeyObserver(log))
-    return log
 
 
 class KeyObserver(interpret.Observer):
@@ -114,7 +36,9 @@ class KeyObserver(interpret.Observer):
 
     def __init__(self, log: KeyLog) -> None:
         self.log = log
-        self._devices = DeviceRows()
+        self._operation = 0
+        self._peers: object = None
+        self._done: dict[Any, list[int]] = {}
         self._nearest: tuple[interpret.Scope, _Surroundings] | None = None
 
     def watches(self, eqn: Any) -> bool:
@@ -133,7 +57,7 @@ class KeyObserver(interpret.Observer):
         """Return which inputs of an equation are needed: of a draw whose numbers are not needed, only the key."""
         everything = (True,) * len(eqn.invars)
         name = eqn.primitive.name
-        if self._finder.has_branches(jaxpr) or name in SHARD_MAPS or name == LINEAR_SOLVE:
+        if self._finder.has_branches(jaxpr) or name in SHARD_MAPS:
             return everything
         kind = KEY_USES.get(name)
         if kind is None and self._origin_of(eqn, jaxpr).sampler is None:
@@ -144,13 +68,12 @@ class KeyObserver(interpret.Observer):
 
     def enters(self, step: interpret.BoundEquation) -> bool:
         """Look inside the user's calls and loops, but not inside those of samplers."""
-        found = self._origin(step)
-        if found.sampler is None and not interpret.can_enter(step.eqn):
-            if step.eqn.primitive.name in SHARD_MAPS:
-                self._devices.enter(step, self._draws)
-            else:
-                self.unseen(step)
-        return found.sampler is None
+        name = step.eqn.primitive.name
+        if name in KEY_USES or self._origin(step).sampler is not None:
+            return False
+        if not interpret.can_enter(step.eqn) and name not in SHARD_MAPS:
+            self.unseen(step)
+        return True
 
     def unseen(self, step: interpret.BoundEquation) -> None:
         """Log that keys are used where they cannot be seen."""
@@ -168,18 +91,10 @@ class KeyObserver(interpret.Observer):
         places = self._origin(step).places + self._surroundings(step.scope).places
         line = places[0].line if places else None
         self.log.cut[line] = max(self.log.cut.get(line, (0, 0)), (followed, count), key=lambda seen: seen[1])
-        self.log.left += [x for x in left if is_key(x) or (np.ndim(x) and x.dtype == np.uint32)]
-
-    def _draws(self, eqn: Any, jaxpr: Any) -> bool:
-        if KEY_USES.get(eqn.primitive.name) == "draw":
-            return True
-        given = any(not interpret.is_literal(v) and "key<" in str(v.aval.dtype) for v in eqn.invars)
-        return given and self._origin_of(eqn, jaxpr).sampler is not None
+        self.log.left += [x for x in left if is_key_array(x) or (np.ndim(x) and x.dtype == np.uint32)]
 
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
-        if step.eqn.primitive.name == LINEAR_SOLVE:
-            return self._solve(step)
         kind = KEY_USES.get(step.eqn.primitive.name)
         sampler = self._origin(step).sampler
         if kind is None and sampler is None:
@@ -196,16 +111,8 @@ class KeyObserver(interpret.Observer):
             self._primitive(step, kind, outputs)
         return outputs
 
-    def _solve(self, step: interpret.BoundEquation) -> Sequence[Any]:
-        # Of its four functions, only `solve` runs, with its own constants, which come third among the inputs.
-        lengths = step.eqn.params["const_lengths"]
-        start = lengths.matvec + lengths.vecmat
-        after = start + lengths.solve + lengths.transpose_solve
-        inputs = [*step.inputs[start : start + lengths.solve], *step.inputs[after:]]
-        return interpret.run(step.eqn.params["jaxprs"].solve, inputs, self, step)
-
     def _sampler(self, step: interpret.BoundEquation, sampler: str, outputs: Sequence[Any] | None) -> None:
-        keys = [value for value in step.inputs if is_key(value)]
+        keys = [value for value in step.inputs if is_key_array(value)]
         bits = [tuple(key_rows(key_words(key))) for key in keys]
         # Equations of one call can differ only in the jaxprs inside them; an equation without a key is not a use.
         inner = tuple(map(id, interpret.inner_jaxprs(step.eqn)))
@@ -216,7 +123,7 @@ class KeyObserver(interpret.Observer):
             like = Use("draw", (), implementation(key), sampler=sampler)
             self._log(step, key, like, skip=call.own | call.drawn)
             call.drawn.update(rows)
-        if outputs is not None and is_key(outputs[0]):
+        if outputs is not None and is_key_array(outputs[0]):
             call.own.update(key_rows(key_words(outputs[0])))
 
     def _primitive(self, step: interpret.BoundEquation, kind: str, outputs: Sequence[Any] | None) -> None:
@@ -273,15 +180,37 @@ class KeyObserver(interpret.Observer):
         number = places[0].line.number if places else None
         source = places[0].line.text() if places else None
         path = (PathStep(step.scope.number, id(step.eqn), own.site), *around.path)
-        operation = self.log.operation(step.peers)
-        repeats = self._devices.repeats(step, [(rows[i], numbers[i]) for i in used])
+        if step.peers is None or step.peers is not self._peers:  # one operation for all devices
+            self._operation, self._peers, self._done = self._operation + 1, step.peers, {}
         for i in used:
-            axis = repeats.get((rows[i], numbers[i]), "")
-            if axis is None:  # another device did just this, and that is not a mistake
+            axis = self._repeated_along(step, like.kind, (rows[i], numbers[i]))
+            if axis == "":
                 continue
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
-            event = Event(use, places, operation, children[i], tags, vmaps > 0, shared, axis or None, path)
+            event = Event(use, places, self._operation, children[i], tags, vmaps > 0, shared, axis, path)
             self.log.events.append(event)
+
+    def _repeated_along(self, step: interpret.BoundEquation, kind: str, row: tuple[Bits, int | None]) -> str | None:
+        """Return the axis of the mesh along which all devices draw the same; None if no other device has done this.
+
+        It is empty if that is no mistake: it is not known of all devices on the axis, or no output is divided along it.
+        """
+        if step.device is None:
+            return None
+        done = self._done.setdefault(row, [])
+        done.append(step.device)
+        if len(set(done)) == 1:
+            return None
+        found = next(filter(None, (divisions(one.eqn) for one in step.outward())), None)
+        if kind != "draw" or found is None:
+            return ""
+        positions = Shards(*found).devices()
+        here = positions[step.device]
+        for axis in sorted({axis for division in found[2] for part in division for axis in part}):
+            line = {device for device, there in enumerate(positions) if {**there, axis: here[axis]} == here}
+            if len(line) > 1 and line <= set(done):
+                return axis
+        return ""
 
     def _surroundings(self, scope: interpret.Scope) -> "_Surroundings":
         """Return what all steps in a scope have in common."""

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxguide import compat
-from jaxguide.code.frames import is_library
+from jaxguide.code.frames import is_library, package_of
 from jaxguide.code.lines import Line, user_frames
 
 # Functions of `jax.random` that handle keys; all others draw from one.
@@ -19,6 +19,7 @@ HANDLERS = frozenset(
         *("threefry2x32_key", "rbg_key", "unsafe_rbg_key"),
     }
 )
+_ONLY_CALLS_VMAP = "equinox"  # in `filter_vmap`
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,16 @@ def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int
 
 
 def _on_behalf_of_user(frames: list[tuple[CodeType, int]], vmap: int, drawn_by_user: bool) -> bool:
-    caller = next((code for code, _ in frames[vmap + 1 :] if code.co_name != compat.API_FRAME), None)
-    if caller is None or not is_library(caller.co_filename):
+    outer = [code for code, _ in frames[vmap + 1 :] if code.co_name != compat.API_FRAME]
+    if not outer:
         return True
+    caller = outer[0]
     if compat.in_jax(caller):
         return caller.co_name == compat.VECTORIZE_FRAME
-    # Lifted transformations, such as flax's, declare what is shared; equinox's `filter_vmap` only calls `vmap`.
-    return drawn_by_user
+    if package_of(caller.co_filename) == _ONLY_CALLS_VMAP:
+        caller = next((code for code in outer if package_of(code.co_filename) != _ONLY_CALLS_VMAP), caller)
+    # Lifted transformations, such as flax's, declare what is shared.
+    return drawn_by_user or not is_library(caller.co_filename)
 
 
 def _has_jacfwd(jaxpr: Any) -> bool:

@@ -2,9 +2,9 @@
 
 import contextlib
 import functools
+import inspect
 import warnings
-import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import jax
@@ -14,17 +14,14 @@ from jaxguide import compat
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.jaxpr.value_words import describe
-from jaxguide.keys.check import warn_of_unseen
-from jaxguide.keys.generators import require_plain_function
-from jaxguide.keys.ignoring import read_ignored
-from jaxguide.keys.key_cards import problems_card
-from jaxguide.keys.key_record import KeyProblem
-from jaxguide.keys.observe import observe_keys
-from jaxguide.keys.problems import find_problems
+from jaxguide.keys.check import observe_keys, report_keys, warn_of_unseen
+from jaxguide.keys.key_report import KeyProblem, KeyReport
+from jaxguide.keys.libraries import read_ignored
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
-_MISSING: Any = object()
+# Functions that return before their body has run.
+_LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 # The methods of a jitted function.
 _JIT_METHODS = ("lower", "trace", "eval_shape", "clear_cache")
@@ -38,18 +35,16 @@ class KeyReuseError(RuntimeError):
         function: the function's name.
     """
 
-    def __init__(self, problems: Sequence[KeyProblem], function: str = "") -> None:
-        super().__init__(problems, function)
+    def __init__(self, problems: Iterable[KeyProblem], function: str = "") -> None:
+        super().__init__(list(problems), function)
         self.problems = list(problems)
         self.function = function
 
     def _repr_html_(self) -> str:
-        return problems_card(self.problems)
+        return KeyReport(problems=self.problems)._repr_html_()
 
     def __str__(self) -> str:
-        if len(self.problems) == 1:
-            return str(self.problems[0])
-        return "\n".join(f"{number}. {problem}" for number, problem in enumerate(self.problems, 1))
+        return "\n".join(map(str, self.problems))
 
 
 @overload
@@ -58,7 +53,7 @@ def no_key_reuse(fn: Fn) -> Fn: ...
 def no_key_reuse(*, ignore: str | Collection[str] = ()) -> Callable[[Fn], Fn]: ...
 @overload
 def no_key_reuse(fn: Fn, *, ignore: str | Collection[str] = ()) -> Fn: ...
-def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> Any:
+def no_key_reuse(fn: Any = None, *, ignore: str | Collection[str] = ()) -> Any:
     """Check the keys of `fn` on the first call with each signature, and raise before it uses a key twice.
 
     >>> import jax
@@ -81,7 +76,7 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
 
     Args:
         fn: a plain, jitted or vmapped function, or a method in its class; `check_keys` says how arguments are passed.
-        ignore: problems that do not count, as for `check_keys`: `@no_key_reuse(ignore="numpyro")`.
+        ignore: packages whose problems do not count, as in `@no_key_reuse(ignore="numpyro")`.
 
     Returns:
         A function with the same name and results; if `fn` is jitted, also with `lower`, `trace`, `eval_shape` and
@@ -90,7 +85,6 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
     Raises:
         TypeError: `fn` is not a function, or is a generator function or an asynchronous function; or `ignore` is not a
             text or collection of texts.
-        ValueError: a text in `ignore` can be neither the name of a package nor a place.
         KeyReuseError: raised by the returned function on each call that would use a key twice; `problems` says where.
 
     Warns:
@@ -98,15 +92,19 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
 
     Based on `check_keys`. The pytest fixture of the same name is this decorator.
     """
-    ignored = read_ignored("no_key_reuse", ignore)
-    if fn is _MISSING:
-        return functools.partial(no_key_reuse, ignore=ignored)
+    if fn is None:
+        return functools.partial(no_key_reuse, ignore=ignore)
     if not callable(fn):
         raise TypeError(
             f"`no_key_reuse` needs a function, but got {describe(fn)}: write `@no_key_reuse` on the line above `def`, "
             "or wrap a function, as in `no_key_reuse(f)`."
         )
-    require_plain_function("no_key_reuse", fn)
+    if any(is_lazy(inspect.unwrap(fn)) for is_lazy in _LAZY):
+        raise TypeError(
+            f"`no_key_reuse` cannot check `{function_name(fn)}`, which returns before its body runs: check the "
+            "functions that it calls, or a function that calls it and consumes all its values."
+        )
+    ignored = read_ignored("no_key_reuse", ignore)
     checked: set[Any] = set()
 
     @functools.wraps(fn)
@@ -123,16 +121,12 @@ def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> A
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
         if log is None:
-            result = fn(*args, **kwargs)  # raises the same error, from the student's own code
-            warnings.warn(
-                f"`{function_name(fn)}` works, but its keys could not be checked ({failure}): check its parts with "
-                "`check_keys`.",
-                stacklevel=2,
-            )
+            result = fn(*args, **kwargs)  # mostly raises the same error, from the user's own code
+            warnings.warn(f"The keys of `{function_name(fn)}` could not be checked ({failure}).", stacklevel=2)
             return result
-        problems = find_problems(log, ignored)
-        if problems:
-            raise KeyReuseError(problems, function_name(fn))
+        report = report_keys(log, ignored, fn, args, kwargs)
+        if report:
+            raise KeyReuseError(report.problems, function_name(fn))
         warn_of_unseen(log, stacklevel=2)
         if signature is not None:
             checked.add(signature)
@@ -181,30 +175,4 @@ def _leaf(leaf: Any) -> Any:
         return leaf.shape, leaf.dtype, bool(getattr(leaf, "weak_type", False))
     if isinstance(leaf, float | complex):
         return type(leaf)
-    return type(leaf), _Static(leaf)
-
-
-class _Static:
-    """A value that is not an array; plain values compare by value, others by identity."""
-
-    def __init__(self, value: Any) -> None:
-        self._plain = isinstance(value, bool | int | str | bytes | type(None))
-        try:
-            self._value = value if self._plain else weakref.ref(value)
-        except TypeError:
-            self._value = value
-        self._hash = hash(value) if self._plain else id(value)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Static) or self._plain != other._plain:
-            return False
-        if self._plain:
-            return bool(self._value == other._value)
-        mine, theirs = self._held(), other._held()
-        return mine is theirs and mine is not None
-
-    def _held(self) -> Any:
-        return self._value() if isinstance(self._value, weakref.ref) else self._value
+    return type(leaf), leaf

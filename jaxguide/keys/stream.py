@@ -3,7 +3,7 @@
 import operator
 import threading
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.compat.debug_flags import TRANSFERS, flags_off, is_on
-from jaxguide.jaxpr.value_words import array_type, describe
+from jaxguide.jaxpr.value_words import array_type
 
 # Folded into the key that a stream starts from, so that the stream's keys differ from those that `split`, or small
 # numbers in `fold_in`, make from the same key elsewhere.
@@ -44,8 +44,7 @@ class KeyStream:
     >>> stream
     KeyStream(key<fry>[], count=3)
 
-    A stream that is not returned does not advance, and the next call with it repeats the numbers. JAX offers no way to
-    notice this at run time, because a function may well use up a stream, but `jaxguide.keys.check_keys` finds it. To
+    A stream that is not returned does not advance, and the next call repeats the numbers; `check_keys` finds that. To
     pass a stream without returning it, pass a fork:
 
     >>> def walk(stream):
@@ -63,18 +62,16 @@ class KeyStream:
     jaxguide.keys.stream.KeyStreamError: `KeyStream.next` was called on a stream that was not passed to the function
     that JAX is tracing, ...
 
-    `jax.grad` alone runs the function once, so the stream may be an argument or come from outside, and it advances in
-    place. `jax.jacfwd` and `jax.hessian` map over directions: draw the keys outside them. A copy (`copy.copy`,
-    `copy.deepcopy`, `pickle`, and the copy in each transformed function) repeats the numbers of the original; use
-    `fork` for other numbers. Under `jax.vmap` with `in_axes=None`, every row gets the same numbers, as from one key.
+    A copy (`copy.copy`, `pickle`, and that in each transformed function) repeats the numbers of the original, and so do
+    all rows of `jax.vmap` with `in_axes=None`; use `fork` for others. `jax.grad` alone runs the function once, so the
+    stream may come from outside.
 
     Args:
-        seed_or_key: an int, as for `jax.random.key`; or one key, typed or uint32, of any implementation, that is not
-            used for anything else. The stream's keys are of the same kind.
+        seed_or_key: a seed; or one key, typed or uint32, that is not used for anything else.
 
     Raises:
         TypeError: for anything else.
-        ValueError: for an array of keys, or a seed that JAX would truncate.
+        ValueError: for an array of keys.
         KeyStreamError: if `next`, `take`, `fork` or passing the stream on would repeat numbers.
 
     Based on `jax.random.fold_in` and `jax.random.split`: the n-th call folds in n, counting from 0.
@@ -87,7 +84,7 @@ class KeyStream:
     def _set(self, key: Any, count: Any) -> None:
         self._key, self._count = key, count
         self._home, _ = compat.trace_state()
-        self._handed_out = False
+        self._unpacked = False
 
     @property
     def key(self) -> Any:
@@ -114,7 +111,7 @@ class KeyStream:
         >>> KeyStream(0).take(3).shape
         (3,)
         """
-        count = _whole_number("take", n)
+        count = operator.index(n)
         return jax.random.split(self._next("take"), count)
 
     def fork(self, n: int | None = None) -> "KeyStream":
@@ -129,12 +126,12 @@ class KeyStream:
         if n is None:
             # Split even for a single one: with `unsafe_rbg` keys, folding in a then b gives the same as b then a.
             return _stream(jax.random.split(self._next("fork"), 1)[0], np.uint32(0))
-        count = _whole_number("fork", n)
+        count = operator.index(n)
         return _stream(jax.random.split(self._next("fork"), count), np.zeros(count, np.uint32))
 
     @flags_off(*TRANSFERS)
     def _next(self, method: str) -> jax.Array:
-        self._require_home(method)
+        self._require_home(f"`KeyStream.{method}` was called on a stream")
         shape = _batch_shape(self._key)
         if shape:
             raise KeyStreamError(
@@ -153,16 +150,24 @@ class KeyStream:
                 "A `KeyStream` is endless, so it cannot be iterated over or unpacked: use `stream.take(n)` for n "
                 "keys, or `stream.fork(n)` for n streams."
             )
-        self._require_home("__iter__")
-        streams = [_stream(self._key[i], self._count[i]) for i in range(_batch_shape(self._key)[0])]
-        self._handed_out = True
-        return iter(streams)
+        self._require_home("A batch of streams was unpacked")
+        self._unpacked = True
+        return iter([_stream(self._key[i], self._count[i]) for i in range(_batch_shape(self._key)[0])])
 
-    def _require_home(self, method: str) -> None:
+    def _require_home(self, what: str) -> None:
         home, eager = compat.trace_state()
+        if self._home != home and eager:
+            raise KeyStreamError(
+                f"{what} that was made inside a function that JAX traced, so its numbers are not known outside: return "
+                "the stream from that function, and use the returned one."
+            )
         if self._home != home:
-            _refuse_away(method, eager)
-        if self._handed_out:
+            raise KeyStreamError(
+                f"{what} that was not passed to the function that JAX is tracing, so the compiled program would repeat "
+                "the same numbers: pass the stream in and return it, as in `y, stream = f(x, stream)` (under "
+                "`jax.vmap` pass `stream.fork(n)`), or draw the keys outside and pass those in."
+            )
+        if self._unpacked:
             raise KeyStreamError(
                 "This batch of streams was already unpacked, and using it again would repeat the numbers of the "
                 "unpacked streams: use those, or fork again."
@@ -176,7 +181,7 @@ class KeyStream:
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
         """Return the key and count, for `jax.tree_util`."""
-        self._require_home("tree_flatten")
+        self._require_home("A `KeyStream` was passed on")
         on_host = isinstance(self._count, np.generic) and is_on(TRANSFERS[0])  # `jax.jit` would not transfer it
         return (self._key, jax.device_put(self._count) if on_host else self._count), None
 
@@ -185,25 +190,17 @@ class KeyStream:
         """Return a stream with the given key and count, for `jax.tree_util`."""
         return _stream(*leaves)
 
-    def __copy__(self) -> "KeyStream":
-        copied = _stream(self._key, self._count)
-        copied._home, copied._handed_out = self._home, self._handed_out
-        return copied
-
-    def __deepcopy__(self, _memo: dict[int, Any]) -> "KeyStream":
-        return self.__copy__()  # arrays are immutable
-
     def __reduce__(self) -> tuple[Any, ...]:
-        self._require_home("__reduce__")
+        self._require_home("A `KeyStream` was copied or pickled")
         return _stream, (self._key, self._count)
 
     def __repr__(self) -> str:
-        try:
-            count = array_type(self._count) if np.ndim(self._count) else str(int(self._count))
-        except Exception:  # a tracer, or a placeholder that JAX puts into pytrees
-            count = "traced" if isinstance(self._count, jax.core.Tracer) else type(self._count).__name__
-        kind = array_type(self._key) if hasattr(self._key, "dtype") else type(self._key).__name__
-        return f"KeyStream({kind}, count={count})"
+        key, count = (array_type(x) if hasattr(x, "dtype") else type(x).__name__ for x in (self._key, self._count))
+        if isinstance(self._count, jax.core.Tracer):
+            count = "traced"
+        elif hasattr(self._count, "dtype") and not np.ndim(self._count):
+            count = str(int(self._count))
+        return f"KeyStream({key}, count={count})"
 
 
 def _stream(key: Any, count: Any) -> KeyStream:
@@ -220,87 +217,12 @@ def _batch_shape(key: Any) -> tuple[int, ...]:
 
 def _start_key(value: Any) -> Any:
     """Return the key to start from, given a seed or a key."""
-    if isinstance(value, KeyStream):
-        raise TypeError("`KeyStream` got a `KeyStream`: use it as it is, or `stream.fork()` for an independent one.")
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.ndarray | np.generic | jax.Array):
-        _refuse_start(value)
-    if isinstance(value, int):
-        return jax.random.key(_whole_seed(value))
-    typed = jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
-    if not typed and jnp.issubdtype(value.dtype, jnp.integer) and not value.ndim:
-        seed: Any = value if isinstance(value, jax.core.Tracer) else _whole_seed(int(value))
-        return jax.random.key(seed)
-    if not typed and (value.dtype != np.uint32 or not _is_key_data(value)):
-        _refuse_start(value)
+    if not isinstance(value, np.ndarray | jax.Array) or (not value.ndim and jnp.issubdtype(value.dtype, jnp.integer)):
+        return jax.random.key(value)
     shape = _batch_shape(value)
     if shape:
         raise ValueError(
             f"`KeyStream` starts from one key, but got an array of keys of shape {shape}: use one of them, as in "
             "`KeyStream(keys[0])`, or make a stream from each with `jax.vmap(KeyStream)(keys)`."
         )
-    return value if isinstance(value, jax.Array) else jnp.asarray(value)
-
-
-def _is_key_data(value: Any) -> bool:
-    try:
-        jax.eval_shape(jax.random.wrap_key_data, jax.ShapeDtypeStruct(value.shape, value.dtype))
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _refuse_start(value: Any) -> NoReturn:
-    raise TypeError(
-        f"`KeyStream` needs an int or a PRNG key, but got {describe(value)}: pass a seed, as in `KeyStream(0)`, or a "
-        "key from `jax.random.key`."
-    )
-
-
-def _whole_seed(seed: int) -> int:
-    """Return the seed if it is in range: JAX would silently drop the upper bits of a larger one."""
-    config: Any = jax.config  # mypy finds no settings on the type of JAX 0.10
-    bits = 64 if config.jax_enable_x64 else 32
-    # Without x64, a seed is truncated to 32 bits; with x64, to the range of int64.
-    highest = 2**63 if bits == 64 else 2**32
-    if not -(2 ** (bits - 1)) <= seed < highest:
-        raise ValueError(
-            f"`KeyStream` got the seed {seed}, but JAX would use only {bits} bits of it: pass an int from "
-            f"{-(2 ** (bits - 1))} to {highest - 1}."
-        )
-    return seed
-
-
-def _whole_number(method: str, n: Any) -> int:
-    """Return n as a non-negative int."""
-    if isinstance(n, jax.core.Tracer):
-        raise TypeError(
-            f"`KeyStream.{method}` needs an int that is known while tracing, but got {describe(n)}: an array's shape "
-            "cannot depend on a traced value, so make it a static argument."
-        )
-    try:
-        number = -1 if isinstance(n, bool) else operator.index(n)
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise TypeError(f"`KeyStream.{method}` needs a non-negative int, but got {describe(n)}.")
-    return number
-
-
-def _refuse_away(method: str, eager: bool) -> NoReturn:
-    what = {
-        "tree_flatten": "A `KeyStream` was passed on",
-        "__iter__": "A batch of streams was unpacked",
-        "__reduce__": "A `KeyStream` was pickled",
-    }.get(method) or f"`KeyStream.{method}` was called on a stream"
-    if eager:
-        text = (
-            "{what} that was made inside a function that JAX traced, so its numbers are not known outside: return the "
-            "stream from that function, and use the returned one."
-        )
-    else:
-        text = (
-            "{what} that was not passed to the function that JAX is tracing, so the compiled program would repeat "
-            "the same numbers: pass the stream in and return it, as in `y, stream = f(x, stream)` (under `jax.vmap` "
-            "pass `stream.fork(n)`), or draw the keys outside and pass those in."
-        )
-    raise KeyStreamError(text.format(what=what))
+    return jnp.asarray(value)

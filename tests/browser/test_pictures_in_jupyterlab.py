@@ -19,7 +19,7 @@ KEYS = """def noise(key):
     noise = jax.random.normal(noise_key, (3,)) + jax.random.bernoulli(dropout_key, 0.5, (3,))
     return jax.random.permutation(jax.random.fold_in(shuffle_key, 7), noise)
 
-keys.key_tree(noise, jax.random.key(0))"""
+keys.check_keys(noise, jax.random.key(0)).tree"""
 PROGRAM = """def steps(weights_of_the_layer, inputs_of_all_steps):
     return jax.lax.scan(lambda c, x: (jnp.tanh(weights_of_the_layer @ c + x), c), jnp.zeros(3), inputs_of_all_steps)
 
@@ -71,7 +71,7 @@ def write_notebook(path: Path) -> None:
 def run_all(lab_page: LabPage, name: str) -> "Locator":
     """Draw each picture of the notebook in front, and return the cell of the last."""
     lab_page.run("import jax, jax.numpy")
-    for words in ("keys.key_tree", "tracing.program", "callbacks.callback_timeline"):
+    for words in ("keys.check_keys", "tracing.program", "callbacks.callback_timeline"):
         cell = lab_page.run(words)
         assert_whole(cell.locator(".jp-OutputArea-output svg[role=img]"))
         lab_page.picture(cell, f"{name}-{words}")

@@ -78,7 +78,7 @@ def test_each_helper_shows_its_picture_in_a_kernel() -> None:
         ("trace louder(1.0, 2, 3)", ["`louder(x, n=1)` does not take what", "3 arguments: too many"]),
         ("trace louder(1.0, m=2)", ["2 arguments: got an unexpected keyword argument 'm'"]),
         ("trace Layer()", ["`Layer` is a class"]),
-        ("keys twice(jax.ShapeDtypeStruct((), 'float32'))", ["`key_tree` runs the program, but got"]),
+        ("keys twice(jax.ShapeDtypeStruct((), 'float32'))", ["`check_keys` runs the program, but got"]),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence_that_says_what_to_write(student: Any, line: str, said: list[str]) -> None:

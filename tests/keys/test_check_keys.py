@@ -15,7 +15,7 @@ from hlo import normalised_hlo
 from jax import lax, random
 from kernel import run_in_kernel
 
-from jaxguide.keys import KeyReuseError, KeyStream, check_keys, key_use, no_key_reuse
+from jaxguide.keys import KeyReuseError, KeyStream, check_keys, no_key_reuse
 
 
 def the_problem(fn, *args, **kwargs):
@@ -41,9 +41,9 @@ def test_a_sentence_names_both_lines_the_file_and_the_key():
     problem = the_problem(noise, random.key(0))
     line = noise.__code__.co_firstlineno + 1
     assert str(problem) == problem.message
-    assert str(problem).startswith(
+    assert str(problem) == (
         f"`rng` was drawn from twice (test_check_keys.py, line {line}: `a = random.normal(rng, (2,))`; "
-        f"then line {line + 1}: `return a + random.uniform(rng, (2,))`), so both draws use the same random bits: "
+        f"then line {line + 1}: `return a + random.uniform(rng, (2,))`): split it and give each draw its own key."
     )
     assert (problem.first_line, problem.second_line) == (line, line + 1)
     assert (problem.first_file, problem.second_file, problem.name) == ("test_check_keys.py",) * 2 + ("rng",)
@@ -72,22 +72,6 @@ def test_every_kind_has_a_sentence_that_ends_and_names_the_key():
 
 def test_a_seed_is_named_by_its_number():
     assert "built from the seed 3 twice" in str(the_problem(lambda: random.key(3) is random.key(3)))
-
-
-def test_sharing_on_purpose_is_explained_where_it_may_be_meant():
-    def rounds(key):
-        return lax.scan(lambda c, x: (c + random.normal(key), x), 0.0, jnp.arange(3.0))
-
-    def rows(key):
-        return jax.vmap(lambda x: x + random.normal(key))(jnp.ones(3))
-
-    def two(key):
-        return random.normal(key) + random.normal(key)
-
-    assert "draw once outside the loop or `scan`" in str(the_problem(rounds, random.key(0)))
-    assert "draw once outside `vmap`" in str(the_problem(rows, random.key(0)))
-    for fn in (rounds, rows, two):
-        assert "`jax.random.clone(key)`" in str(the_problem(fn, random.key(0)))
 
 
 def test_two_draws_on_one_line_and_one_draw_in_rounds_read_differently():
@@ -303,7 +287,7 @@ def test_lines_of_two_files_name_both(tmp_path):
     assert the_problem(chosen, random.key(0)).first_file == "test_check_keys.py"
     text = str(the_problem(callback, random.key(0)))
     assert "test_check_keys.py, line" in text
-    assert "; then noise_of_mine.py, line 5: `return jax.random.uniform(key)`; the key is used in " in text
+    assert "; then noise_of_mine.py, line 5: `return jax.random.uniform(key)`; the key is used in line " in text
 
 
 @pytest.mark.long
@@ -316,7 +300,7 @@ def test_in_a_notebook_a_line_is_told_by_its_cell():
     shown = run_in_kernel(cells)
     assert shown[2].startswith(
         "`rng` was drawn from twice (cell [2], line 3: `x = draw(rng)`; then line 4: `return x + draw(rng)`; "
-        "the key is used in cell [1], line 5: `return jax.random.normal(key)`)"
+        "the key is used in cell [1], line 5): split it"
     )
 
 
@@ -348,7 +332,6 @@ def test_a_program_that_raises_gives_its_own_error_and_no_verdict():
         check_keys(lambda key: random.normal(key, (3,)) @ jnp.ones(4), random.key(0))
     with pytest.raises(ValueError, match="accepts a single key"):
         check_keys(lambda key: random.normal(random.split(key)), random.key(0))
-    assert key_use(fn, random.key(0)).untraceable == "OutOfLayers: layer 3 of 2"
 
 
 def test_a_function_that_needs_values_is_checked_without_tracing():
@@ -379,7 +362,7 @@ def test_keys_that_cannot_be_seen_are_no_clean_bill():
         return jax.custom_derivatives.linear_call(scale, scale, key, 2.0)
 
     with pytest.warns(UserWarning, match=r"Keys used inside `linear_call` \(test_check_keys.py, line \d+\) were not"):
-        assert check_keys(fn, random.key(0)) == []
+        assert not check_keys(fn, random.key(0))
     with pytest.warns(UserWarning, match="Keys used inside `linear_call`"):
         no_key_reuse(fn)(random.key(0))
 
@@ -608,7 +591,7 @@ def test_a_call_that_works_but_cannot_be_checked_says_so():
             raise ValueError("not yet")
         return one_draw(key)
 
-    with pytest.warns(UserWarning, match=r"`fn` works, but its keys could not be checked \(ValueError: not yet\)"):
+    with pytest.warns(UserWarning, match=r"The keys of `fn` could not be checked \(ValueError: not yet\)"):
         fn(random.key(0))
 
 
@@ -628,7 +611,7 @@ def test_the_error_carries_its_problems_and_crosses_processes():
     assert (again.problems, again.function, str(again)) == (error.problems, "two_draws", str(error))
     assert isinstance(error, RuntimeError)
     both = KeyReuseError(error.problems * 2)
-    assert str(both) == f"1. {error}\n2. {error}"
+    assert str(both) == f"{error}\n{error}"
 
 
 @pytest.mark.long
@@ -661,7 +644,7 @@ def test_a_stream_that_is_not_returned_is_told_by_its_name():
     (problem,) = check_keys(train, jnp.ones(3), KeyStream(0))
     assert problem.kind == "fold_twice_same_data"
     assert problem.message.startswith("The stream `s` gave the same key twice (")
-    assert "did not return it" in problem.message
+    assert "return it from the function that it was passed to" in problem.message
 
 
 def test_a_key_used_beside_the_stream_that_has_it_is_told():
@@ -673,10 +656,10 @@ def test_a_key_used_beside_the_stream_that_has_it_is_told():
     assert problem.message.startswith("`key` was passed to a `KeyStream` and also used directly (")
 
 
-def test_what_a_cell_shows_is_the_sentences():
+def test_a_sentence_is_short():
     def noise(key):
-        return [jax.random.normal(key) for _ in range(3)]
+        return [jax.random.normal(key, shape=(3, 4), dtype=jnp.float32) + jnp.zeros((3, 4)) for _ in range(3)]
 
-    (problem,) = problems = check_keys(noise, jax.random.key(0))
-    assert repr(problems) == f"[{problem.message}]"
+    (problem,) = check_keys(noise, jax.random.key(0))
     assert problem.message.startswith("`key` was drawn from more than once (each time in ")
+    assert len(problem.message) < 200

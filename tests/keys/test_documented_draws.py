@@ -79,15 +79,12 @@ def test_a_jitted_function_can_be_decorated(key):
     assert draw(key) == DOCUMENTED
 
 
-def test_blocks_nest_also_of_one_object(key):
-    setting = documented_draws()
-    with setting:
-        with setting, documented_draws():
+def test_blocks_nest(key):
+    with documented_draws():
+        with documented_draws():
             assert random.normal(key) == DOCUMENTED
         assert random.normal(key) == DOCUMENTED
     assert random.normal(key) == TODAY
-    with setting:
-        assert random.normal(key) == DOCUMENTED
 
 
 def test_todays_setting_can_be_nested_inside(key):

@@ -17,6 +17,8 @@ from key_battery.correct import CORRECT
 from key_battery.proof import prove
 from key_battery.scoreboard import MODES, ask_check_keys
 
+from jaxguide.keys import check_keys
+
 KINDS = {
     "drawn_twice",
     "parent_used_after_split",
@@ -148,3 +150,33 @@ def test_check_keys_leaves_the_correct_program_in_peace(case: Case, key_kind: st
     _need_library(case)
     verdict = ask_check_keys(case, key_kind, mode)
     assert not verdict.reported, verdict.said
+
+
+def _some(*key_kinds: str) -> pytest.MarkDecorator:
+    """Run a test for every case that supports these keys; not `long` is every tenth."""
+    parameters = []
+    for number, case in enumerate(BUGS + CORRECT):
+        kind = key_kinds[number % len(key_kinds)]
+        if kind in case.key_kinds:
+            marks = () if number % 10 == 0 else pytest.mark.long
+            parameters.append(pytest.param(case, kind, id=f"{case.name}-{kind}", marks=marks))
+    return pytest.mark.parametrize(("case", "key_kind"), parameters)
+
+
+@_some("rbg")
+def test_check_keys_judges_programs_with_rbg_keys(case: Case, key_kind: str) -> None:
+    _need_library(case)
+    verdict = ask_check_keys(case, key_kind, "eager")
+    assert verdict.right, verdict.said
+
+
+@_some("typed", "legacy")
+def test_check_keys_judges_programs_that_need_values(case: Case, key_kind: str) -> None:
+    _need_library(case)
+    program, arguments = case.build(key_kind)
+
+    def needs_values(x: jax.Array, *args: object) -> object:
+        return program(*args) if x > 0 else None
+
+    kinds = {problem.kind for problem in check_keys(needs_values, jax.numpy.float32(1), *arguments)}
+    assert kinds & {*case.kinds} if case.kinds else not kinds

@@ -10,7 +10,7 @@ from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import Request, Step, evaluate
 from jaxguide.course.judging.values import Data, to_data
 from jaxguide.course.verdict import ErrorInfo, StudentError
-from jaxguide.keys import KeyUse
+from jaxguide.keys import KeyReport
 from jaxguide.tracing import Program
 
 
@@ -105,9 +105,9 @@ class Answer(ABC):
         """Return the program that the function traces to, as data."""
         return Program.from_plain(self._question("program", args, kwargs))
 
-    def key_use(self, *args: Any, **kwargs: Any) -> KeyUse:
+    def key_use(self, *args: Any, **kwargs: Any) -> KeyReport:
         """Return the PRNG keys that a call consumes, and the problems found in their use."""
-        return KeyUse.from_plain(self._question("key_use", args, kwargs))
+        return KeyReport.from_plain(self._question("key_use", args, kwargs))
 
     def _observations(
         self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]], explains: bool = False

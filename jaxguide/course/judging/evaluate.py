@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import jax
 
-from jaxguide import compat, keys, tracing
+from jaxguide import compat, tracing
 from jaxguide.base.plain import plain_of
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import cell_name
@@ -21,6 +21,7 @@ from jaxguide.course.breakpoints import scripted_breakpoints
 from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo, ExplanationText
+from jaxguide.keys import KeyReport, check_keys
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
@@ -152,8 +153,18 @@ def _reply(subject: Callable[..., Any], question: str, calls: _Calls, explains: 
     if question == "program":
         return tracing.program(subject, *args, **kwargs).to_plain()
     if question == "key_use":
-        return keys.key_use(subject, *args, **kwargs).to_plain()
+        return key_use(subject, *args, **kwargs).to_plain()
     return to_data(jax.block_until_ready(subject(*args, **kwargs)))
+
+
+def key_use(subject: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyReport:
+    """Return what a call does with its keys; if it raises, only the exception's text, as `untraceable`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of keys that cannot be seen
+            return check_keys(subject, *args, **kwargs)
+    except Exception as error:
+        return KeyReport(untraceable=f"{type(error).__name__}: {error}")
 
 
 def _observe(subject: Callable[..., Any], calls: _Calls, explains: bool) -> list[dict[str, Any]]:

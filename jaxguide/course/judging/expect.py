@@ -24,7 +24,7 @@ from jaxguide.course.judging.facts import agree
 from jaxguide.course.judging.literals import shortened, show
 from jaxguide.course.judging.values import ArrayData, Data, KeyData, children_of, describe_type, to_data
 from jaxguide.course.verdict import CheckFailed, Evidence
-from jaxguide.keys import KeyUse
+from jaxguide.keys import KeyReport
 
 # All records are shorter, so a longer value differs from them and need not be converted.
 _RECORD_LIMIT = 10_000
@@ -263,7 +263,7 @@ def _as_words(got: Any, seen: Data, wanted: Data) -> tuple[str, str]:
 
 
 @_expectation
-def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: Unpack[Remarks]) -> None:
+def expect_no_key_problem(use: KeyReport, allow: Collection[str] = (), **remarks: Unpack[Remarks]) -> None:
     """Expect no problems in key use other than the allowed kinds; the first problem is shown.
 
     To make a key again, by the same split, `fold_in` or seed, is no use of it: what counts is whether a key is drawn
@@ -281,7 +281,7 @@ def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: U
 _MADE_AGAIN = ("split_twice", "fold_twice_same_data", "seed_built_twice")
 
 
-def _has_clash(use: KeyUse) -> bool:
+def _has_clash(use: KeyReport) -> bool:
     """Return whether a key is drawn from twice, or used in two ways of draw, split and fold."""
     ways: dict[tuple[int, ...], set[str]] = {}
     for one in use.uses:

@@ -10,7 +10,7 @@ from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request
 from jaxguide.course.judging.values import NodeData
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, NotJudged, StudentError, Verdict
 from jaxguide.grading.workers.how_code_ended import broken_reply
-from jaxguide.keys import KeyUse
+from jaxguide.keys import KeyReport
 from jaxguide.tracing import Program
 
 _TEXT_LIMIT = 2**24  # characters
@@ -88,8 +88,8 @@ class RemoteAnswer(Answer):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         return checked(Program, lambda: super(RemoteAnswer, self).program(*args, **kwargs))
 
-    def key_use(self, *args: Any, **kwargs: Any) -> KeyUse:
-        return checked(KeyUse, lambda: super(RemoteAnswer, self).key_use(*args, **kwargs))
+    def key_use(self, *args: Any, **kwargs: Any) -> KeyReport:
+        return checked(KeyReport, lambda: super(RemoteAnswer, self).key_use(*args, **kwargs))
 
     def _observations(
         self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]], explains: bool = False

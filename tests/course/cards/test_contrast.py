@@ -18,7 +18,7 @@ from jaxguide.course.progress import Progress
 from jaxguide.debug import find_nan
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
-from jaxguide.keys import key_tree
+from jaxguide.keys import check_keys
 from jaxguide.student.standing import Position, standing_card
 from jaxguide.tracing import program, show_lines
 
@@ -83,7 +83,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "progress": progress,
     "explanation": explanation,
     "program": lambda: program(f, jnp.ones(3), 2).drawing.html,
-    "keys": lambda: key_tree(two_draws, jax.random.key(0)).html,
+    "keys": lambda: check_keys(two_draws, jax.random.key(0)).tree.html,
     "lines": lambda: show_lines(f, jnp.ones(3), 2).html,
     "doctor": doctor,
     "first NaN": lambda: find_nan(f, -jnp.ones(3), 2)._repr_html_(),
@@ -175,7 +175,7 @@ def test_every_text_stands_out_from_what_is_behind_it(name: str) -> None:
 
 @pytest.mark.parametrize("which", ["program", "keys"])
 def test_a_drawing_in_a_file_of_its_own_stands_out_and_has_a_title_and_a_description(which: str) -> None:
-    picture = program(f, jnp.ones(3), 2).drawing if which == "program" else key_tree(two_draws, jax.random.key(0))
+    picture = program(f, jnp.ones(3), 2).drawing if which == "program" else check_keys(two_draws, jax.random.key(0)).tree
     light, dark = re.findall(r"\{color:(#\w+);background:(#\w+)\}", picture.svg)
     assert all(contrast(rgb(text), rgb(ground)) >= LEAST for text, ground in (light, dark))
     for source in (picture.svg, picture.html):

@@ -11,7 +11,7 @@ from jaxguide.course import ledger
 from jaxguide.course.judging import expect
 from jaxguide.course.judging.values import to_data
 from jaxguide.course.verdict import CheckFailed
-from jaxguide.keys import key_use
+from jaxguide.keys import check_keys
 
 X = jnp.arange(6.0).reshape(2, 3) + 1
 
@@ -148,7 +148,7 @@ def _one_child_drawn_from_and_split(key: jax.Array) -> jax.Array:
 
 @pytest.mark.parametrize("right", [_halves_of_two_splits, _a_step_made_again])
 def test_to_make_a_key_again_is_no_use_of_it(right: Any) -> None:
-    expect.expect_no_key_problem(key_use(right, jax.random.key(0)))
+    expect.expect_no_key_problem(check_keys(right, jax.random.key(0)))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_to_make_a_key_again_is_no_use_of_it(right: Any) -> None:
 )
 def test_a_key_that_is_made_again_is_used_once(wrong: Any) -> None:
     with pytest.raises(CheckFailed):
-        expect.expect_no_key_problem(key_use(wrong, jax.random.key(0)))
+        expect.expect_no_key_problem(check_keys(wrong, jax.random.key(0)))
 
 
 @pytest.mark.parametrize("far", [np.inf, np.nan])

@@ -7,7 +7,7 @@ import pytest
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
-from jaxguide.keys import KeyProblem, KeyUse, Use
+from jaxguide.keys import KeyProblem, KeyReport, Use
 from jaxguide.tracing import Output, Program
 
 
@@ -17,7 +17,7 @@ def answering(reply: dict[str, Any]) -> Answer:
 
 SEEN = {"value": 1, "arguments": (1,), "error": None, "lines": ["a"], "warnings": [], "traces": 1, "compiles": 1}
 PROGRAM = Program({"add": 2}, 2, [Output((3,), "float32", False)], 0, 0).to_plain()
-KEY_USE = KeyUse([Use("draw", (0, 1), "fry", 3)], [KeyProblem("drawn_twice", "twice")]).to_plain()
+KEY_USE = KeyReport([Use("draw", (0, 1), "fry", 3)], [KeyProblem("drawn_twice", "twice")]).to_plain()
 ERROR = {"type_name": "E", "message": "", "line": 1, "source": ""}
 EXPLANATION = {"title": "t", "what": "w", "why": "y", "fixes": (("sentence", "code"),), "link": ""}
 QUESTIONS = {"observe": [SEEN], "program": PROGRAM, "key_use": KEY_USE}

@@ -1,17 +1,22 @@
-"""Hold the uses of a program's keys as plain data."""
+"""Hold what a check of a program's keys found, as plain data: each use of a key, and the problems."""
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jaxguide.base.plain import plain_of, read_plain
+from jaxguide.base.render import Picture
 from jaxguide.base.render.prose import lines_html
-from jaxguide.keys import key_cards
+from jaxguide.base.text import plural
 
 
 @dataclass(frozen=True, repr=False)
 class Use:
     """One use of a key.
+
+    >>> Use("draw", (0, 7), "fry", 3, "x = jax.random.normal(key)", "normal")
+    normal from key 0:7, line 3: x = jax.random.normal(key)
 
     Args:
         kind: 'draw', 'split', 'fold_in', 'seed' or 'clone'.
@@ -34,7 +39,15 @@ class Use:
     count: int | None = None
 
     def __str__(self) -> str:
-        return key_cards.use_text(self)
+        key = "key " + ":".join(f"{word:x}" for word in self.bits)
+        done = {
+            "draw": f"{self.sampler or 'draw'} from {key}",
+            "split": f"split of {key} into {self.count}",
+            "fold_in": f"fold_in of {self.data} into {key}",
+            "seed": f"{key} from the seed {self.data}",
+        }.get(self.kind, f"{self.kind} of {key}")
+        where = "" if self.line is None else f", line {self.line}"
+        return f"{done}{where}{f': {self.source}' if self.source else ''}"
 
     __repr__ = __str__
 
@@ -69,45 +82,23 @@ class KeyProblem:
     def __str__(self) -> str:
         return self.message
 
-    def __repr__(self) -> str:
-        return self.message  # shown by a cell that ends with `check_keys(...)`
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return key_cards.problems_card([self])
+        return KeyReport(problems=[self])._repr_html_()
 
 
-class KeyProblems(list[KeyProblem]):
-    """A list of problems that a notebook shows as a card.
+@dataclass(repr=False)
+class KeyReport:
+    """What a program does with its keys; iterating gives the problems, and it is true if there are any.
 
-    >>> KeyProblems() == []
-    True
-
-    Args:
-        problems: the problems.
-        ignored: how many others were left out.
-        cut_loops: a sentence for each loop of which only the first iterations were followed.
-    """
-
-    def __init__(self, problems: Iterable[KeyProblem] = (), ignored: int = 0, cut_loops: Iterable[str] = ()) -> None:
-        super().__init__(problems)
-        self.ignored = ignored
-        self.cut_loops = list(cut_loops)
-
-    def __str__(self) -> str:
-        return key_cards.problems_text(self, self.ignored, self.cut_loops)
-
-    def _repr_html_(self) -> str:
-        return key_cards.problems_card(self, self.ignored, self.cut_loops)
-
-
-@dataclass(frozen=True, repr=False)
-class KeyUse:
-    """Every use of a key in one run of a program, and the problems found.
+    >>> len(KeyReport()), bool(KeyReport())
+    (0, False)
 
     Args:
         uses: the uses in program order; a batched draw has one for each row.
         problems: empty if the program uses each key once.
-        untraceable: the exception's text if the program could not be run; otherwise None.
+        untraceable: for an answer that could not be run, the exception's text; otherwise None.
         ignored: how many problems were left out because the caller asked for it.
         cut_loops: a sentence for each loop of which only the first iterations were followed.
     """
@@ -118,21 +109,48 @@ class KeyUse:
     ignored: int = 0
     cut_loops: list[str] = field(default_factory=list)
 
+    def __iter__(self) -> Iterator[KeyProblem]:
+        return iter(self.problems)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __post_init__(self) -> None:
+        self.draw: Callable[[], Picture] | None = None  # not a field: it does not cross a process boundary
+
+    @functools.cached_property
+    def tree(self) -> Picture:
+        """A picture of which keys are made from which, what is drawn from each, and which are used twice."""
+        if self.draw is None:
+            raise ValueError("Only the report that `check_keys` returns has a tree.")
+        return self.draw()
+
     def __str__(self) -> str:
-        return key_cards.key_use_text(self)
+        if self.untraceable is not None:
+            return f"The program could not be run: {self.untraceable}"
+        counted = plural("{count} problem with keys", "{count} problems with keys", len(self))
+        ignored = plural(", {count} ignored", ", {count} ignored", self.ignored) if self.ignored else ""
+        title = f"{counted if self else '✓ No problem with keys'}{ignored}."
+        return "\n".join([title, *self.marked_lines()])
 
     __repr__ = __str__
 
+    def marked_lines(self) -> Sequence[str]:
+        """Return a line for each problem, and one for each loop that was followed only in part."""
+        return [*(f"✗ {problem}" for problem in self.problems), *(f"○ {sentence}" for sentence in self.cut_loops)]
+
     def _repr_html_(self) -> str:
-        return lines_html(str(self), "bad" if self.untraceable else key_cards.tone_of(self.problems))
+        theirs = all(problem.package for problem in self.problems)  # a problem inside a package is not the student's
+        found = "partly" if theirs else "bad"
+        return lines_html(str(self), "bad" if self.untraceable else found if self else "good")
 
     def to_plain(self) -> dict[str, Any]:
-        """Return this as dict, list, str, int and None only, to cross a process boundary."""
+        """Return this as dict, list, str, int and None only, to cross a process boundary; the tree is left out."""
         plain: dict[str, Any] = plain_of(self)
         return plain
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "KeyUse":
+    def from_plain(cls, plain: dict[str, Any]) -> "KeyReport":
         """Rebuild what `to_plain` returned."""
-        found: KeyUse = read_plain(cls, plain)
+        found: KeyReport = read_plain(cls, plain)
         return found
