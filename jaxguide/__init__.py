@@ -23,7 +23,6 @@ _HOMES = {
     "start": "jaxguide.lesson",
     "key_use": "jaxguide.keys",
     "program": "jaxguide.tracing",
-    "trace_counts": "jaxguide.tracing",
     "load_ipython_extension": "jaxguide.explain",
     "unload_ipython_extension": "jaxguide.explain",
 }
@@ -42,7 +41,6 @@ __all__ = [
     "progress",
     "solution",
     "start",
-    "trace_counts",
     "tracing",
 ]
 
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     from jaxguide import callbacks, debug, explain, keys, lesson, tracing
     from jaxguide.keys import key_use
     from jaxguide.lesson import check, hint, progress, solution, start
-    from jaxguide.tracing import program, trace_counts
+    from jaxguide.tracing import program
 
 
 def __getattr__(name: str) -> object:

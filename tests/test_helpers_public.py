@@ -11,7 +11,7 @@ HELPERS = {
     "callbacks": "host_function host_errors io_function watch_value callback_timeline",
     "debug": "capture recording record record_gradient scripted_breakpoints breakpoint_if_nonfinite find_nan doctor",
     "tracing": "show_lines watch_traces max_traces program assert_uses assert_avoids assert_max_equations draw_program "
-    "side_effects trace_counts",
+    "side_effects",
     "explain": "explain load_ipython_extension",
 }
 TAKE_A_FUNCTION = ["check_keys", "key_tree", "find_nan", "show_lines", "draw_program", "program", "side_effects"]

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from jaxguide.tracing.program_drawing import draw_program
     from jaxguide.tracing.programs import Constant, LineUse, Output, Program, program
     from jaxguide.tracing.retraces import FunctionTraces, Retrace, Traces, watch_traces
-    from jaxguide.tracing.trace_counting import TraceCount, trace_counts
     from jaxguide.tracing.trace_limit import TooManyTracesError, max_traces
 
 # Public name -> module that defines it: using one helper imports only what it needs.
@@ -26,7 +25,6 @@ _HOMES = {
     "SideEffect": "effects",
     "SideEffects": "effects",
     "TooManyTracesError": "trace_limit",
-    "TraceCount": "trace_counting",
     "Traces": "retraces",
     "assert_avoids": "asserts",
     "assert_max_equations": "asserts",
@@ -36,10 +34,13 @@ _HOMES = {
     "program": "programs",
     "show_lines": "line_by_line",
     "side_effects": "effects",
-    "trace_counts": "trace_counting",
     "watch_traces": "retraces",
 }
-__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
+# Former public name -> what to use now.
+_GONE = {
+    "trace_counts": "`with watch_traces() as traces:` and `traces.traces`",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 
 __all__ = [
     "Constant",
@@ -52,7 +53,6 @@ __all__ = [
     "SideEffect",
     "SideEffects",
     "TooManyTracesError",
-    "TraceCount",
     "Traces",
     "assert_avoids",
     "assert_max_equations",
@@ -62,6 +62,5 @@ __all__ = [
     "program",
     "show_lines",
     "side_effects",
-    "trace_counts",
     "watch_traces",
 ]

@@ -12,6 +12,7 @@ from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.own_lines import with_own_lines
 from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
 from jaxguide.jaxpr.value_words import describe
+from jaxguide.tracing.jit_events import hearing
 
 
 def is_traced(leaf: Any) -> bool:
@@ -63,7 +64,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         return result
 
     try:
-        return _stage(checked, args, kwargs)
+        with hearing():
+            return _stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
@@ -74,7 +76,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:
-            found = stage(checked, args, kwargs, concrete=True)
+            with hearing():
+                found = stage(checked, args, kwargs, concrete=True)
             return replace(found, jaxpr=with_own_lines(found.jaxpr))
         except Exception as second:
             raise second from None

@@ -17,7 +17,7 @@ from jax import lax, random
 from needs import first_of
 
 from jaxguide.keys import KeyStream, KeyStreamError, key_use
-from jaxguide.tracing import trace_counts
+from jaxguide.tracing.trace_counting import trace_counts
 
 KEYS = {
     "typed": lambda: random.key(7),
