@@ -107,8 +107,10 @@ def traced_call(frame: FrameType) -> JitCall | None:
         return call_of_jit(frame.f_back)
     held = frame.f_locals
     traced_for = held["debug_info"].traced_for
+    if traced_for not in EAGER_LOOPS:
+        return None
     args, kwargs = held["in_avals"].unflatten()
-    return JitCall(held["fun"], None, args, kwargs, traced_for) if traced_for in EAGER_LOOPS else None
+    return JitCall(held["fun"], None, args, kwargs, traced_for)
 
 
 def caller_of_jit(frame: FrameType | None) -> FrameType | None:
@@ -132,7 +134,8 @@ def known_calls(function: Callable[..., Any]) -> list[tuple[JitCall, dict[str, A
     found = []
     for reference, context, (avals, *_), *_ in partial_eval.trace_to_jaxpr.cache_keys():
         if reference() is function and len(context) == len(names):
-            call = JitCall(function, None, *avals.unflatten())
+            args, kwargs = avals.unflatten()
+            call = JitCall(function, None, args, kwargs)
             found.append((call, dict(zip(names, context, strict=True))))
     return found
 

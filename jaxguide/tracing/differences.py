@@ -91,35 +91,24 @@ def closest_differences(new: Signature, earlier: list[Signature], *, compiled: b
     """
     if compiled:
         earlier = [one for one in earlier if one.by == new.by] or earlier
-        if new.by and not earlier:
-            return [Difference(f"it was called under {new.by}", EXPECT_ONE)]
-    return _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
+    found = _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
+    if not new.by or (earlier and earlier[-1].by != new.by):
+        return found
+    under = f"it was called under {new.by}"
+    return [one._replace(text=f"{under}: {one.text}") for one in found] or [Difference(under, EXPECT_ONE)]
 
 
 def _all(old: Signature, new: Signature, *, compiled: bool) -> list[_Found]:
     if compiled and old.by != new.by:
-        words = f"it was called under {new.by}" if new.by else f"it was compiled under {old.by} before"
-        return [_Found(words if new.by else f"{words} and is now called without it", EXPECT_ONE)]
+        words = f"it was compiled under {old.by} before and is now called without it"
+        return [_Found(f"it was called under {new.by}" if new.by else words, EXPECT_ONE)]
     found = list(_of_functions(old, new))
     for name in {**old.arguments, **new.arguments}:
         found += _of_argument(name, old, new, compiled=compiled)
     if old.settings.get(_X64) != new.settings.get(_X64):
         found = [one for one in found if one.changes != "dtype"]  # the setting makes float64 of a NumPy array
     found += (_Found(*one) for one in _of_settings(old.settings, new.settings, compiled=compiled))
-    if compiled and new.by and not found:
-        found.append(_of_batches(old, new))
     return found
-
-
-def _of_batches(old: Signature, new: Signature) -> _Found:
-    if old.sizes == new.sizes or len(old.sizes) != len(new.sizes):
-        return _Found(f"it was called under {new.by}", EXPECT_ONE)
-    words = [
-        plural("{count} entry", "{count} entries", one[0]) if len(one) == 1 else f"sizes {one[::-1]}"
-        for one in (new.sizes, old.sizes)
-    ]
-    remedy = "expect one compile for each size of a `vmap`, or make all batches of one size"
-    return _Found(f"it was called under {new.by} over {words[0]}, and before over {words[1]}", remedy)
 
 
 def _together(found: list[_Found]) -> list[Difference]:
@@ -172,13 +161,13 @@ def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, 
         )
     if issubclass(now.kind, functools.partial):
         return "the `functools.partial` object is new", f"create the partial once, outside the loop, or {changing}"
-    if now.maker is not None and are_one(before.written, now.written):
-        maker = f"`{now.maker}`" if now.maker else "what wraps it"
+    if now.is_made and are_one(before.written, now.written):
         return (
-            f"the function object is new, because {maker} made another one of the same function",
-            f"apply {maker} and `jax.jit` once, outside the loop, and call the result",
+            "the function object is new, because a transformation such as `jax.grad` made another one of the same "
+            "function",
+            "apply the transformation and `jax.jit` once, outside the loop, and call the result",
         )
-    if not now.is_defined and now.maker is None:
+    if not now.is_defined and not now.is_made:
         return (
             f"the object that is called is a new `{now.kind.__name__}`",
             f"create the `{now.kind.__name__}` and apply `jax.jit` to it once, outside the loop",
@@ -429,11 +418,8 @@ def _of_statics(place: str, old: Static, new: Static) -> _Found:
     if new.is_declared:
         subject = f"static argument `{at.place}`"
     if old.value is new.value:
-        text = f"was changed in place: it was {old} and is now {new}"
-        if str(old) == str(new):
-            text = "is the same object, but its hash or equality changed with its contents"
         remedy = "do not change a static argument after the first call: create another object with the new values"
-        return _Found(f"{subject} {text}", remedy)
+        return _Found(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
     text, remedy = _change(at, place)
     if not remedy and new.is_declared:
         remedy = f"each value of a static argument needs a separate trace: pass one `{place}`, or expect one for each"

@@ -31,7 +31,7 @@ from jaxguide.jaxpr.arguments import require_jit
 from jaxguide.tracing.differences import EXPECT_ONE, Difference, closest_differences
 from jaxguide.tracing.functions import function_key, is_jitted
 from jaxguide.tracing.jit_events import Listener, hearing
-from jaxguide.tracing.signatures import Signature, TracedFunction, short, signature
+from jaxguide.tracing.signatures import Signature, TracedFunction, compiled_signature, short, signature
 from jaxguide.tracing.trace_counting import is_users, users_part
 from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
@@ -220,11 +220,8 @@ def watch_traces() -> Iterator[Traces]:
     """
     require_jit("watch_traces")
     watch = _Watch()
-    try:
-        with hearing(watch):
-            yield watch.report
-    finally:
-        watch.forget()
+    with hearing(watch):
+        yield watch.report
 
 
 @dataclass
@@ -292,7 +289,7 @@ class _Watch(Listener):
             call, ids = users_call(call, frame)
             is_mine = package_of_function(call.function) is None and is_users(call.function)
             if ids is not None or is_mine or function_key(call.function) in self._histories:
-                new = signature(call, ids)
+                new = compiled_signature(call, ids)
                 self._count_compile(self._of(new.function), seconds, new, [])
         else:
             history = next((one for one in self._histories.values() if one.program == name), None)
@@ -313,11 +310,6 @@ class _Watch(Listener):
                 history.found.recompiles.append(again)
         if new is not None:
             history.compiled.append(new)
-
-    def forget(self) -> None:
-        """Drop the static values that were compared."""
-        self._histories.clear()
-        self._loop = None
 
     def _of(self, function: TracedFunction) -> _History:
         if function.key not in self._histories:

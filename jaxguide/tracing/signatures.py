@@ -3,7 +3,7 @@
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,7 +14,7 @@ from jaxguide import compat
 from jaxguide.code.lines import function_name
 from jaxguide.compat.jit_calls import JitCall, trace_context
 from jaxguide.jaxpr.value_words import array_type, describe, object_of_type
-from jaxguide.tracing.functions import function_key, is_function, is_jitted, name_of, written_function
+from jaxguide.tracing.functions import function_key, is_function, name_of, written_function
 from jaxguide.tracing.placements import Placement, placement
 
 _SHORT = 60
@@ -37,15 +37,14 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Static:
-    """A static value, with its hash and, if it was asked for, its text at the time of the call: it may change later."""
+    """A static value, with its hash at the time of the call: it may change later."""
 
     value: Any
     hash: int | None
-    text_then: str | None = None
     is_declared: bool = False  # in the arguments of `jax.jit`
 
     def __str__(self) -> str:
-        return static_text(self.value) if self.text_then is None else self.text_then
+        return static_text(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,7 @@ class TracedFunction:
         program: what JAX calls programs compiled from it.
         key: equal for all function objects created from the same code.
         kind: its type.
-        maker: what made it of another function, such as `jax.grad`; None if nothing did, and empty if not known.
+        is_made: whether it wraps another function, as what `jax.grad` returns does.
         itself, owner, written: return the function, the object whose method it is, and the Python function that it
             runs, if they are alive.
     """
@@ -94,7 +93,7 @@ class TracedFunction:
         self.is_defined = hasattr(function, "__code__")
         owner, written = getattr(function, "__self__", None), written_function(function)
         self.owner_kind = type(owner).__name__
-        self.maker = _maker(function) if written is not None and hasattr(function, "__wrapped__") else None
+        self.is_made = written is not None and hasattr(function, "__wrapped__")
         self.itself, self.owner, self.written = _reference(function), _reference(owner), _reference(written)
 
 
@@ -108,18 +107,6 @@ def _reference(value: Any) -> Callable[[], Any]:
         return weakref.ref(value)
     except TypeError:  # None, or an object without weak references, which lives as long as the block
         return lambda: value
-
-
-def _maker(function: Any) -> str:
-    if is_jitted(function):
-        return "jax.jit"
-    for part in (function, *cells_of(function)):  # JAX wraps what it makes once more, to filter tracebacks
-        code = getattr(part, "__code__", None)
-        if code is not None and compat.in_jax(code):
-            maker = code.co_qualname.partition(".<locals>")[0]
-            if maker != code.co_qualname and hasattr(jax, maker):
-                return f"jax.{maker}"
-    return ""
 
 
 def cells_of(function: Any) -> Iterator[Any]:
@@ -142,8 +129,7 @@ class Signature:
         named: the names of the arguments that were passed by name.
         settings: JAX's settings and contexts that make a difference.
         is_wrapped: whether another library jits the function and decides what is static.
-        by: the transformation under which it was called, if a program is compiled.
-        sizes: of the batches of the `vmap` around it, innermost first.
+        by: the transformation under which it was called; empty if there is none.
     """
 
     function: TracedFunction
@@ -153,7 +139,6 @@ class Signature:
     settings: dict[str, Any]
     is_wrapped: bool = False
     by: str = ""
-    sizes: tuple[int, ...] = field(default=())
 
 
 def signature(call: JitCall, traced: frozenset[int] | None = None, settings: dict[str, Any] | None = None) -> Signature:
@@ -168,10 +153,9 @@ def signature(call: JitCall, traced: frozenset[int] | None = None, settings: dic
     for name, value, position in _bound(call):
         is_static = call.is_static(position, name)
         found[name] = static_of(value, is_declared=True) if is_static else tree_of(value, traced)
-    by, sizes = _transformation(call)
     in_force = trace_context() if settings is None else settings
     function = TracedFunction(call.function)
-    return Signature(function, call.options, found, frozenset(call.kwargs), in_force, traced is not None, by, sizes)
+    return Signature(function, call.options, found, frozenset(call.kwargs), in_force, traced is not None)
 
 
 def _bound(call: JitCall) -> Iterator[tuple[str, Any, int | None]]:
@@ -191,13 +175,21 @@ def _bound(call: JitCall) -> Iterator[tuple[str, Any, int | None]]:
         yield name, value, None
 
 
-def _transformation(call: JitCall) -> tuple[str, tuple[int, ...]]:
-    """Return the transformation around a call, and the sizes of the batches if it is `vmap`; empty if none is."""
-    tracers = [leaf for leaf in jax.tree.leaves((call.args, call.kwargs)) if isinstance(leaf, jax.core.Tracer)]
-    if not tracers:
-        return "", ()
-    by = compat.traced_by(tracers[0]).transformation
-    return f"`{by}`" if by else "a transformation", max(map(compat.batch_sizes, tracers), key=len)
+def compiled_signature(call: JitCall, traced: frozenset[int] | None) -> Signature:
+    """Describe a call for which a program is compiled: under `vmap`, for whole batches; see `signature`."""
+    by = _transformation(call)
+    if by:
+        args, kwargs = jax.tree.map(compat.without_batching, (call.args, call.kwargs))
+        call = call._replace(args=args, kwargs=kwargs)
+    return replace(signature(call, traced), by=by)
+
+
+def _transformation(call: JitCall) -> str:
+    for leaf in jax.tree.leaves((call.args, call.kwargs)):
+        if isinstance(leaf, jax.core.Tracer):
+            by = compat.traced_by(leaf).transformation
+            return f"`{by}`" if by else "a transformation"
+    return ""
 
 
 def tree_of(value: Any, traced: frozenset[int] | None = None) -> Tree:
@@ -251,12 +243,12 @@ def leaf_of(value: Any) -> Leaf:
 
 
 def static_of(value: Any, *, is_declared: bool = False) -> Static:
-    """Describe a static value as it is now; the text of one that is declared static is kept."""
+    """Describe a static value as it is now."""
     try:
         number = hash(value)
     except Exception:  # a user's `__hash__`, or none
         number = None
-    return Static(value, number, static_text(value) if is_declared else None, is_declared)
+    return Static(value, number, is_declared)
 
 
 def static_text(value: Any) -> str:

@@ -87,7 +87,12 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     allowed = int(n)
 
     def decorate(*given: Callable[..., Any]) -> Callable[..., Any]:
-        _require_one_function(allowed, given)
+        if len(given) != 1 or not callable(given[0]) or isinstance(given[0], type):
+            got = describe(given[0]) if len(given) == 1 else plural("{count} argument", "{count} arguments", len(given))
+            raise TypeError(
+                f"`@max_traces({n})` decorates one function or method, but got {got}: write it above the `def`, or "
+                f"`limited = max_traces({n})(f)`, and call the result like `f`."
+            )
         (fn,) = given
         limit = _Limit(fn, allowed)
         body = _body(fn)
@@ -101,18 +106,6 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return _LimitedJit(fn, limit, body)
 
     return decorate
-
-
-def _require_one_function(n: int, given: tuple[Any, ...]) -> None:
-    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], type):
-        return
-    got = "nothing" if not given else describe(given[0])
-    if len(given) > 1:
-        got = plural("{count} argument", "{count} arguments", len(given))
-    raise TypeError(
-        f"`@max_traces({n})` decorates one function or method, but got {got}: write it above the `def`, or "
-        f"`limited = max_traces({n})(f)`, and call the result like `f`."
-    )
 
 
 class _Limit:

@@ -383,8 +383,9 @@ def test_a_transformation_in_each_call_is_named(name):
     found = reasons(lambda: [jax.jit(getattr(jax, name)(loss))(X3) for _ in range(2)])
     assert found == [
         (
-            f"the function object is new, because `jax.{name}` made another one of the same function",
-            f"apply `jax.{name}` and `jax.jit` once, outside the loop, and call the result",
+            "the function object is new, because a transformation such as `jax.grad` made another one of the same "
+            "function",
+            "apply the transformation and `jax.jit` once, outside the loop, and call the result",
         )
     ]
 

@@ -407,10 +407,10 @@ def test_the_size_of_a_vmap_is_named_if_it_is_what_changed():
         jax.vmap(jax.vmap(inner))(np.ones((2, 7, 3), np.float32))
         jax.vmap(inner, in_axes=1)(b.T)  # of a size that was compiled, along another axis
     assert [again.reason for again in traces["inner"].recompiles] == [
-        "it was called under `vmap` over 6 entries, and before over 4 entries",
-        "it was called under `vmap`",
-        "it was called under `vmap` over sizes (2, 7), and before over sizes (2, 5)",
-        "it was called under `vmap`",
+        "it was called under `vmap`: argument `x` was float32[4,3] and is now float32[6,3]",
+        "it was called under `vmap`: argument `x` was float32[6,3] and is now float32[2,5,3]",
+        "it was called under `vmap`: argument `x` was float32[2,5,3] and is now float32[2,7,3]",
+        "it was called under `vmap`: argument `x` was float32[2,7,3] and is now float32[3,6]",
     ]
 
 
@@ -635,7 +635,7 @@ def test_a_limit_without_its_number_is_refused_in_one_sentence(wrong):
     ("given", "got"),
     [
         ((3,), "the int 3"),
-        ((), "nothing"),
+        ((), "0 arguments"),
         ((double, 1.0), "2 arguments"),
         ((Config,), "the class `Config`"),
         ((X3,), "an array float32[3]"),
