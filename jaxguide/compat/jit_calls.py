@@ -1,5 +1,6 @@
 """What JAX compares when it looks for a trace, and the frame in which it was called (0.10.2 to 0.12.0.1)."""
 
+import contextlib
 import functools
 import os
 import sys
@@ -134,9 +135,9 @@ def known_calls(function: Callable[..., Any]) -> list[tuple[JitCall, dict[str, A
     found = []
     for reference, context, (avals, *_), *_ in partial_eval.trace_to_jaxpr.cache_keys():
         if reference() is function and len(context) == len(names):
-            args, kwargs = avals.unflatten()
-            call = JitCall(function, None, args, kwargs)
-            found.append((call, dict(zip(names, context, strict=True))))
+            with contextlib.suppress(Exception):  # a user's container that accepts only arrays
+                args, kwargs = avals.unflatten()
+                found.append((JitCall(function, None, args, kwargs), dict(zip(names, context, strict=True))))
     return found
 
 

@@ -24,6 +24,14 @@ from jaxguide.tracing.signatures import Signature, signature
 from jaxguide.tracing.trace_counting import clear_caches, users_part
 from jaxguide.tracing.wrapped_calls import users_call
 
+_SAME = (
+    Difference(
+        "its call is the same: its body runs more than once in one trace or in several jitted functions, the previous "
+        "trace failed, or JAX's caches were cleared",
+        "allow more traces, or limit the jitted function that calls it",
+    ),
+)
+
 
 class TooManyTracesError(RuntimeError):
     """Raised when a function is traced more often than `max_traces` allows.
@@ -114,45 +122,21 @@ class _Limit:
     def __init__(self, fn: Callable[..., Any], allowed: int) -> None:
         self.name = name_of(fn)
         self._allowed = allowed
-        self._earlier: list[tuple[Signature, Signature | None]] = []
+        self._earlier: list[Signature] = []
 
-    def add(
-        self, new: Signature, whole: Signature | None = None, line: Line | None = None
-    ) -> TooManyTracesError | None:
-        """Count a trace, and return the error if it exceeds the limit.
-
-        Args:
-            new: the call of the function.
-            whole: the call of the jitted function that contains it, if any.
-            line: the user's line that made the call.
-        """
-        self._earlier.append((new, whole))
+    def add(self, new: Signature, line: Line | None) -> TooManyTracesError | None:
+        """Count a trace, which the user's line made, and return the error if it exceeds the limit."""
+        earlier, self._earlier = self._earlier, [*self._earlier, new]
         count = len(self._earlier)
         if count <= self._allowed:
             return None
         counted = plural("{count} time", "{count} times", count)
         allowed = plural("{count} is allowed", "{count} are allowed", self._allowed)
         message = f"{self.name} was traced {counted}; {allowed}."
-        if count == 1:
+        if not earlier:
             return TooManyTracesError(message)
-        retrace = Retrace(self.name, line, tuple(self._differences(new, whole)))
+        retrace = Retrace(self.name, line, tuple(closest_differences(new, earlier)) or _SAME)
         return TooManyTracesError(f"{message} {retrace} What to do: {retrace.remedy}.", retrace)
-
-    def _differences(self, new: Signature, whole: Signature | None) -> list[Difference]:
-        earlier = self._earlier[:-1]
-        found = closest_differences(new, [one for one, _whole in earlier])
-        if found:
-            return found
-        wholes = [one for _call, one in earlier if one is not None]
-        if whole is not None and wholes:
-            words = "it is part of {name}, where {reason}"
-            told = closest_differences(whole, wholes)
-            found = [one._replace(text=words.format(name=whole.function.name, reason=one.text)) for one in told]
-        twice = (
-            "its call is the same: its body runs more than once in one trace, in another jitted function, the previous "
-            "trace failed, or JAX's caches were cleared"
-        )
-        return found or [Difference(twice, "allow more traces, or limit the jitted function that calls it")]
 
 
 class _LimitedJit(Listener):
@@ -182,7 +166,7 @@ class _LimitedJit(Listener):
         if call is not None and call.traced_for == "jit":
             call, ids = users_call(call, frame)
             if _body(call.function) is self._body:
-                self._error = self._limit.add(signature(call, ids), line=calling_line(self._caller)) or self._error
+                self._error = self._limit.add(signature(call, ids), calling_line(self._caller)) or self._error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_fn"], name)
@@ -203,12 +187,10 @@ def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
         frame = frame_of_jit(sys._getframe(1))
         if frame is None:
             return fn(*args, **kwargs)
-        whole = call_of_jit(frame)
-        if function_key(whole.function)[-len(key) :] == key:  # `limited` itself, or a transformation of it
-            error = limit.add(signature(whole), line=calling_line())
-        else:
-            call = signature(JitCall(limited, None, args, kwargs), frozenset())
-            error = limit.add(call, signature(whole), calling_line())
+        new = signature(call_of_jit(frame))
+        if new.function.key[-len(key) :] != key:  # neither `limited` itself nor a transformation of it
+            new = signature(JitCall(limited, None, args, kwargs), frozenset())
+        error = limit.add(new, calling_line())
         if error is not None:
             raise error
         return fn(*args, **kwargs)
