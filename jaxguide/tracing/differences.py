@@ -282,7 +282,7 @@ def _full_type(leaf: Leaf) -> str:
 
 
 def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
-    (old_dtype, old_shape), (new_dtype, new_shape) = (_without_sharding(one).split("[", 1) for one in (old, new))
+    (old_dtype, old_shape), (new_dtype, new_shape) = (_without_sharding(one).partition("[")[::2] for one in (old, new))
     dtype = _common_dtype(old, new)
     convert = f"convert `{{place}}` before each call: `jnp.asarray({{place}}, dtype=jnp.{dtype})`"
     if "key<" in old_dtype + new_dtype:

@@ -160,9 +160,7 @@ class Traces:
         for one in self.functions:
             if one.name.strip("`") == name:
                 return one
-        if not self.functions:
-            raise KeyError(f"`{name}` was not traced: this block traced nothing.")
-        seen = ", ".join(one.name for one in self.functions)
+        seen = ", ".join(one.name for one in self.functions) or "nothing"
         raise KeyError(f"`{name}` was not traced; this block traced {seen}.")
 
     def __iter__(self) -> Iterator[FunctionTraces]:

@@ -141,35 +141,17 @@ TREES = {
         "argument `state['m']` was a Point of 2 and is now a tuple of 2",
         "pass `state` with the same containers",
     ),
-    "other named tuple": (
-        lambda: Point(X3, X3),
-        lambda: Other(X3, X3),
-        "argument `state` was a Point of 2 and is now an Other of 2",
-        "pass `state` with the same containers",
-    ),
     "order of keys": (
         lambda: collections.OrderedDict(a=X3, b=X3),
         lambda: collections.OrderedDict(b=X3, a=X3),
         "the order of the keys of `state` was 'a', 'b' and is now 'b', 'a'",
         "or as a plain dict, whose keys JAX sorts",
     ),
-    "ordered and plain dict": (
-        lambda: collections.OrderedDict(a=X3),
-        lambda: {"a": X3},
-        "argument `state` was an OrderedDict of 1 and is now a dict of 1",
-        "same containers",
-    ),
     "lost part": (
         lambda: {"a": X3, "b": X3},
         lambda: {"a": X3, "b": None},
         "argument `state['b']` was float32[3] and is now None",
         "pass None as `state['b']` in every call or in none",
-    ),
-    "nothing in it": (
-        lambda: (X3, ()),
-        lambda: (X3, (X3,)),
-        "argument `state[1]` now has `state[1][0]`",
-        "same containers",
     ),
     "bool": (lambda: 1, lambda: True, "was a Python int (weakly typed int32[]) and is now a Python bool (bool[])", ""),
 }
@@ -182,11 +164,6 @@ def test_a_difference_of_trees_is_told_where_it_is(case):
     ((found, advice),) = reasons(lambda: (step(first()), step(second())))
     assert reason in found
     assert remedy in advice
-
-
-def test_the_order_of_a_dict_makes_no_difference():
-    step = fresh()
-    assert reasons(lambda: (step({"a": X3, "b": X4}), step({"b": X4, "a": X3}))) == []
 
 
 def test_several_shapes_in_one_argument_are_not_told_to_be_padded():
@@ -269,12 +246,6 @@ STATICS = {
         "create `x` once, outside the loop",
     ),
     "not a number": (float("nan"), float("nan"), "is again nan, but not equal", "which is not equal to itself"),
-    "long texts": (
-        tuple(range(40)),
-        (*range(39), 7),
-        "static argument `x[39]` was 39 and is now 7",
-        "remove `x` from `static_argnums`",
-    ),
     "long names": (
         "a" * 70 + "b",
         "a" * 70 + "c",
@@ -294,12 +265,6 @@ STATICS = {
         Scaling(2.0),
         "static argument `x` is again an object of type `Scaling`, but not equal to the previous one",
         "define `__eq__` and `__hash__` in `Scaling`",
-    ),
-    "same partial": (
-        functools.partial(max, 1),
-        functools.partial(max, 1),
-        "static argument `x` is again the partial of `max`, but a new function object",
-        "create the function for `x` once",
     ),
 }
 
@@ -344,7 +309,6 @@ def test_a_static_argument_that_was_changed_in_place_is_told():
         [],
         ["static argument `x` is the same object, but its hash or equality changed with its contents"],
     )
-    assert bool(traces.retraces) == (traces.traces == 2)
 
 
 class Trainer:

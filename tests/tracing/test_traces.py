@@ -146,15 +146,11 @@ def test_keyword_arguments_are_passed_on():
 
 
 def test_an_exception_is_the_functions_own_and_ends_the_watch():
-    import sys
-
     def fails(x):
         raise ValueError("no such layer")
 
-    before = sys.getprofile()
     with pytest.raises(ValueError, match="no such layer"):
         trace_counts(jax.jit(fails), CALLS)
-    assert sys.getprofile() is before
     assert trace_counts(inner, CALLS[:1]) == [(1, 1)]
 
 
