@@ -135,7 +135,9 @@ def _referred(value: Any) -> list[Any]:
         return list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
-    found = [getattr(value, "__wrapped__", None), getattr(value, "f", None)]  # `f` is where `jax.pmap` keeps it
+    if type(value).__name__ == "WrappedFun":  # in which `jax.pmap` keeps a function
+        return [value.f]
+    found = [getattr(value, "__wrapped__", None)]
     if isinstance(value, functools.partial):
         found += [value.func, *value.args, *value.keywords.values()]
     elif isinstance(value, MethodType):
