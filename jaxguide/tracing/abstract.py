@@ -34,6 +34,7 @@ def _is_jax_type(value: Any) -> bool:
     return True
 
 
+@hearing()
 @flags_off(*CHECKS, DISABLE_JIT)
 def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
     """Trace a function, with concrete arguments if Python needs their values.
@@ -64,8 +65,7 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         return result
 
     try:
-        with hearing():
-            return _stage(checked, args, kwargs)
+        return _stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
@@ -76,8 +76,7 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:
-            with hearing():
-                found = stage(checked, args, kwargs, concrete=True)
+            found = stage(checked, args, kwargs, concrete=True)
             return replace(found, jaxpr=with_own_lines(found.jaxpr))
         except Exception as second:
             raise second from None
