@@ -22,7 +22,6 @@ _HOMES = {
     "solution": "jaxguide.lesson",
     "start": "jaxguide.lesson",
     "program": "jaxguide.tracing",
-    "trace_counts": "jaxguide.tracing",
     "load_ipython_extension": "jaxguide.explain",
     "unload_ipython_extension": "jaxguide.explain",
 }
@@ -40,14 +39,13 @@ __all__ = [
     "progress",
     "solution",
     "start",
-    "trace_counts",
     "tracing",
 ]
 
 if TYPE_CHECKING:
     from jaxguide import callbacks, debug, explain, keys, lesson, tracing
     from jaxguide.lesson import check, hint, progress, solution, start
-    from jaxguide.tracing import program, trace_counts
+    from jaxguide.tracing import program
 
 
 def __getattr__(name: str) -> object:

@@ -32,7 +32,6 @@ from jaxguide.tracing import (
     program,
     show_lines,
     side_effects,
-    trace_counts,
     watch_traces,
 )
 
@@ -54,12 +53,11 @@ RESULTS = {
     *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "IOFunction", "Timeline"),
     *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Trouble"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
-    *("SideEffects", "TooManyTracesError", "TraceCount", "Traces", "Edit", "Explanation", "Fix"),
+    *("SideEffects", "TooManyTracesError", "Traces", "Edit", "Explanation", "Fix"),
 }
 # Helper and flag -> what the refusal says to do; it also names the flag.
 REFUSALS = {
     ("max_traces", "jax_disable_jit"): "`with jax.disable_jit(False):`",
-    ("trace_counts", "jax_disable_jit"): "`with jax.disable_jit(False):`",
     ("watch_traces", "jax_disable_jit"): "`with jax.disable_jit(False):`",
     ("io_function", "jax_transfer_guard"): '`with jax.transfer_guard("allow"):`',
     ("record", "jax_transfer_guard"): "pass `ordered=False`",
@@ -194,12 +192,7 @@ def _watch_traces() -> Any:
 
     with watch_traces() as traces:
         f(_given("row")), f(_given("rows")), f(_given("row"))
-    return str(traces)
-
-
-def _trace_counts() -> Any:
-    calls: Any = [((_given(name),), {}) for name in ("row", "row", "rows")]
-    return trace_counts(jax.jit(lambda x: x * 2), calls)
+    return traces.traces, traces.compiles, list(map(str, traces.retraces))
 
 
 def _max_traces() -> Any:
@@ -253,7 +246,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "show_lines": lambda: str(show_lines(_layer, _given("rows"), _given("key"))),
     "program": lambda: str(program(_layer, _given("rows"), _given("key"))),
     "watch_traces": _watch_traces,
-    "trace_counts": _trace_counts,
     "max_traces": _max_traces,
     "side_effects": _side_effects,
     "explain": _explain,

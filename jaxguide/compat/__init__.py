@@ -233,14 +233,6 @@ def frame_line(code: CodeType, instruction: int) -> int:
     return first
 
 
-def static_arguments(options: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the positions and names of static arguments in the options that `jax.jit` keeps; empty for other objects.
-
-    JAX infers positions from names and names from positions. Neither has a public name.
-    """
-    return getattr(options, "static_argnums", ()), getattr(options, "static_argnames", ())
-
-
 def frame_span(code: CodeType, instruction: int) -> tuple[int, int, int, int] | None:
     """Return the first line, last line, first column and last column of an instruction of `code`; None if unknown.
 
@@ -366,23 +358,16 @@ def traced_by(tracer: Any) -> TracedBy:
     return TracedBy(getattr(info, "traced_for", None), found[1], found[2], int(found[3]))
 
 
-def batch_sizes(tracer: Any) -> tuple[int, ...]:
-    """Return how many entries each `jax.vmap` around a tracer maps over, innermost first; empty if they are not known.
+def without_batching(value: Any) -> Any:
+    """Return the array or tracer with all batches that a tracer of `jax.vmap` stands for; other values as they are.
 
     >>> import jax
-    >>> _ = jax.vmap(lambda x: print(batch_sizes(x)))(jax.numpy.ones(3))
-    (3,)
-
-    There is no public name for this as of 0.12.
+    >>> _ = jax.vmap(lambda x: print(x.shape, without_batching(x).shape))(jax.numpy.ones(3))
+    () (3,)
     """
-    sizes = []
-    while _TRACERS.get(type(tracer).__name__) == "vmap":
-        size = getattr(getattr(getattr(tracer, "_trace", None), "axis_data", None), "size", None)
-        if not isinstance(size, int):
-            return ()
-        sizes.append(size)
-        tracer = getattr(tracer, "val", None)
-    return tuple(sizes)
+    while _TRACERS.get(type(value).__name__) == "vmap":
+        value = value.val  # there is no public name for this as of 0.12
+    return value
 
 
 @contextlib.contextmanager

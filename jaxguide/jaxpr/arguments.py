@@ -111,9 +111,9 @@ def require_jit(helper: str) -> None:
     """Raise RuntimeError if `jax.jit` is switched off, so that there are no traces to count.
 
     >>> with jax.disable_jit():
-    ...     require_jit("trace_counts")
+    ...     require_jit("watch_traces")
     Traceback (most recent call last):
-    RuntimeError: `trace_counts` counts the traces that `jax.jit` makes, but it makes none while `jax_disable_jit` ...
+    RuntimeError: `watch_traces` counts the traces that `jax.jit` makes, but it makes none while `jax_disable_jit` ...
     """
     if is_on(DISABLE_JIT):
         raise RuntimeError(nothing_is_traced(helper))

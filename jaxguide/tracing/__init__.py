@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from jaxguide.tracing.line_by_line import LineByLine, show_lines
     from jaxguide.tracing.programs import LineUse, Output, Program, program
     from jaxguide.tracing.retraces import FunctionTraces, Retrace, Traces, watch_traces
-    from jaxguide.tracing.trace_counting import TraceCount, trace_counts
     from jaxguide.tracing.trace_limit import TooManyTracesError, max_traces
 
 # Public name -> module that defines it: using one helper imports only what it needs.
@@ -25,13 +24,11 @@ _HOMES = {
     "SideEffect": "effects",
     "SideEffects": "effects",
     "TooManyTracesError": "trace_limit",
-    "TraceCount": "trace_counting",
     "Traces": "retraces",
     "max_traces": "trace_limit",
     "program": "programs",
     "show_lines": "line_by_line",
     "side_effects": "effects",
-    "trace_counts": "trace_counting",
     "watch_traces": "retraces",
 }
 # Former public name -> what to use now.
@@ -40,6 +37,7 @@ _GONE = {
     "assert_max_equations": "`assert program(f, *args).equations <= 10`",
     "assert_uses": '`assert "scan" in program(f, *args).primitives`',
     "draw_program": "`program(f, *args)`, which a notebook draws, or `print(program(f, *args).drawing)`",
+    "trace_counts": "`with watch_traces() as traces:` and `traces.traces`",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 
@@ -54,12 +52,10 @@ __all__ = [
     "SideEffect",
     "SideEffects",
     "TooManyTracesError",
-    "TraceCount",
     "Traces",
     "max_traces",
     "program",
     "show_lines",
     "side_effects",
-    "trace_counts",
     "watch_traces",
 ]

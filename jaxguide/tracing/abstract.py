@@ -12,8 +12,10 @@ from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.own_lines import with_own_lines
 from jaxguide.jaxpr.stage import Staged, is_jax_type, stage
 from jaxguide.jaxpr.value_words import describe
+from jaxguide.tracing.jit_events import hearing
 
 
+@hearing()
 @flags_off(*CHECKS, DISABLE_JIT)
 def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
     """Trace a function, with concrete arguments if Python needs their values.

@@ -10,6 +10,7 @@ import jax
 from jaxguide.jaxpr.own_lines import with_own_lines
 from jaxguide.jaxpr.stage import traced_leaves
 from jaxguide.tracing.functions import is_jitted
+from jaxguide.tracing.jit_events import hearing
 
 
 def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -106,5 +107,5 @@ def nothing_remembered() -> Iterator[None]:
 
     # Metadata is part of the key of JAX's trace caches. (`jax.make_user_context` would work too, but each new context
     # makes JAX trace again everything that was traced before: JAX 0.10 to 0.12.)
-    with set_xla_metadata(jaxguide=str(next(_NUMBERS))):
+    with set_xla_metadata(jaxguide=str(next(_NUMBERS))), hearing():
         yield

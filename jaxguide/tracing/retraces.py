@@ -2,54 +2,68 @@
 
 import functools
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import FunctionType, MethodType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
-import jax
-
-from jaxguide import compat
 from jaxguide.base.render.card import STATELESS, CardFace, Code, Part, Prose
 from jaxguide.base.render.card_html import card_html
 from jaxguide.base.text import plural
-from jaxguide.code.frames import is_library
+from jaxguide.code.frames import is_library, is_own
 from jaxguide.code.lines import Line, calling_line, function_name
-from jaxguide.compat.jit_calls import JitCall, is_differentiating_backward, jit_call
+from jaxguide.compat.jit_calls import (
+    EAGER_LOOPS,
+    JitCall,
+    call_of_jit,
+    caller_of_jit,
+    frame_of_jit,
+    is_differentiating_backward,
+    is_frame_of_loop,
+    jit_call,
+    known_calls,
+    traced_call,
+    words_of_jax,
+)
 from jaxguide.jaxpr.arguments import require_jit
+from jaxguide.tracing.differences import EXPECT_ONE, Difference, closest_differences
 from jaxguide.tracing.functions import function_key, is_jitted
-from jaxguide.tracing.jit_events import JitTrace, Listener, frame_of_trace, hearing
-from jaxguide.tracing.signature_differences import Difference, closest_differences, closest_placements, differences
-from jaxguide.tracing.signatures import Signature, TracedFunction, signature
-from jaxguide.tracing.trace_counting import is_users
+from jaxguide.tracing.jit_events import Listener, hearing
+from jaxguide.tracing.signatures import Signature, TracedFunction, compiled_signature, short, signature
+from jaxguide.tracing.trace_counting import is_users, users_part
 from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
 _SHOWN = 8  # retraces printed of each function
+_ARGUMENTS = 4  # arguments printed of the first trace
+_WORDS = 300  # characters of a message of JAX
 _UNNAMED = "jit(<unnamed function>)"  # what JAX calls programs of objects without a name (0.10.2 to 0.12.0.1)
+_PROGRAMS = ("jit(scan)", "jit(while)", "jit(cond)")  # of `EAGER_LOOPS` that are called outside of `jax.jit`
 
 
 @dataclass(frozen=True)
-class _Again:
-    """Something that JAX did again.
+class Retrace:
+    """Another trace of a function that had been traced before, or another compile without a new trace.
 
     Args:
         function: the function's name as printed, in backticks.
         line: the user's line whose call caused it, or None.
-        differences: how the call differs from the most similar earlier one, with remedies; empty if no difference is
+        differences: how the call differs from the most similar earlier one, with remedies; empty if the reason is not
             known.
+        done: "traced again", or "compiled without a new trace".
     """
 
     function: str
     line: Line | None
     differences: tuple[Difference, ...]
+    done: str = "traced again"
 
     @property
     def reason(self) -> str:
         """Return why it was done again, without a full stop."""
-        if self.differences:
-            return "; ".join(difference.text for difference in self.differences)
-        return "its call is the same as an earlier one, and the reason is not known"
+        told = "; ".join(difference.text for difference in self.differences)
+        return told or "its call is the same as an earlier one, and the reason is not known"
 
     @property
     def remedy(self) -> str:
@@ -57,41 +71,9 @@ class _Again:
         found = dict.fromkeys(difference.remedy for difference in self.differences)
         return "; ".join(found) or "read what JAX logs with `jax.config.update('jax_explain_cache_misses', True)`"
 
-
-@dataclass(frozen=True)
-class Retrace(_Again):
-    """Another trace of a function that had been traced before.
-
-    Args:
-        function: the function's name as printed, in backticks.
-        line: the user's line whose call caused it, or None.
-        differences: how the call differs from the most similar earlier one, with remedies. A trace that failed and
-            caches that were cleared count as differences; empty if the reason is not known.
-    """
-
     def __str__(self) -> str:
-        sentence = "{function} was traced again at {line}: {reason}."
-        if self.line is None:
-            sentence = "{function} was traced again: {reason}."
-        return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
-
-
-@dataclass(frozen=True)
-class Recompile(_Again):
-    """Another compile of a function without a new trace.
-
-    Args:
-        function: the function's name as printed, in backticks.
-        line: the user's line whose call caused it, or None.
-        differences: how the call differs from the most similar one that was compiled, with remedies; empty if the
-            reason is not known.
-    """
-
-    def __str__(self) -> str:
-        sentence = "{function} was compiled without a new trace at {line}: {reason}."
-        if self.line is None:
-            sentence = "{function} was compiled without a new trace: {reason}."
-        return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
+        place = f" at {self.line}" if self.line is not None else ""
+        return _capital(f"{self.function} was {self.done}{place}: {self.reason}.")
 
 
 @dataclass
@@ -100,44 +82,40 @@ class FunctionTraces:
 
     Args:
         name: its name as the user wrote it; a lambda is identified by its line.
-        traces: how often `jax.jit` traced it.
+        traces: how often it was traced by `jax.jit`, or by a loop such as `jax.lax.scan` outside of it.
         compiles: how many programs were compiled from it; 0 if it only runs inside other jitted functions.
         retraces: each trace after the first, with its reason.
         recompiles: each compile without a new trace, with its reason.
-        package: the installed package that jits it, if it is not the user's.
+        first: where it was traced first in the block, and for which arguments; empty if it was not.
+        trace_s, compile_s: how long that took; traces inside other traces count as part of those.
     """
 
     name: str
     traces: int = 0
     compiles: int = 0
     retraces: list[Retrace] = field(default_factory=list)
-    recompiles: list[Recompile] = field(default_factory=list)
-    package: str = ""
+    recompiles: list[Retrace] = field(default_factory=list)
+    first: str = ""
+    trace_s: float = 0.0
+    compile_s: float = 0.0
 
     def _counts(self) -> str:
-        counted = [plural("{count} trace", "{count} traces", self.traces)]
-        counted.append(plural("{count} compile", "{count} compiles", self.compiles))
-        name = self.name
-        if self.package:
-            name = f"{name} inside {self.package}, which is not your code"
-        return _capital(f"{name}: {', '.join(counted)}")
+        traces = plural("{count} trace", "{count} traces", self.traces)
+        compiles = plural("{count} compile", "{count} compiles", self.compiles)
+        return _capital(f"{self.name}: {traces}{_took(self.trace_s)}, {compiles}{_took(self.compile_s)}")
 
-    def _shown_again(self) -> Iterator[tuple[str, _Again | None]]:
-        """Yield a sentence for each thing that was done again, and for those that are left out; the same ones once."""
-        for again in (self.retraces, self.recompiles):
-            said: dict[tuple[str, str], list[_Again]] = {}
-            for one in again:
-                said.setdefault((str(one), one.remedy), []).append(one)
-            for (sentence, _remedy), same in list(said.items())[:_SHOWN]:
-                yield sentence + (f" ({len(same)} times)" if len(same) > 1 else ""), same[0]
-            more = sum(len(same) for same in list(said.values())[_SHOWN:])
-            if more and again is self.retraces:
-                yield plural("... and {count} more retrace", "... and {count} more retraces", more), None
-            elif more:
-                yield plural("... and {count} more compile", "... and {count} more compiles", more), None
+    def _shown_again(self) -> Iterator[tuple[str, Retrace | None]]:
+        """Yield a sentence for each thing that was done again, the same ones once, and for those that are left out."""
+        for again in (Counter(self.retraces), Counter(self.recompiles)):
+            shown = list(again.items())[:_SHOWN]
+            for one, count in shown:
+                yield f"{one} ({count} times)" if count > 1 else str(one), one
+            left = again.total() - sum(count for _, count in shown)
+            if left:
+                yield f"... and {left} more", None
 
     def __str__(self) -> str:
-        lines = [self._counts()]
+        lines = [self._counts(), *([f"  {self.first}"] if self.first else [])]
         for sentence, one in self._shown_again():
             lines += [f"  {sentence}", *([f"    What to do: {one.remedy}."] if one is not None else [])]
         return "\n".join(lines)
@@ -145,6 +123,7 @@ class FunctionTraces:
     def parts(self) -> Iterator[Part]:
         """Yield the parts of a card that say the same, with the code that was called."""
         yield Prose("", self._counts())
+        yield from [Prose(self.first)] if self.first else []
         for sentence, one in self._shown_again():
             yield Prose(sentence)
             if one is not None:
@@ -165,12 +144,12 @@ class Traces:
     @property
     def traces(self) -> int:
         """Return the total number of traces of the user's functions."""
-        return sum(one.traces for one in self.functions if not one.package)
+        return sum(one.traces for one in self.functions)
 
     @property
     def compiles(self) -> int:
         """Return the total number of programs compiled from the user's functions."""
-        return sum(one.compiles for one in self.functions if not one.package)
+        return sum(one.compiles for one in self.functions)
 
     @property
     def retraces(self) -> list[Retrace]:
@@ -181,9 +160,7 @@ class Traces:
         for one in self.functions:
             if one.name.strip("`") == name:
                 return one
-        if not self.functions:
-            raise KeyError(f"`{name}` was not traced: this block traced nothing.")
-        seen = ", ".join(one.name for one in self.functions)
+        seen = ", ".join(one.name for one in self.functions) or "nothing"
         raise KeyError(f"`{name}` was not traced; this block traced {seen}.")
 
     def __iter__(self) -> Iterator[FunctionTraces]:
@@ -205,7 +182,7 @@ class Traces:
 
 @contextmanager
 def watch_traces() -> Iterator[Traces]:
-    """Report which of your functions `jax.jit` traces and compiles in a `with` block, and why it does so again.
+    """Report which of your functions JAX traces and compiles in a `with` block, and why it does so again.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -214,24 +191,24 @@ def watch_traces() -> Iterator[Traces]:
     ...     for n in (3, 4, 3):
     ...         _ = step(jnp.ones(n), 0.1)
     >>> print(traces)
-    The lambda at ..., line 1: 2 traces, 2 compiles
+    The lambda at ..., line 1: 2 traces in ... ms, 2 compiles in ... ms
+      First traced at ..., line 3, for `x`: float32[3], `lr`: a Python float (weakly typed float32[]).
       The lambda at ..., line 1 was traced again at ..., line 3: argument `x` was float32[3] and is now float32[4].
         What to do: call it with arrays of one shape: pad `x` to the largest with `jnp.pad` and mask the padding.
     >>> traces.traces
     2
 
     JAX traces a jitted function again if its call has something new: a shape, dtype or weak type, another value of a
-    static argument, another pytree structure, or another function object, such as a lambda created in a loop. This
-    helper compares calls argument by argument, so it finds reasons that `jax_explain_cache_misses` does not.
+    static argument, another pytree structure, or another function object, such as a lambda created in a loop. Calls are
+    compared argument by argument, also with those before the block of which JAX still has a trace. If that shows no
+    difference, the report quotes `jax_explain_cache_misses`.
 
     Counts what this thread does in the block, including jitted functions inside others, and under `vmap` and `grad`,
-    which share one trace. A function traced before the block is not traced again for a call that JAX knows; the first
-    trace in the block counts as its first. Functions that JAX jits itself are left out. Those that another library jits
-    are shown as that library's if they are traced again, and functions of yours that a library jits, as with
-    `equinox.filter_jit` or `flax.nnx.jit`, count as yours.
+    which share one trace. The functions of `jax.lax.scan`, `while_loop` and the like count if they are called outside
+    of `jax.jit`. What JAX and other libraries jit for themselves is left out, and so are traces of this package's other
+    helpers. Functions of yours that a library jits, as with `equinox.filter_jit` or `flax.nnx.jit`, count.
 
-    Based on `sys.monitoring`, which reports when JAX starts a trace, and on the events of `jax.monitoring`. Python 3.11
-    uses `sys.setprofile` instead: Python is slower in the block, and other profilers are suspended.
+    Based on the hook with which JAX tests its caches, and on the events of `jax.monitoring`.
 
     Yields:
         The report, which is filled in while the block runs.
@@ -241,11 +218,19 @@ def watch_traces() -> Iterator[Traces]:
     """
     require_jit("watch_traces")
     watch = _Watch()
-    try:
-        with hearing(watch):
-            yield watch.report
-    finally:
-        watch.forget()
+    with hearing(watch):
+        yield watch.report
+
+
+@dataclass
+class _History:
+    """What was heard of the functions of one key."""
+
+    found: FunctionTraces
+    program: str  # what JAX calls its programs
+    traced: list[Signature] = field(default_factory=list)
+    compiled: list[Signature] = field(default_factory=list)
+    uncompiled: int = 0  # traces since the last compile
 
 
 class _Watch(Listener):
@@ -253,186 +238,149 @@ class _Watch(Listener):
 
     def __init__(self) -> None:
         self.report = Traces()
-        self._found: dict[tuple[Any, ...], FunctionTraces] = {}
-        self._seen: dict[tuple[Any, ...], list[Signature]] = {}
-        self._compiled: dict[tuple[Any, ...], list[Signature]] = {}
-        self._uncompiled: dict[tuple[Any, ...], list[Signature]] = {}
-        self._cleared: dict[int, Difference] = {}  # by the id of a signature that was forgotten
-        self._transformed: dict[int, str] = {}  # transformations, by the id of a signature that was compiled
-        self._sizes: dict[int, tuple[int, ...]] = {}  # of the batches of `vmap`, by the id of a signature
+        self._histories: dict[object, _History] = {}
+        self._loop: _History | None = None  # of the function of a loop outside of `jax.jit` that was traced last
 
-    def traced(self, trace: JitTrace) -> None:
-        trace = users_call(trace, sys._getframe(2))
-        package = _package(trace)
-        if package is None or (package and _is_inside_another()):
+    def traced(self, frame: FrameType) -> None:
+        call = traced_call(frame)
+        if call is None:
             return
-        new = signature(trace)
-        found = self._of(new.function, package)
-        found.traces += 1
-        key = new.function.key
-        self._uncompiled.setdefault(key, []).append(new)
-        earlier = self._seen.setdefault(key, [])
+        is_loop = call.traced_for in EAGER_LOOPS
+        outer = frame_of_jit(frame.f_back if is_loop else frame.f_back and frame.f_back.f_back)
+        users = _function_of_loop(call, frame) if is_loop else None
+        if is_loop and (outer is not None or users is None):
+            return
+        if users is not None and users is not call.function:  # JAX made another one of it
+            call = JitCall(users, None, (), {"inputs": call.args}, call.traced_for)
+        call, ids = users_call(call, frame)
+        if not is_loop and not _is_users(call, ids is not None, frame):
+            return
+        new = signature(call, ids)
+        history = self._of(new.function)
+        history.found.traces += 1
+        history.uncompiled += 1
+        earlier = history.traced or ([] if ids is not None else _before_the_block(call, new))
         if earlier:
-            found.retraces.append(Retrace(found.name, calling_line(), tuple(self._differences(new, earlier))))
-            if package and not any(found is one for one in self.report.functions):
-                self.report.functions.append(found)
-        earlier.append(new)
-
-    def _differences(self, new: Signature, earlier: list[Signature]) -> list[Difference]:
-        found = closest_differences(new, earlier)
-        if found:
-            return found
-        latest = next((one for one in reversed(earlier) if not differences(one, new)), None)
-        return [self._cleared[id(latest)]] if id(latest) in self._cleared else []
-
-    def compiled(self, name: str) -> None:
-        call = jit_call(sys._getframe(2))
-        if call is None or name not in (f"jit({function_name(call.function)})", _UNNAMED):
-            function = self._function_in_compile(name)
-            if function is not None:
-                function = function.__wrapped__ if is_jitted(function) else function
-                self._count_compile(TracedFunction(function), "", None, self._without_call())
-            return
-        argnums, argnames = compat.static_arguments(call.options)
-        trace = JitTrace(call.function, call.args, call.kwargs, call.options, argnums, argnames)
-        trace = users_call(trace, sys._getframe(2))
-        if trace.traced is None and not self._is_known(trace.function):
-            return
-        new = signature(trace)
-        by = _transformation(call)
-        sizes = _batch_sizes(call)
-        known = [] if by is None else self._under(by, sizes, new)
-        self._count_compile(new.function, _package(trace) or "", new, known)
-        if by is not None:
-            self._transformed[id(new)] = by
-            self._sizes[id(new)] = sizes
-
-    def _under(self, by: str, sizes: tuple[int, ...], new: Signature) -> list[Difference]:
-        """Return that a call was compiled under a transformation, and whether a `vmap` had another size before."""
-        alike = [one for one in self._compiled.get(new.function.key, []) if self._transformed.get(id(one)) == by]
-        before = [self._sizes[id(one)] for one in alike if not differences(one, new)]
-        if before and sizes not in before and len(before[-1]) == len(sizes) > 0:
-            words = "it was called under {by} over {new}, and before over {old}"
-            told = words.format(by=by, new=_entries(sizes), old=_entries(before[-1]))
-            return [Difference(told, "expect one compile for each size of a `vmap`, or make all batches of one size")]
-        return [Difference(f"it was called under {by}", _expect_one())]
-
-    def _count_compile(
-        self, function: TracedFunction, package: str, new: Signature | None, known: list[Difference]
-    ) -> None:
-        found = self._of(function, package)
-        found.compiles += 1
-        waiting = self._uncompiled.get(function.key, [])
-        traced = next((one for one in waiting if one.progress.finished), None)
-        earlier = self._compiled.setdefault(function.key, [])
-        if traced is not None:
-            waiting.remove(traced)
+            found = closest_differences(new, earlier) or _of_jax(frame)
+            history.found.retraces.append(Retrace(new.function.name, calling_line(), tuple(found)))
         else:
-            if new is not None and not known:
-                known = self._differences_of_compile(new, earlier)
-            found.recompiles.append(Recompile(found.name, calling_line(), tuple(known)))
+            history.found.first = _first(new, f" by `{call.traced_for}`, outside of `jax.jit`," if is_loop else "")
+        history.traced.append(new)
+        if is_loop:
+            self._loop = history
+
+    def timed(self, seconds: float) -> None:
+        frame = frame_of_jit(sys._getframe(1))
+        if frame is not None:
+            call, _ids = users_call(call_of_jit(frame), frame)
+            history = self._histories.get(function_key(call.function))
+            if history is not None:
+                history.found.trace_s += seconds
+
+    def compiled(self, name: str, seconds: float) -> None:
+        frame = sys._getframe(1)
+        call = jit_call(frame)
+        if name in _PROGRAMS and self._loop is not None:
+            self._count_compile(self._loop, seconds, None, [])
+            self._loop = None
+        elif call is not None and name in (f"jit({function_name(call.function)})", _UNNAMED):
+            call, ids = users_call(call, frame)
+            is_mine = package_of_function(call.function) is None and is_users(call.function)
+            if ids is not None or is_mine or function_key(call.function) in self._histories:
+                new = compiled_signature(call, ids)
+                self._count_compile(self._of(new.function), seconds, new, [])
+        else:
+            history = next((one for one in self._histories.values() if one.program == name), None)
+            if history is not None:
+                told = Difference("it is the backward pass of a derivative", EXPECT_ONE)
+                self._count_compile(history, seconds, None, [told] if is_differentiating_backward(frame) else [])
+
+    def _count_compile(self, history: _History, seconds: float, new: Signature | None, known: list[Difference]) -> None:
+        history.found.compiles += 1
+        history.found.compile_s += seconds
+        if history.uncompiled:
+            history.uncompiled -= 1
+        else:
+            if new is not None and (history.compiled or new.by):
+                known = closest_differences(new, history.compiled, compiled=True)
+            if known or history.compiled:
+                again = Retrace(history.found.name, calling_line(), tuple(known), "compiled without a new trace")
+                history.found.recompiles.append(again)
         if new is not None:
-            earlier.append(new)
+            history.compiled.append(new)
 
-    def _differences_of_compile(self, new: Signature, earlier: list[Signature]) -> list[Difference]:
-        """Return why a call outside of transformations was compiled again."""
-        plain = [one for one in earlier if id(one) not in self._transformed]
-        if plain:
-            return closest_placements(new, plain)
-        if earlier:
-            words = "it was compiled under {by} before and is now called without it"
-            return [Difference(words.format(by=self._transformed[id(earlier[-1])]), _expect_one())]
-        return []
-
-    def _without_call(self) -> list[Difference]:
-        if is_differentiating_backward(sys._getframe(3)):
-            return [Difference("it is the backward pass of a derivative", _expect_one())]
-        return []
-
-    def cleared(self, jitted: Any) -> None:
-        line = calling_line()
-        function = TracedFunction(jitted.__wrapped__) if hasattr(jitted, "__wrapped__") else None
-        words = "its call is the same, but JAX's caches were cleared at {line}"
-        if line is None:
-            words = "its call is the same, but JAX's caches were cleared"
-        why = Difference(words.format(line=line), "do not clear the caches")
-        for key, signatures in self._seen.items():
-            if function is None or function.key == key:
-                self._cleared.update({id(one): why for one in signatures})
-
-    def forget(self) -> None:
-        """Drop the static values that were compared."""
-        for kept in (self._seen, self._compiled, self._uncompiled):
-            kept.clear()
-
-    def _function_in_compile(self, name: str) -> Any:
-        """Return the user's function whose program of this name is being compiled; JAX's frames hold it."""
-        frame = sys._getframe(3)
-        while frame is not None and (outer := frame.f_back) is not None:
-            if is_library(frame.f_code.co_filename):
-                for value in frame.f_locals.values():
-                    if callable(value) and f"jit({function_name(value)})" == name and self._is_known(value):
-                        return value
-            frame = outer
-        return None
-
-    def _is_known(self, function: Any) -> bool:
-        return function_key(function) in self._found or is_users(function)
-
-    def _of(self, function: TracedFunction, package: str) -> FunctionTraces:
-        if function.key not in self._found:
-            self._found[function.key] = found = FunctionTraces(function.name, package=package)
-            if not package:
-                self.report.functions.append(found)
-        return self._found[function.key]
+    def _of(self, function: TracedFunction) -> _History:
+        if function.key not in self._histories:
+            self._histories[function.key] = _History(FunctionTraces(function.name), function.program)
+            self.report.functions.append(self._histories[function.key].found)
+        return self._histories[function.key]
 
 
-def _package(trace: JitTrace) -> str | None:
-    """Return the package that jits a function: none if the user does, and None if it is JAX or this package."""
-    function = trace.function
+def _function_of_loop(call: JitCall, frame: FrameType) -> Any:
+    """Return the user's function that a loop traces, or None; some loops keep it only in their frame."""
+    found = users_part(call.function)
+    while found is None and frame.f_back is not None and is_frame_of_loop(frame):
+        frame = frame.f_back
+        found = next((value for value in frame.f_locals.values() if callable(value) and is_users(value)), None)
+    return found
+
+
+def _before_the_block(call: JitCall, new: Signature) -> list[Signature]:
+    """Return the other calls of a function of which JAX has a trace."""
+    known = [
+        signature(call._replace(args=one.args, kwargs=one.kwargs), settings=context)
+        for one, context in known_calls(call.function)
+    ]
+    return [one for one in known if closest_differences(new, [one])]
+
+
+def _of_jax(frame: FrameType) -> list[Difference]:
+    """Return JAX's own reason for a trace of a call that looks the same as an earlier one."""
+    words = words_of_jax(frame)
+    if words:
+        return [Difference(f"JAX says: {short(words, _WORDS)}", "make every call in the same way and place")]
+    return [
+        Difference(
+            "its call is the same as an earlier one, of which JAX has no trace: that trace failed, or the caches were "
+            "cleared",
+            "fix the error in the earlier call, and do not clear the caches",
+        )
+    ]
+
+
+def _first(new: Signature, by: str) -> str:
+    line = calling_line()
+    place = f"{by} at {line}" if line is not None else by
+    told = [f"`{name}`: {tree}" for name, tree in list(new.arguments.items())[:_ARGUMENTS]]
+    more = len(new.arguments) - len(told)
+    told += [plural("{count} more argument", "{count} more arguments", more)] if more else []
+    return f"First traced{place}, for {', '.join(told)}." if told else f"First traced{place}."
+
+
+def _is_users(call: JitCall, is_wrapped: bool, frame: FrameType) -> bool:
+    """Return whether the user jits a function, or a library that got it from the user, and not JAX or a library itself.
+
+    Args:
+        call: the call.
+        is_wrapped: whether the user's call was found in a library that jits a function of its own.
+        frame: the frame of JAX that traces.
+    """
+    function: Any = call.function
     while isinstance(function, functools.partial | MethodType):
         function = function.func if isinstance(function, functools.partial) else function.__func__
-    package = package_of_function(function)
-    if package is not None and (isinstance(function, FunctionType) if trace.traced is not None else not trace.direct):
-        return package
-    if trace.traced is not None or is_users(trace.function):
-        return ""
+    if is_wrapped:
+        return package_of_function(function) is None or not isinstance(function, FunctionType)
+    caller = caller_of_jit(frame)
+    if caller is not None and is_library(caller.f_code.co_filename) and not is_own(caller.f_code.co_filename):
+        return package_of_function(function) is None and is_users(function)
     home = sys.modules.get(getattr(function, "__module__", None) or "")
-    if trace.direct and not is_jitted(getattr(home, getattr(function, "__name__", ""), None)):
+    return is_users(function) or not is_jitted(getattr(home, getattr(function, "__name__", ""), None))
+
+
+def _took(seconds: float) -> str:
+    if not seconds:
         return ""
-    return package
-
-
-def _transformation(call: JitCall) -> str | None:
-    """Return the transformation that called a jitted function, or None if none did."""
-    for leaf in jax.tree.leaves((call.args, call.kwargs)):
-        if isinstance(leaf, jax.core.Tracer):
-            by = compat.traced_by(leaf).transformation
-            return f"`{by}`" if by else "a transformation"
-    return None
-
-
-def _batch_sizes(call: JitCall) -> tuple[int, ...]:
-    """Return the sizes of the `vmap` around a call; empty if it is not called under `vmap`."""
-    found = (compat.batch_sizes(leaf) for leaf in jax.tree.leaves((call.args, call.kwargs)))
-    return max(found, key=len, default=())
-
-
-def _entries(sizes: tuple[int, ...]) -> str:
-    return plural("{count} entry", "{count} entries", sizes[0]) if len(sizes) == 1 else f"sizes {sizes[::-1]}"
-
-
-def _expect_one() -> str:
-    return (
-        "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
-        "transformation"
-    )
-
-
-def _is_inside_another() -> bool:
-    """Return whether the trace that is starting is part of another."""
-    frame = frame_of_trace(sys._getframe(2))
-    return frame is not None and frame_of_trace(frame.f_back) is not None
+    return f" in {seconds:.1f} s" if seconds >= 1 else f" in {1000 * seconds:.0f} ms"
 
 
 def _capital(sentence: str) -> str:

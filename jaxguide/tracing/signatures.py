@@ -1,37 +1,75 @@
-"""Describe a call of a jitted function as `jax.jit` sees it."""
+"""Describe a call as JAX compares it with earlier ones to find a trace or a program."""
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
+import numpy as np
 
 from jaxguide import compat
-from jaxguide.compat.jit_calls import trace_context
-from jaxguide.tracing.call_trees import Tree, static_of, tree_of
-from jaxguide.tracing.functions import function_key, is_jitted, name_of, written_function
-from jaxguide.tracing.jit_events import JitTrace, TraceProgress
+from jaxguide.code.lines import function_name
+from jaxguide.compat.jit_calls import JitCall, trace_context
+from jaxguide.jaxpr.value_words import array_type, describe, object_of_type
+from jaxguide.tracing.functions import function_key, is_function, name_of, written_function
+from jaxguide.tracing.placements import Placement, placement
+
+_SHORT = 60
+_NESTED = 3  # tuples inside each other in which attributes are looked for
+
+
+class Leaf(NamedTuple):
+    """One array in an argument: its type as JAX prints it, what JAX compares, and where it lies, if that is known."""
+
+    type: str
+    weak: bool
+    python: str = ""  # the type of a Python number
+    aval: Any = None
+    where: Placement | None = None
+
+    def __str__(self) -> str:
+        words = f"weakly typed {self.type}" if self.weak else self.type
+        return f"a Python {self.python} ({words})" if self.python else words
 
 
 @dataclass(frozen=True, eq=False)
-class Argument:
-    """One argument of a call.
+class Static:
+    """A static value, with its hash at the time of the call: it may change later."""
 
-    Args:
-        value: the tree of a traced argument, or the value of a static one.
-        is_static: whether it was declared static.
-        named: whether it was passed by name.
-    """
-
-    value: Tree
-    is_static: bool
-    named: bool
+    value: Any
+    hash: int | None
+    is_declared: bool = False  # in the arguments of `jax.jit`
 
     def __str__(self) -> str:
-        return str(self.value)
+        return static_text(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeNode:
+    """A container in an argument.
+
+    Args:
+        kind: its type.
+        metadata: its static part, as JAX compares it.
+        fields: the attributes that are in its static part.
+        children: its parts by their path below it, such as `['w']`.
+        words: what it is, such as 'a dict of 2'.
+    """
+
+    kind: type
+    metadata: Static
+    fields: dict[str, Any]
+    children: "dict[str, Tree]"
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+Tree: TypeAlias = Leaf | Static | TreeNode
 
 
 class TracedFunction:
@@ -39,42 +77,29 @@ class TracedFunction:
 
     Args:
         name: its name as printed, in backticks.
+        program: what JAX calls programs compiled from it.
         key: equal for all function objects created from the same code.
         kind: its type.
-        owner: the name of the type of the object whose method it is; empty for other functions.
-        is_defined: whether it has code of its own.
-        is_made: whether it wraps another function.
-        made_by: the transformation of JAX that made it, such as `jax.grad`; empty if that is not known.
+        is_made: whether it wraps another function, as what `jax.grad` returns does.
+        itself, owner, written: return the function, the object whose method it is, and the Python function that it
+            runs, if they are alive.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = name_of(function)
+        self.program = f"jit({function_name(function)})"
         self.key = function_key(function)
         self.kind = type(function)
         self.is_defined = hasattr(function, "__code__")
-        self.owner = type(function.__self__).__name__ if isinstance(function, MethodType) else ""
-        written = written_function(function)
-        self.made_by = _maker(function)
+        owner, written = getattr(function, "__self__", None), written_function(function)
+        self.owner_kind = type(owner).__name__
         self.is_made = written is not None and hasattr(function, "__wrapped__")
-        self._itself = _reference(function)
-        self._owner = _reference(getattr(function, "__self__", None))
-        self._written = _reference(written)
+        self.itself, self.owner, self.written = _reference(function), _reference(owner), _reference(written)
 
-    def is_the_same(self, other: "TracedFunction") -> bool:
-        """Return whether both are one function object, which is alive."""
-        return _are_one(self._itself, other._itself)
 
-    def has_the_same_owner(self, other: "TracedFunction") -> bool:
-        """Return whether both are methods of one object."""
-        return _are_one(self._owner, other._owner)
-
-    def is_written_as(self, other: "TracedFunction") -> bool:
-        """Return whether both run one Python function that is alive."""
-        return _are_one(self._written, other._written)
-
-    def is_made_of_the_same(self, other: "TracedFunction") -> bool:
-        """Return whether both are made, as by `jax.grad`, of one function object that is alive."""
-        return self.is_made and self.is_written_as(other)
+def are_one(old: Callable[[], Any], new: Callable[[], Any]) -> bool:
+    """Return whether two references are to one object, which is alive."""
+    return old() is not None and old() is new()
 
 
 def _reference(value: Any) -> Callable[[], Any]:
@@ -84,70 +109,58 @@ def _reference(value: Any) -> Callable[[], Any]:
         return lambda: value
 
 
-def _are_one(old: Callable[[], Any], new: Callable[[], Any]) -> bool:
-    return old() is not None and old() is new()
-
-
-def _maker(function: Any) -> str:
-    """Return the transformation of JAX that made a function; empty if that is not known."""
-    if is_jitted(function):
-        return "jax.jit"
-    inside = [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_bound(cell)]
-    for part in (function, *inside):  # JAX wraps what it makes once more, to filter tracebacks
-        code = getattr(part, "__code__", None)
-        if code is not None and compat.in_jax(code):
-            maker = code.co_qualname.partition(".<locals>")[0]
-            if maker != code.co_qualname and hasattr(jax, maker):
-                return f"jax.{maker}"
-    return ""
-
-
-def _is_bound(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:  # a variable that is not bound yet
-        return False
+def cells_of(function: Any) -> Iterator[Any]:
+    """Yield the values that a function closes over."""
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # a variable that is not bound yet
+            continue
 
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """What `jax.jit` compares to find an existing trace or program.
+    """What JAX compares to find an existing trace or program.
 
     Args:
         function: the function.
-        options: the options of `jax.jit`.
+        options: the options of `jax.jit`; None if they are not known.
         arguments: by parameter name.
+        named: the names of the arguments that were passed by name.
         settings: JAX's settings and contexts that make a difference.
-        progress: whether the trace has finished.
         is_wrapped: whether another library jits the function and decides what is static.
+        by: the transformation under which it was called; empty if there is none.
     """
 
     function: TracedFunction
     options: Any
-    arguments: dict[str, Argument]
+    arguments: dict[str, Tree]
+    named: frozenset[str]
     settings: dict[str, Any]
-    progress: TraceProgress
     is_wrapped: bool = False
+    by: str = ""
 
 
-def signature(trace: JitTrace) -> Signature:
-    """Return the signature of the call that causes a trace."""
-    args, kwargs = trace.args or (), trace.kwargs or {}
-    static_argnums = {number + len(args) if number < 0 else number for number in trace.static_argnums}
-    found = {}
-    for name, value, position in _bound(trace.function, args, kwargs):
-        static = position in static_argnums or name in trace.static_argnames
-        tree = static_of(value, with_text=True) if static else tree_of(value, trace.traced)
-        found[name] = Argument(tree, static, named=position is None)
-    is_wrapped = trace.traced is not None
-    function = TracedFunction(trace.function)
-    return Signature(function, trace.options, found, trace_context(), trace.progress, is_wrapped)
+def signature(call: JitCall, traced: frozenset[int] | None = None, settings: dict[str, Any] | None = None) -> Signature:
+    """Describe a call.
+
+    Args:
+        call: the call.
+        traced: the ids of the values that are traced, if a library decides that; None if the options of `jax.jit` do.
+        settings: JAX's settings and contexts; by default, those in force.
+    """
+    found: dict[str, Tree] = {}
+    for name, value, position in _bound(call):
+        is_static = call.is_static(position, name)
+        found[name] = static_of(value, is_declared=True) if is_static else tree_of(value, traced)
+    in_force = trace_context() if settings is None else settings
+    function = TracedFunction(call.function)
+    return Signature(function, call.options, found, frozenset(call.kwargs), in_force, traced is not None)
 
 
-def _bound(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, int | None]]:
+def _bound(call: JitCall) -> Iterator[tuple[str, Any, int | None]]:
     """Yield the name, value and position (None if passed by name) of each argument of a call."""
+    function = call.function
     if not isinstance(function, FunctionType | MethodType) and jax.tree.leaves(function) != [function]:
         yield type(function).__name__, function, None  # a pytree that is called, such as a model
     try:
@@ -156,7 +169,99 @@ def _bound(
         parameters = []
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    for i, value in enumerate(args):
+    for i, value in enumerate(call.args):
         yield names[i] if i < len(names) else f"{rest}[{i - len(names)}]", value, i
-    for name, value in kwargs.items():
+    for name, value in call.kwargs.items():
         yield name, value, None
+
+
+def compiled_signature(call: JitCall, traced: frozenset[int] | None) -> Signature:
+    """Describe a call for which a program is compiled: under `vmap`, for whole batches; see `signature`."""
+    by = _transformation(call)
+    if by:
+        args, kwargs = jax.tree.map(compat.without_batching, (call.args, call.kwargs))
+        call = call._replace(args=args, kwargs=kwargs)
+    return replace(signature(call, traced), by=by)
+
+
+def _transformation(call: JitCall) -> str:
+    for leaf in jax.tree.leaves((call.args, call.kwargs)):
+        if isinstance(leaf, jax.core.Tracer):
+            by = compat.traced_by(leaf).transformation
+            return f"`{by}`" if by else "a transformation"
+    return ""
+
+
+def tree_of(value: Any, traced: frozenset[int] | None = None) -> Tree:
+    """Describe an argument; see `signature`.
+
+    >>> tree_of({"w": np.ones(3, np.float32), "b": 0.0}).children["['w']"].type
+    'float32[3]'
+    """
+    structure: Any
+    pairs, structure = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda part: part is not value)
+    if structure.num_leaves == 1 and jax.tree_util.treedef_is_leaf(structure):  # None and () have no leaves
+        is_array = isinstance(value, jax.Array | np.ndarray | np.generic | jax.core.Tracer)
+        return static_of(value) if traced is not None and not is_array and id(value) not in traced else leaf_of(value)
+    kind, metadata = structure.node_data()
+    held = getattr(value, "__dict__", {})
+    children = {_path(path, child, held): tree_of(child, traced) for path, child in pairs}
+    known = {id(part) for part in _nested(metadata, _NESTED)}
+    fields = {name: part for name, part in held.items() if id(part) in known and f".{name}" not in children}
+    words = describe(value)
+    words = f"a `{kind.__name__}`" if words == object_of_type(kind.__name__) else words
+    return TreeNode(kind, static_of(metadata), fields, children, words)
+
+
+def _path(path: tuple[Any, ...], child: Any, held: dict[str, Any]) -> str:
+    """Return the path to a part; those that JAX only numbers have the names of attributes, if they are some."""
+    if isinstance(path[0], jax.tree_util.FlattenedIndexKey):
+        names = [name for name, attribute in held.items() if attribute is child]
+        return f".{names[0]}" if len(names) == 1 else f"[{path[0].key}]"
+    return jax.tree_util.keystr(path)
+
+
+def _nested(metadata: Any, depth: int) -> Iterator[Any]:
+    yield metadata
+    if depth and isinstance(metadata, tuple):
+        for part in metadata:
+            yield from _nested(part, depth - 1)
+
+
+def leaf_of(value: Any) -> Leaf:
+    """Describe an array, a number, a tracer, or the type of one."""
+    try:
+        aval = value if isinstance(value, jax.core.ShapedArray) else jax.typeof(value)
+    except TypeError:  # `jax.jit` will reject it
+        return Leaf(describe(value), False)
+    python = type(value).__name__ if type(value) in (bool, int, float, complex) else ""
+    plain = array_type(aval) if hasattr(aval, "dtype") else str(aval)
+    # With an explicit mesh, the type also shows the sharding, as in float32[8@x].
+    words = str(aval).lstrip("~") if "@" in str(aval) else plain
+    where = None if value is aval else placement(value)
+    return Leaf(words, bool(getattr(aval, "weak_type", False)), python, aval, where)
+
+
+def static_of(value: Any, *, is_declared: bool = False) -> Static:
+    """Describe a static value as it is now."""
+    try:
+        number = hash(value)
+    except Exception:  # a user's `__hash__`, or none
+        number = None
+    return Static(value, number, is_declared)
+
+
+def static_text(value: Any) -> str:
+    """Return a static value's text: a function's name, or what it prints as, unless that is an address."""
+    if is_function(value):
+        return name_of(value)
+    try:
+        text = repr(value)
+    except Exception:  # a user's `__repr__`
+        text = " object at 0x"
+    return object_of_type(type(value).__name__) if " at 0x" in text else short(text)
+
+
+def short(text: str, most: int = _SHORT) -> str:
+    """Shorten a text that is too long for a sentence."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -3,16 +3,18 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, TypeGuard
 
 import jax
 
-from jaxguide.code.frames import is_library
-from jaxguide.jaxpr.arguments import require_function, require_jit
-from jaxguide.jaxpr.value_words import describe
-from jaxguide.tracing.functions import is_jitted
-from jaxguide.tracing.jit_events import JitTrace, Listener, hearing
+from jaxguide.code.frames import is_library, is_users_code
+from jaxguide.code.lines import function_name
+from jaxguide.compat.jit_calls import traced_call
+from jaxguide.jaxpr.arguments import require_jit
+from jaxguide.tracing.functions import codes_within, is_jitted
+from jaxguide.tracing.jit_events import Listener, hearing
+from jaxguide.tracing.signatures import cells_of
 
 
 class TraceCount(NamedTuple):
@@ -30,56 +32,49 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
     >>> trace_counts(double, [((jnp.ones(3),), {}), ((jnp.zeros(3),), {}), ((jnp.ones(4),), {})])
     [TraceCount(traces=1, compiles=1), TraceCount(traces=0, compiles=0), TraceCount(traces=1, compiles=1)]
 
-    Clears the caches of every jitted function that `fn` reaches (`clear_cache` of `jax.jit` functions, and
-    `cache_clear` of the user's own `functools.cache`), so that the counts do not depend on earlier calls. Counts the
-    traces that `jax.jit` makes of the user's functions, including one inside another, but not of JAX's own functions.
-    Programs are identified by the names of their functions.
+    Clears the caches of every jitted function that `fn` reaches, so that the counts do not depend on earlier calls.
+    Counts the traces that `jax.jit` makes of the user's functions, including one inside another, but not of JAX's own
+    functions. Programs are identified by the names of their functions.
 
     Args:
         fn: the function, which is jitted or calls jitted functions.
         calls: the positional and keyword arguments of each call.
 
-    Returns:
-        One count per call.
-
     Raises:
-        TypeError: if `fn` is not a function, or `calls` are not pairs of arguments.
         RuntimeError: `jax_disable_jit` is on.
         Exception: whatever a call raises.
-
-    Based on the events of `jax.monitoring`.
     """
-    require_function("trace_counts", fn, "trace_counts(f, [((x,), {})])")
-    _require_calls(calls)
     require_jit("trace_counts")
-    reached = list(jitted_functions(fn))
+    reached = [found for found in reach(fn) if is_jitted(found)]
     clear_caches(fn)
     counts = []
     for args, kwargs in calls:
-        watch = _Watch(reached)
-        with hearing(watch):
+        count = _Count(reached)
+        with hearing(count):
             jax.block_until_ready(fn(*args, **kwargs))
-        counts.append(TraceCount(watch.traces, watch.compiles()))
+        counts.append(TraceCount(count.traces, sum(name in count.names for name in count.programs)))
     return counts
 
 
-def _require_calls(calls: Any) -> None:
-    many = isinstance(calls, list | tuple)
-    wrong = [one for one in calls if not _is_call(one)] if many else [calls]
-    if wrong:
-        raise TypeError(
-            "`trace_counts` needs a tuple of positional arguments and a dict of keyword arguments for each call, "
-            f"but got {describe(wrong[0])}: write `trace_counts(f, [((x,), {{}}), ((y,), {{}})])`."
-        )
+class _Count(Listener):
+    """Count the traces and compiles of the user's functions."""
 
+    def __init__(self, reached: Sequence[Any]) -> None:
+        self.traces = 0
+        self.names = {f"jit({function_name(function)})" for function in reached}
+        self.programs: list[str] = []
+        self._bodies = [function.__wrapped__ for function in reached]
 
-def _is_call(value: Any) -> bool:
-    return (
-        isinstance(value, list | tuple)
-        and len(value) == 2
-        and isinstance(value[0], list | tuple)
-        and isinstance(value[1], Mapping)
-    )
+    def traced(self, frame: FrameType) -> None:
+        call = traced_call(frame)
+        if call is None or call.traced_for != "jit":
+            return
+        if any(call.function is body for body in self._bodies) or is_users(call.function):
+            self.traces += 1
+            self.names.add(f"jit({function_name(call.function)})")
+
+    def compiled(self, name: str, seconds: float) -> None:
+        self.programs.append(name)
 
 
 def clear_caches(fn: Callable[..., Any]) -> None:
@@ -88,7 +83,7 @@ def clear_caches(fn: Callable[..., Any]) -> None:
     >>> double = jax.jit(lambda x: 2 * x)
     >>> clear_caches(double)
     """
-    for found in _reach(fn):
+    for found in reach(fn):
         if is_jitted(found):
             found.clear_cache()
         elif isinstance(found, functools._lru_cache_wrapper):
@@ -99,21 +94,26 @@ def clear_caches(fn: Callable[..., Any]) -> None:
             again.clear_cache()
 
 
-def jitted_functions(fn: Callable[..., Any]) -> Iterator[Any]:
-    """Yield the jitted functions that `fn` is or reaches.
+def is_users(function: Any) -> bool:
+    """Return whether a function is the user's, or made from one, as `jax.vmap(f)` and `functools.partial(f)` are."""
+    return users_part(function) is not None
+
+
+def users_part(function: Any) -> FunctionType | None:
+    """Return the first function of the user's that can be reached from a function, or None."""
+    return next((part for part in reach(function) if _is_written_by_user(part)), None)
+
+
+def reach(start: Any) -> Iterator[Any]:
+    """Yield each callable that can be reached from `start`, once.
 
     Searches the user's code: closures, globals that the code names, `__wrapped__`, partials, defaults, classes, the
     objects of methods, and containers.
 
     >>> square = jax.jit(lambda x: x * x)
-    >>> [f is square for f in jitted_functions(jax.vmap(square))]
-    [True]
+    >>> any(f is square for f in reach(jax.vmap(square)))
+    True
     """
-    return (found for found in _reach(fn) if is_jitted(found))
-
-
-def _reach(start: Any) -> Iterator[Any]:
-    """Yield each callable that can be reached from `start`, once."""
     waiting, seen = [start], set()
     kept = []  # an id is unique only while its object is alive
     while waiting:
@@ -124,10 +124,10 @@ def _reach(start: Any) -> Iterator[Any]:
         kept.append(value)
         if callable(value):
             yield value
-        waiting += referred(value)
+        waiting += _referred(value)
 
 
-def referred(value: Any) -> list[Any]:
+def _referred(value: Any) -> list[Any]:
     """Return the objects that a callable or a container holds, and the user's methods of a class."""
     if isinstance(value, type):
         return [member for member in vars(value).values() if _is_written_by_user(inspect.unwrap(member))]
@@ -135,6 +135,8 @@ def referred(value: Any) -> list[Any]:
         return list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
+    if type(value).__name__ == "WrappedFun":  # in which `jax.pmap` keeps a function
+        return [value.f]
     found = [getattr(value, "__wrapped__", None)]
     if isinstance(value, functools.partial):
         found += [value.func, *value.args, *value.keywords.values()]
@@ -150,19 +152,14 @@ def referred(value: Any) -> list[Any]:
 
 
 def _is_written_by_user(value: Any) -> TypeGuard[FunctionType]:
-    return isinstance(value, FunctionType) and not is_library(value.__code__.co_filename)
+    return isinstance(value, FunctionType) and is_users_code(value.__code__)
 
 
 def _of_function(function: FunctionType) -> list[Any]:
-    found: list[Any] = [function.__defaults__, function.__kwdefaults__]
-    for cell in function.__closure__ or ():
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:  # a variable that is not bound yet
-            continue
+    found: list[Any] = [function.__defaults__, function.__kwdefaults__, *cells_of(function)]
     if not _is_written_by_user(function):
         return found
-    names = set(_names(function.__code__))
+    names = {name for code in codes_within(function.__code__) for name in code.co_names}
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
         if not isinstance(value, ModuleType):
@@ -170,45 +167,3 @@ def _of_function(function: FunctionType) -> list[Any]:
         elif not is_library(getattr(value, "__file__", None) or ""):
             found += [getattr(value, attribute) for attribute in names if hasattr(value, attribute)]
     return found
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-class _Watch(Listener):
-    """Listen to hooks and count the traces and compiles of the user's functions."""
-
-    def __init__(self, reached: Sequence[Any]) -> None:
-        self.traces = 0
-        self._bodies = [function.__wrapped__ for function in reached]
-        self._names = {f"jit({_name(function)})" for function in reached}
-        self._compiled: list[str] = []
-
-    def traced(self, trace: JitTrace) -> None:
-        function = trace.function
-        if any(function is body for body in self._bodies) or is_users(function):
-            self.traces += 1
-            self._names.add(f"jit({_name(function)})")
-
-    def compiled(self, name: str) -> None:
-        self._compiled.append(name)
-
-    def compiles(self) -> int:
-        """Return how many of the compiled programs are the user's; JAX's own have other names."""
-        return sum(name in self._names for name in self._compiled)
-
-
-def is_users(function: Any) -> bool:
-    """Return whether a function is the user's, or made from one, as `jax.vmap(f)` and `functools.partial(f)` are."""
-    codes = (getattr(part, "__code__", None) for part in _reach(function))
-    return any(isinstance(code, CodeType) and not is_library(code.co_filename) for code in codes)
-
-
-def _name(function: Any) -> str:
-    while isinstance(function, functools.partial):
-        function = function.func
-    return str(getattr(function, "__name__", ""))

@@ -9,47 +9,44 @@ import jax
 
 from jaxguide import compat
 from jaxguide.code.frames import is_library, is_own, package_of
+from jaxguide.compat.jit_calls import JitCall
 from jaxguide.tracing.functions import written_function
-from jaxguide.tracing.jit_events import JitTrace
 
 
-def users_call(trace: JitTrace, frame: FrameType | None) -> JitTrace:
+def users_call(call: JitCall, frame: FrameType | None) -> tuple[JitCall, frozenset[int] | None]:
     """Return the call that the user made, if a library jits a function of its own that calls the user's.
 
     Of the library's frames between the user and JAX, the innermost with `args`, `kwargs` and an object that wraps the
     user's function, or one that the user's code called, holds that call. Anything else is returned as it is.
 
     Args:
-        trace: the trace as JAX makes it.
-        frame: the frame of JAX that starts it.
+        call: the call that JAX traces or compiles.
+        frame: the frame of JAX that does.
+
+    Returns:
+        The call, and the ids of the values that the library has traced; None if no library decides that.
     """
-    if not is_jitted_by_a_library(trace.function):
-        return trace
+    if package_of_function(call.function) is None:
+        return call, None
     while frame is not None and (compat.in_jax(frame.f_code) or is_own(frame.f_code.co_filename)):
         frame = frame.f_back
     package = frame and package_of(frame.f_code.co_filename)
-    found: JitTrace | None = None
+    found: JitCall | None = None
     while frame is not None and package and package_of(frame.f_code.co_filename) == package:
         held = frame.f_locals
         args, kwargs = held.get("args"), held.get("kwargs")
         wrapped = _wrapped(held)
         if found is None and wrapped is not None and isinstance(args, tuple) and isinstance(kwargs, dict):
-            ids = frozenset(map(id, jax.tree.leaves(_traced_arguments(trace))))
-            found = trace._replace(
-                function=wrapped, args=args, kwargs=kwargs, static_argnums=(), static_argnames=(), traced=ids
-            )
-            if _is_written_by_the_user(wrapped):
-                return found
+            found = JitCall(wrapped, None, args, kwargs)
+            written = written_function(wrapped)
+            if written is not None and not is_library(written.__code__.co_filename):
+                return found, _traced_ids(call)
         frame = frame.f_back
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    is_called_by_the_user = frame is not None and not is_library(frame.f_code.co_filename)
-    return found if found is not None and is_called_by_the_user else trace
-
-
-def is_jitted_by_a_library(function: Any) -> bool:
-    """Return whether a jitted function is made by a library other than JAX: its code, or an object of its class."""
-    return package_of_function(function) is not None
+    if found is None or frame is None or is_library(frame.f_code.co_filename):
+        return call, None
+    return found, _traced_ids(call)
 
 
 def package_of_function(function: Any) -> str | None:
@@ -71,13 +68,6 @@ def _wrapped(held: dict[str, Any]) -> Callable[..., Any] | None:
     return None
 
 
-def _is_written_by_the_user(function: Callable[..., Any]) -> bool:
-    written = written_function(function)
-    return written is not None and not is_library(written.__code__.co_filename)
-
-
-def _traced_arguments(trace: JitTrace) -> Any:
-    args, kwargs = trace.args or (), trace.kwargs or {}
-    static = {number + len(args) if number < 0 else number for number in trace.static_argnums}
-    named = {name: value for name, value in kwargs.items() if name not in trace.static_argnames}
-    return [value for i, value in enumerate(args) if i not in static], named
+def _traced_ids(call: JitCall) -> frozenset[int]:
+    given = [*((i, "", value) for i, value in enumerate(call.args)), *((None, *one) for one in call.kwargs.items())]
+    return frozenset(map(id, jax.tree.leaves([value for i, name, value in given if not call.is_static(i, name)])))

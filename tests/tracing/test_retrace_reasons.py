@@ -13,8 +13,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxguide.tracing import jit_events, trace_counts, watch_traces
-from jaxguide.tracing.retraces import Recompile, Retrace
+from jaxguide.tracing import Retrace, jit_events, watch_traces
+from jaxguide.tracing.trace_counting import trace_counts
 
 pytestmark = pytest.mark.long
 
@@ -141,35 +141,17 @@ TREES = {
         "argument `state['m']` was a Point of 2 and is now a tuple of 2",
         "pass `state` with the same containers",
     ),
-    "other named tuple": (
-        lambda: Point(X3, X3),
-        lambda: Other(X3, X3),
-        "argument `state` was a Point of 2 and is now an Other of 2",
-        "pass `state` with the same containers",
-    ),
     "order of keys": (
         lambda: collections.OrderedDict(a=X3, b=X3),
         lambda: collections.OrderedDict(b=X3, a=X3),
         "the order of the keys of `state` was 'a', 'b' and is now 'b', 'a'",
         "or as a plain dict, whose keys JAX sorts",
     ),
-    "ordered and plain dict": (
-        lambda: collections.OrderedDict(a=X3),
-        lambda: {"a": X3},
-        "argument `state` was an OrderedDict of 1 and is now a dict of 1",
-        "same containers",
-    ),
     "lost part": (
         lambda: {"a": X3, "b": X3},
         lambda: {"a": X3, "b": None},
         "argument `state['b']` was float32[3] and is now None",
         "pass None as `state['b']` in every call or in none",
-    ),
-    "nothing in it": (
-        lambda: (X3, ()),
-        lambda: (X3, (X3,)),
-        "argument `state[1]` now has `state[1][0]`",
-        "same containers",
     ),
     "bool": (lambda: 1, lambda: True, "was a Python int (weakly typed int32[]) and is now a Python bool (bool[])", ""),
 }
@@ -182,11 +164,6 @@ def test_a_difference_of_trees_is_told_where_it_is(case):
     ((found, advice),) = reasons(lambda: (step(first()), step(second())))
     assert reason in found
     assert remedy in advice
-
-
-def test_the_order_of_a_dict_makes_no_difference():
-    step = fresh()
-    assert reasons(lambda: (step({"a": X3, "b": X4}), step({"b": X4, "a": X3}))) == []
 
 
 def test_several_shapes_in_one_argument_are_not_told_to_be_padded():
@@ -205,7 +182,10 @@ def test_another_shape_and_another_dtype_both_get_a_remedy():
 def test_many_differences_are_counted():
     step = fresh()
     ((found, _),) = reasons(lambda: (step([X3] * 20), step([X4] * 20)))
-    assert found.endswith("argument `state[5]` was float32[3] and is now float32[4]; 14 more differences")
+    assert found == "arguments `state[0]`, `state[1]`, `state[2]` and 17 more were float32[3] and are now float32[4]"
+    step = fresh()
+    ((found, _),) = reasons(lambda: (step([np.ones(n) for n in range(9)]), step([np.ones(n + 1) for n in range(9)])))
+    assert found.endswith("argument `state[5]` was float32[5] and is now float32[6]; 3 more differences")
 
 
 class Silent:
@@ -251,7 +231,7 @@ STATICS = {
         "again an object of type `Silent`, but not equal",
         "`__eq__` and `__hash__` in",
     ),
-    "only __hash__": (Hashed(1), Hashed(1), "again an object of type `Hashed`", "define `__eq__` in `Hashed`"),
+    "only __hash__": (Hashed(1), Hashed(1), "again an object of type `Hashed`", "which lacks `__eq__`"),
     "contents": (Compared(1), Compared(2), "static argument `x.order` was 1 and is now 2", "`Compared` compares its"),
     "log in the hash": (
         Run(2, []),
@@ -266,17 +246,11 @@ STATICS = {
         "create `x` once, outside the loop",
     ),
     "not a number": (float("nan"), float("nan"), "is again nan, but not equal", "which is not equal to itself"),
-    "long texts": (
-        tuple(range(40)),
-        (*range(39), 7),
-        "static argument `x[39]` was 39 and is now 7",
-        "remove `x` from `static_argnums`",
-    ),
     "long names": (
         "a" * 70 + "b",
         "a" * 70 + "c",
         "static argument `x` was ...aaaaaaaaaaaaaaaaaaaab' and is now ...aaaaaaaaaaaaaaaaaaaac'",
-        "pass one `x`, or expect a trace for each",
+        "pass one `x`, or expect one for each",
     ),
     "type": (1, True, "static argument `x` was 1 and is now True", "`static_argnums`"),
     "function": (max, min, "static argument `x` was `max` and is now `min`", "each function needs a separate trace"),
@@ -291,12 +265,6 @@ STATICS = {
         Scaling(2.0),
         "static argument `x` is again an object of type `Scaling`, but not equal to the previous one",
         "define `__eq__` and `__hash__` in `Scaling`",
-    ),
-    "same partial": (
-        functools.partial(max, 1),
-        functools.partial(max, 1),
-        "static argument `x` is again the partial of `max`, but a new function object",
-        "create the function for `x` once",
     ),
 }
 
@@ -341,7 +309,6 @@ def test_a_static_argument_that_was_changed_in_place_is_told():
         [],
         ["static argument `x` is the same object, but its hash or equality changed with its contents"],
     )
-    assert bool(traces.retraces) == (traces.traces == 2)
 
 
 class Trainer:
@@ -380,8 +347,9 @@ def test_a_transformation_in_each_call_is_named(name):
     found = reasons(lambda: [jax.jit(getattr(jax, name)(loss))(X3) for _ in range(2)])
     assert found == [
         (
-            f"the function object is new, because `jax.{name}` made another one of the same function",
-            f"apply `jax.{name}` and `jax.jit` once, outside the loop, and call the result",
+            "the function object is new, because a transformation such as `jax.grad` made another one of the same "
+            "function",
+            "apply the transformation and `jax.jit` once, outside the loop, and call the result",
         )
     ]
 
@@ -418,7 +386,7 @@ def test_settings_and_contexts_that_count_are_named_and_others_are_not():
         step(X4)
         with jax.log_compiles(False), jax.debug_nans(True):
             step(X4)
-    assert (traces.traces, traces.retraces) == (1, [])
+    assert traces.traces == 1
 
 
 def test_named_axes_are_told():
@@ -430,16 +398,15 @@ def test_named_axes_are_told():
 
     ((reason, _),) = reasons(run)
     assert reason == (
-        "the named axes in scope, from `vmap` or `shard_map`, were `i` of size 2 and are now `i` of size 4"
+        "the set of named axes in scope, from `vmap` or `shard_map`, was `i` of size 2 and is now `i` of size 4"
     )
 
 
 def test_a_reason_that_is_not_seen_is_not_guessed():
-    for kind in (Retrace, Recompile):
-        unknown = kind("`step`", None, ())
-        assert "the reason is not known" in str(unknown)
-        assert "cache" not in unknown.reason
-        assert "jax_explain_cache_misses" in unknown.remedy
+    unknown = Retrace("`step`", None, (), "compiled without a new trace")
+    assert str(unknown).startswith("`step` was compiled without a new trace: its call is the same")
+    assert "the reason is not known" in str(unknown)
+    assert "jax_explain_cache_misses" in unknown.remedy
 
 
 def test_clearing_another_functions_cache_is_no_reason():

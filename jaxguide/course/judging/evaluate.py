@@ -22,6 +22,7 @@ from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo, ExplanationText
 from jaxguide.keys import KeyReport, check_keys
+from jaxguide.tracing.trace_counting import trace_counts
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
@@ -174,7 +175,7 @@ def _observe(subject: Callable[..., Any], calls: _Calls, explains: bool) -> list
         # Count and watch the same call: code that prints while it is traced would print nothing in a second call.
         seen.append(_watch(subject, args, kwargs, explains and not any(one["error"] for one in seen)))
 
-    counts = tracing.trace_counts(watched, calls)
+    counts = trace_counts(watched, calls)
     return [
         {**one, "traces": count.traces, "compiles": count.compiles} for one, count in zip(seen, counts, strict=True)
     ]

@@ -1,0 +1,491 @@
+"""Explain how a call differs from earlier ones of the same function, and what to do about each difference."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from types import MethodType
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxguide.base.text import plural
+from jaxguide.compat.jit_calls import AXES_CONTEXT, DEVICES_CONTEXT, MESH_CONTEXTS, axes_in_scope, option_differences
+from jaxguide.tracing.functions import is_function
+from jaxguide.tracing.placements import device_names, mesh_words, placements_differ, words_and_remedy
+from jaxguide.tracing.signatures import (
+    Leaf,
+    Signature,
+    Static,
+    TracedFunction,
+    Tree,
+    TreeNode,
+    are_one,
+    short,
+    static_text,
+)
+
+_X64 = "jax_enable_x64"
+_NAMED = 3  # arguments named in one difference
+_SHOWN = 6  # differences of one call
+_DEEPEST = 6  # levels of a static value
+_BEFORE = 20  # characters shown before the place where two long texts differ
+_ONE_TRACE = "each value needs a separate trace"
+EXPECT_ONE = (
+    "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
+    "transformation"
+)
+
+_CONTEXTS = {
+    DEVICES_CONTEXT: (
+        "the mesh of `jax.set_mesh`",
+        "a program is compiled for particular devices: use one mesh in every call, or expect one compile for each",
+    ),
+    **dict.fromkeys(
+        MESH_CONTEXTS,
+        ("the mesh in context", "make every call inside the same `jax.set_mesh`, or every call outside"),
+    ),
+    AXES_CONTEXT: (
+        "the set of named axes in scope, from `vmap` or `shard_map`,",
+        "each needs a separate trace: use the same axis names and sizes, or expect one trace for each",
+    ),
+    "user_context": (
+        "`jaxguide.debug.recording()`, or another context of `jax.make_user_context`,",
+        "expect one trace inside of it and one outside",
+    ),
+}
+
+
+class Difference(NamedTuple):
+    """One difference between a call and an earlier one: what it is, and what to do about it."""
+
+    text: str
+    remedy: str
+
+
+class _Found(NamedTuple):
+    """A difference; for an array also its place, and what it was and is, so that arrays with the same are joined."""
+
+    text: str
+    remedy: str
+    place: str = ""
+    words: tuple[str, str] = ("", "")
+    changes: str = ""  # "shape", or "dtype" if nothing else of the type changed
+
+
+def closest_differences(new: Signature, earlier: list[Signature], *, compiled: bool = False) -> list[Difference]:
+    """Return how a call differs from the earlier call most like it, the latest if there are several.
+
+    >>> from jaxguide.compat.jit_calls import JitCall
+    >>> from jaxguide.tracing.signatures import signature
+    >>> def call(x):
+    ...     return signature(JitCall(call, None, (x,), {}))
+    >>> closest_differences(call(jnp.ones(3)), [call(2.0)])[0].text
+    'argument `x` was a Python float (weakly typed float32[]) and is now float32[3]'
+
+    Args:
+        new: the call.
+        earlier: the earlier calls, in order.
+        compiled: whether a program is compiled without a new trace.
+    """
+    if compiled:
+        earlier = [one for one in earlier if one.by == new.by] or earlier
+    found = _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
+    if not new.by or (earlier and earlier[-1].by != new.by):
+        return found
+    under = f"it was called under {new.by}"
+    return [one._replace(text=f"{under}: {one.text}") for one in found] or [Difference(under, EXPECT_ONE)]
+
+
+def _all(old: Signature, new: Signature, *, compiled: bool) -> list[_Found]:
+    if compiled and old.by != new.by:
+        words = f"it was compiled under {old.by} before and is now called without it"
+        return [_Found(f"it was called under {new.by}" if new.by else words, EXPECT_ONE)]
+    found = list(_of_functions(old, new))
+    for name in {**old.arguments, **new.arguments}:
+        found += _of_argument(name, old, new, compiled=compiled)
+    if old.settings.get(_X64) != new.settings.get(_X64):
+        found = [one for one in found if one.changes != "dtype"]  # the setting makes float64 of a NumPy array
+    found += (_Found(*one) for one in _of_settings(old.settings, new.settings, compiled=compiled))
+    return found
+
+
+def _together(found: list[_Found]) -> list[Difference]:
+    """Join differences that are the same for several arguments, and count those beyond a few."""
+    groups: dict[Any, list[_Found]] = {}
+    for one in found:
+        groups.setdefault(one.words if one.place else one.text, []).append(one)
+    joined = []
+    for first, *others in groups.values():
+        text = first.text
+        if first.place and others:
+            named = [f"`{one.place}`" for one in (first, *others[: _NAMED - 1])]
+            named += [f"{len(others) - _NAMED + 1} more"] if len(others) >= _NAMED else []
+            was, now = first.words
+            text = f"arguments {', '.join(named[:-1])} and {named[-1]} were {was} and are now {now}"
+        joined.append(Difference(text, first.remedy))
+    if len(joined) > _SHOWN:
+        more = plural("{count} more difference", "{count} more differences", len(joined) - _SHOWN)
+        joined = [*joined[:_SHOWN], Difference(more, joined[_SHOWN].remedy)]
+    return joined
+
+
+def _of_functions(old: Signature, new: Signature) -> Iterator[_Found]:
+    before, now = old.function, new.function
+    if are_one(before.itself, now.itself) or (new.is_wrapped and are_one(before.written, now.written)):
+        known = not new.is_wrapped and old.options is not None and new.options is not None
+        found = list(option_differences(old.options, new.options).items())[:2] if known else []
+        if found:
+            changes = ", ".join(f"`{name}` was {was} and is now {is_now}" for name, (was, is_now) in found)
+            remedy = "apply `jax.jit` once, outside the loop, and call the result"
+            yield _Found(f"`jax.jit` was applied again, with different options: {changes}", remedy)
+    elif before.key != now.key:
+        remedy = "allow one trace for each jitted function that calls it, or limit those functions instead"
+        yield _Found(f"the traced function was {before.name} and is now {now.name}", remedy)
+    else:
+        yield _Found(*_of_new_function(before, now))
+
+
+def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, str]:
+    changing = "pass whatever changes as an argument (in `static_argnames` if it must stay a Python value)"
+    if issubclass(now.kind, MethodType) and are_one(before.owner, now.owner):
+        return (
+            "each access to the method makes a new object, and JAX forgot the earlier one with its trace",
+            "apply `jax.jit` to the method once, keep the result, and call that",
+        )
+    if issubclass(now.kind, MethodType):
+        return (
+            f"the method belongs to a different `{now.owner_kind}` object",
+            "jit a function that takes the object's arrays as arguments, or create the object once",
+        )
+    if issubclass(now.kind, functools.partial):
+        return "the `functools.partial` object is new", f"create the partial once, outside the loop, or {changing}"
+    if now.is_made and are_one(before.written, now.written):
+        return (
+            "the function object is new, because a transformation such as `jax.grad` made another one of the same "
+            "function",
+            "apply the transformation and `jax.jit` once, outside the loop, and call the result",
+        )
+    if not now.is_defined and not now.is_made:
+        return (
+            f"the object that is called is a new `{now.kind.__name__}`",
+            f"create the `{now.kind.__name__}` and apply `jax.jit` to it once, outside the loop",
+        )
+    remedy = f"define it and apply `jax.jit` once, outside the loop, and {changing}"
+    return "the function object is new, because its definition ran again", remedy
+
+
+def _of_argument(name: str, before: Signature, now: Signature, *, compiled: bool) -> Iterator[_Found]:
+    old, new = before.arguments.get(name), now.arguments.get(name)
+    same_way = f"pass `{name}` the same way in every call"
+    if old is None or new is None:
+        words = f"was {old} and is now left out" if new is None else f"was left out and is now {new}"
+        yield _Found(f"argument `{name}` {words}", same_way)
+        return
+    ways = ["by name" if name in one.named else "by position" for one in (before, now)]
+    if ways[0] != ways[1] and not now.is_wrapped:
+        yield _Found(f"argument `{name}` was passed {ways[0]} and is now passed {ways[1]}", same_way)
+    declared = [isinstance(one, Static) and one.is_declared for one in (old, new)]
+    if declared[0] != declared[1]:
+        kinds = ["static" if one else "traced" for one in declared]
+        text = f"argument `{name}` was {kinds[0]}, {old}, and is now {kinds[1]}, {new}"
+        yield _Found(text, "declare the same arguments static wherever `jax.jit` is applied")
+        return
+    found = list(_of_trees(name, old, new, compiled=compiled))
+    if sum(one.changes == "shape" for one in found) > 1:  # such arrays are not batches to pad
+        remedy = f"pass `{name}` with arrays of the same shapes in every call"
+        found = [one._replace(remedy=remedy) if one.changes == "shape" else one for one in found]
+    yield from found
+
+
+def _of_trees(place: str, old: Tree, new: Tree, *, compiled: bool) -> Iterator[_Found]:
+    if isinstance(old, Leaf) and isinstance(new, Leaf):
+        yield from _of_leaves(place, old, new, compiled=compiled)
+    elif isinstance(old, Static) and isinstance(new, Static):
+        if not _same_static(old, new):
+            yield _of_statics(place, old, new)
+    elif isinstance(old, TreeNode) and isinstance(new, TreeNode) and old.kind is new.kind:
+        yield from _of_nodes(place, old, new, compiled=compiled)
+    elif str(old) == str(new):
+        text = f"argument `{place}` is again {new}, but the class of that name is another: its definition ran again"
+        yield _Found(text, "define and register the class once")
+    else:
+        remedy = _same_containers(place)
+        if any(isinstance(one, TreeNode) and one.kind is type(None) for one in (old, new)):
+            remedy = f"pass None as `{place}` in every call or in none, or expect one trace for each"
+        elif isinstance(old, Static) or isinstance(new, Static):
+            remedy = f"pass `{place}` as an array in every call, or in none"
+        yield _Found(f"argument `{place}` was {old} and is now {new}", remedy)
+
+
+def _same_containers(place: str) -> str:
+    argument = re.split(r"[.\[]", place)[0]
+    return f"pass `{argument}` with the same containers and keys in every call, and zeros for missing entries"
+
+
+def _of_nodes(place: str, old: TreeNode, new: TreeNode, *, compiled: bool) -> Iterator[_Found]:
+    gone = [f"no longer has `{place}{path}`" for path in old.children if path not in new.children]
+    added = [f"now has `{place}{path}`" for path in new.children if path not in old.children]
+    keys = [[path[1:-1] if path[0] == "[" else path.lstrip(".") for path in one.children] for one in (old, new)]
+    if gone or added:
+        words = [*gone[:2], *added[:2]]
+        more = len(gone) + len(added) - len(words)
+        words += [plural("{count} more change", "{count} more changes", more)] if more else []
+        yield _Found(f"argument `{place}` {' and '.join(words)}", _same_containers(place))
+    elif keys[0] != keys[1]:
+        was, now = (", ".join([*one[:_NAMED], "..."] if len(one) > _NAMED else one) for one in keys)
+        remedy = f"create `{place}` with its keys in one order, or as a plain dict, whose keys JAX sorts"
+        yield _Found(f"the order of the keys of `{place}` was {was} and is now {now}", remedy)
+    elif not _same_static(old.metadata, new.metadata):
+        yield _of_metadata(place, old, new)
+    for path in old.children:
+        if path in new.children:
+            yield from _of_trees(f"{place}{path}", old.children[path], new.children[path], compiled=compiled)
+
+
+def _of_leaves(place: str, old: Leaf, new: Leaf, *, compiled: bool) -> Iterator[_Found]:
+    types = [_without_sharding(one) for one in (old, new)]
+    is_same_type = types[0] == types[1] and old.weak == new.weak
+    if not is_same_type:
+        yield _of_types(place, old, new)
+    differ = old.aval is not None and new.aval is not None and old.aval != new.aval
+    if differ and not compiled and types[0] != types[1]:  # of the place, a trace only knows the mesh
+        meshes = [getattr(getattr(one.aval, "sharding", None), "mesh", None) for one in (old, new)]
+        differ = meshes[0] != meshes[1]
+    if (compiled or differ) and placements_differ(old.where, new.where):
+        assert old.where is not None
+        assert new.where is not None
+        *words, remedy = words_and_remedy(old.where, new.where)
+        yield _changed(place, words[0], words[1], remedy)
+    elif differ and is_same_type and not compiled:
+        was, now = (_full_type(one) if old.type == new.type else str(one) for one in (old, new))
+        yield _changed(place, was, now, f"pass `{place}` with one sharding in every call")
+
+
+def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> _Found:
+    text = f"argument `{place}` was {old} and is now {new}"
+    return _Found(text, remedy.replace("{place}", place), place, (old, new), changes)
+
+
+def _without_sharding(leaf: Leaf) -> str:
+    """Return a type without the axes of an explicit mesh, which are shown as in float32[8@x]."""
+    return re.sub(r"@(\([^)]*\)|[^,\]]*)", "", leaf.type)
+
+
+def _full_type(leaf: Leaf) -> str:
+    """Return a type with everything that JAX compares, such as the mesh."""
+    try:
+        return str(leaf.aval.str_short(True, True))
+    except (AttributeError, TypeError):
+        return str(leaf.aval)
+
+
+def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
+    (old_dtype, old_shape), (new_dtype, new_shape) = (_without_sharding(one).partition("[")[::2] for one in (old, new))
+    dtype = _common_dtype(old, new)
+    convert = f"convert `{{place}}` before each call: `jnp.asarray({{place}}, dtype=jnp.{dtype})`"
+    if "key<" in old_dtype + new_dtype:
+        remedy = (
+            "pass the same kind and number of keys as `{place}` in every call: make them all with `jax.random.key` and "
+            "one `impl`, and split them into one number"
+        )
+    elif old_shape.count(",") != new_shape.count(",") or (old_shape == "]") != (new_shape == "]"):
+        remedy = "call it with arrays of one rank: pass `{place}` with the same axes in every call"
+    elif old_shape != new_shape:
+        remedy = "call it with arrays of one shape: pad `{place}` to the largest with `jnp.pad` and mask the padding"
+    else:
+        remedy = convert if dtype else "pass the same kind of value as `{place}` in every call"
+    if old_shape != new_shape and old_dtype != new_dtype and dtype and not old.weak and not new.weak:
+        remedy = f"{remedy}; {convert}"
+    changes = "shape" if old_shape != new_shape else "dtype" if old.weak == new.weak else ""
+    return _changed(place, str(old), str(new), remedy, changes)
+
+
+def _common_dtype(old: Leaf, new: Leaf) -> str | None:
+    """Return the dtype to which JAX promotes both; None if either is not a number."""
+    try:
+        types = [jnp.dtype(leaf.type.partition("[")[0]) for leaf in (old, new)]
+        if old.weak == new.weak:
+            return jnp.promote_types(*types).name
+        weak, strong = types if old.weak else reversed(types)
+        return jnp.result_type({"b": bool, "i": int, "u": int, "f": float, "c": complex}[weak.kind], strong).name
+    except (TypeError, KeyError):  # a key
+        return None
+
+
+class _Place(NamedTuple):
+    """The innermost place where two static values differ: what both have there, and whose attribute it is."""
+
+    place: str
+    old: Any
+    new: Any
+    owner: Any = None
+
+
+def _has_no_eq(kind: Any) -> bool:
+    return kind.__eq__ is object.__eq__
+
+
+def _same(old: Any, new: Any) -> bool:
+    if old is new:
+        return True
+    try:
+        return bool(old == new)
+    except Exception:  # a user's `__eq__`
+        return False
+
+
+def _same_static(old: Static, new: Static) -> bool:
+    """Return whether `jax.jit` finds a trace of the old value for the new one."""
+    return type(old.value) is type(new.value) and old.hash == new.hash and _same(old.value, new.value)
+
+
+def _innermost(at: _Place, depth: int = _DEEPEST) -> _Place:
+    for part in _parts(at) if type(at.old) is type(at.new) and depth else ():
+        if type(part.old) is not type(part.new) or not _same(part.old, part.new):
+            found = _innermost(part, depth - 1)
+            return found if found.owner is not None else found._replace(owner=part.owner)
+    return at
+
+
+def _parts(at: _Place) -> list[_Place]:
+    """Return the parts of two values of one type, as far as they count for equality."""
+    place, old, new, _ = at
+    if isinstance(old, tuple | list) and len(old) == len(new):
+        pairs = [isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) for one in (*old, *new)]
+        if all(pairs) and [one[0] for one in old] == [one[0] for one in new]:  # a dict's items
+            return [_Place(f"{place}[{a[0]!r}]", a[1], b[1]) for a, b in zip(old, new, strict=True)]
+        names = [f".{name}" for name in getattr(old, "_fields", ())] or [f"[{i}]" for i in range(len(old))]
+        return [_Place(f"{place}{name}", a, b) for name, a, b in zip(names, old, new, strict=True)]
+    if isinstance(old, Mapping) and list(old) == list(new):
+        return [_Place(f"{place}[{key!r}]", old[key], new[key]) for key in old]
+    if isinstance(old, functools.partial):
+        return [_Place(f"{place}.{name}", getattr(old, name), getattr(new, name)) for name in ("func", "args")]
+    if isinstance(old, MethodType):
+        return [_Place(f"{place}.__self__", old.__self__, new.__self__)] if old.__func__ is new.__func__ else []
+    if hasattr(old, "__code__") or _has_no_eq(type(old)):  # its attributes do not count
+        return []
+    held, now = (getattr(one, "__dict__", {}) for one in (old, new))
+    counts = [one.name for one in dataclasses.fields(old) if one.compare] if dataclasses.is_dataclass(old) else held
+    return [_Place(f"{place}.{name}", held[name], now[name], new) for name in counts if name in held and name in now]
+
+
+def _change(at: _Place, root: str) -> tuple[str, str]:
+    """Return how a static value changed, after its name, and what to do about it; empty if that depends on the place.
+
+    Args:
+        at: where it changed.
+        root: the argument, or the attribute of one, whose value that is.
+    """
+    old, new, kind = at.old, at.new, type(at.new)
+    was, now = static_text(old), static_text(new)
+    if was == now and is_function(old) and is_function(new):
+        once = f"create the function for `{root}` once, outside the loop"
+        if at.place != root:
+            once = f"create `{root}` once, outside the loop, and pass the same object in every call"
+        return f"is again {now}, but a new function object", once
+    if was == now and type(old) is not kind:
+        return f"is again {now}, but its class is another: its definition ran again", "define the class once"
+    if was == now and now.endswith("...") and repr(old) != repr(new):
+        texts = [repr(old), repr(new)]
+        start = next(i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b) - _BEFORE
+        was, now = (short(f"...{text[start:]}") for text in texts)
+    if was == now:
+        remedy = f"pass the same object, or make `__eq__` and `__hash__` of `{kind.__name__}` agree for equal contents"
+        if isinstance(new, float):
+            remedy = "pass another value than NaN, which is not equal to itself"
+        elif _has_no_eq(kind):
+            remedy = (
+                f"pass the same object, or define `__eq__` and `__hash__` in `{kind.__name__}`, which lacks `__eq__`"
+            )
+        return f"is again {now}, but not equal to the previous one", remedy
+    remedy = ""
+    if at.owner is not None and at.place != root:
+        remedy = (
+            f"`{type(at.owner).__name__}` compares its `{at.place.rpartition('.')[2]}`, and {_ONE_TRACE}: leave it out "
+            "of `__eq__` and `__hash__` if the function does not depend on it, or pass it as an array"
+        )
+    elif is_function(new):
+        remedy = f"each function needs a separate trace: pass the same function as `{root}` in every call"
+    return f"was {was} and is now {now}", remedy
+
+
+def _of_statics(place: str, old: Static, new: Static) -> _Found:
+    """Return how two static arguments differ, or two values that are static because a library does not trace them."""
+    at = _innermost(_Place(place, old.value, new.value))
+    subject = f"`{at.place}`, which is static because it is not an array,"
+    if new.is_declared:
+        subject = f"static argument `{at.place}`"
+    if old.value is new.value:
+        remedy = "do not change a static argument after the first call: create another object with the new values"
+        return _Found(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
+    text, remedy = _change(at, place)
+    if not remedy and new.is_declared:
+        remedy = f"each value of a static argument needs a separate trace: pass one `{place}`, or expect one for each"
+        if _can_be_traced(at.new):
+            remedy = (
+                f"each value of a static argument needs a separate trace: remove `{place}` from `static_argnums` or "
+                "`static_argnames` if the function can work with a traced array"
+            )
+    elif not remedy and isinstance(at.new, bool):
+        remedy = "expect one trace for each of its two values"
+    elif not remedy:
+        remedy = f"{_ONE_TRACE}: pass the same `{at.place}` in every call"
+        if _can_be_traced(at.new):
+            remedy = (
+                f"{_ONE_TRACE}: pass `{at.place}` as an array, such as `jnp.asarray({at.place})`, if the function can "
+                "work with a traced one"
+            )
+    return _Found(f"{subject} {text}", remedy)
+
+
+def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
+    """Return how the static parts of two containers differ."""
+    fields = [name for name in old.fields if name in new.fields and not _same(old.fields[name], new.fields[name])]
+    root = f"{place}.{fields[0]}" if fields else place
+    pair = (old.fields[fields[0]], new.fields[fields[0]]) if fields else (old.metadata.value, new.metadata.value)
+    at = _innermost(_Place(root, *pair))
+    what = f"the static part `{at.place}` of `{place}`"
+    if not fields:  # a place in what `tree_flatten` returns, which has no name
+        key = re.search(r"\['(.+)'\]$", at.place)
+        what = f"`{key[1]}` in the static part of `{place}`" if key else f"the static part of `{place}`"
+    text, remedy = _change(at, root)
+    return _Found(
+        f"{what} {text}",
+        remedy
+        or "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
+        "static part if the function does not need it, or pass it as a traced array",
+    )
+
+
+def _can_be_traced(value: Any) -> bool:
+    """Return whether a static value is a number or a container of numbers, so that an array could take its place."""
+    if isinstance(value, tuple | list | frozenset):
+        return bool(value) and all(map(_can_be_traced, value))
+    return isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
+
+
+def _of_settings(old: dict[str, Any], new: dict[str, Any], *, compiled: bool) -> Iterator[tuple[str, str]]:
+    """Yield which settings and contexts differ for a trace, or for a compile without one, and what to do."""
+    for name, value in new.items():
+        if name not in old or _same(old[name], value) or (name == DEVICES_CONTEXT and not compiled):
+            continue
+        subject, remedy = _CONTEXTS.get(name, (f"JAX's context `{name}`", "call it in the same context every time"))
+        if name.startswith("jax_"):
+            subject, remedy = f"JAX's setting `{name}`", f"set `{name}` once, before the first call"
+        was, now = (_in_words(name, one) for one in (old[name], value))
+        text = f"{subject} was {was} and is now {now}"
+        yield (f"{subject} is another one, with the same axes" if was == now else text), remedy
+
+
+def _in_words(name: str, value: Any) -> str:
+    if name == AXES_CONTEXT:
+        return ", ".join(f"`{axis}` of size {size}" for axis, size in axes_in_scope(value).items()) or "none"
+    if name in MESH_CONTEXTS and isinstance(value, tuple):  # of `with mesh:`, which can be nested
+        return f"{mesh_words(value[-1])} of `with mesh`" if value else "none"
+    if name in MESH_CONTEXTS:
+        return mesh_words(value) if getattr(value, "shape", None) else "none"
+    if name == DEVICES_CONTEXT:
+        return f"{mesh_words(value)} of {device_names(value)}" if value.shape else "none"
+    return str(value) if name != "user_context" else "on" if value else "off"
