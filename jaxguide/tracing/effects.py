@@ -4,7 +4,6 @@ import contextlib
 import gc
 import inspect
 import io
-import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -106,7 +105,7 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
 
     State is compared once, after the trace: a change has a line if only one line names the variable, and changes of
     class attributes and of a library's objects are not seen. Nor are clocks, files and other sources of randomness,
-    unless the program depends on what they return. With a leak, the second trace is left out.
+    unless the two programs differ for them. With a leak, the second trace is left out.
 
     The state is then restored, and each `functools.lru_cache` that got a tracer is cleared. What cannot be restored is
     files, iterators, the effects of host callbacks, and a library's state: a leak that stays there is reported so.
@@ -127,11 +126,13 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     """
     require_call("side_effects", fn, args, kwargs)
     places = [*random_states(), *state_of({"self": fn, **_bound(fn, args, kwargs)})]
-    leaked, watch = None, _Watch(fn)
+    leaked: str | None = ""  # what JAX says of leaks; None if there are none
+    watch = _Watch(fn)
     try:
         try:
             with watch, jax.checking_leaks():
                 program = trace_anew(fn, args, kwargs)
+            leaked = None
         except Exception as error:
             # JAX 0.10.2 may raise IndexError when it looks for what holds a tracer. One of `fn` is raised again below.
             if not error_texts.LEAK_FOUND.match(error) and not isinstance(error, IndexError):
@@ -191,7 +192,7 @@ class _Watch(io.TextIOBase):
         if event == "call" and self._call is None:
             self._call = id(frame)
             names = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
-            self._places = state_of({name: frame.f_locals.get(name) for name in names})
+            self._places = state_of({name: frame.f_locals.get(name) for name in names}, only_containers=True)
         elif event == "return" and self._call == id(frame):
             self.changed = [place.words for place in self._places if place.change() or place.leak()]
             self._places = []  # they may hold tracers
@@ -237,8 +238,9 @@ def _of_second_trace(program: Any, fn: Callable[..., Any], args: Any, kwargs: An
             again = trace_anew(fn, args, kwargs)
     except Exception as error:
         return [_effect("constant from the first trace", None, after=type(error).__name__)]
-    for (eqn, one), (_eqn, two) in itertools.zip_longest(_parts(program), _parts(again), fillvalue=(None, None)):
+    for (eqn, one), (other, two) in zip(_parts(program), _parts(again), strict=False):
         if not _equal(one, two):
+            eqn = eqn or other
             line = None if eqn is None else next(iter(lines_of_equation(eqn.source_info)), None)
             return [_effect("constant", line, "", _words(one), _words(two))]
     return []
@@ -259,6 +261,7 @@ def _parts(jaxpr: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((eqn, param) for param in eqn.params.items() if _is_plain(param))
         for inner in inner_jaxprs(eqn):
             yield from _parts(inner)
+    yield None, "return"
     yield from ((None, value(atom)) for atom in plain.outvars)
 
 

@@ -27,8 +27,6 @@ _MOST_PLACES = 2_000
 _MOST_BYTES = 50_000_000
 _Generator = random.Random | np.random.RandomState | np.random.Generator
 _Container = dict | list | set | collections.deque
-
-
 _MISSING = object()
 
 
@@ -117,7 +115,7 @@ class Place:
         return describe_value(items if kind is dict else kind(items.values())).text
 
 
-def state_of(values: Mapping[str, Any]) -> list[Place]:
+def state_of(values: Mapping[str, Any], only_containers: bool = False) -> list[Place]:
     """Return the state that values hold and that functions among them can reach: globals, closures, objects.
 
     >>> log = []
@@ -126,8 +124,9 @@ def state_of(values: Mapping[str, Any]) -> list[Place]:
 
     Args:
         values: by name, as the user's code refers to them.
+        only_containers: search no objects and no functions.
     """
-    search = _Search()
+    search = _Search(only_containers)
     for name, value in values.items():
         search.value(name, value)
     return search.places
@@ -159,8 +158,9 @@ def clear_caches_with_tracers() -> list[tuple[str, str]]:
 
 
 class _Search:
-    def __init__(self) -> None:
+    def __init__(self, only_containers: bool) -> None:
         self.places: list[Place] = []
+        self._only_containers = only_containers
         self._seen: dict[Any, tuple[Any, _Lines]] = {}  # with the objects: an id is unique only while one is alive
         self._lines = _Lines()
         self._by_variable: dict[Any, _Lines] = collections.defaultdict(_Lines)
@@ -170,6 +170,8 @@ class _Search:
         if isinstance(value, jax.Array | str | bytes | int | float | complex | None) or level > _LEVELS:
             return
         if len(self.places) > _MOST_PLACES or not self._is_new(value, id(value)):
+            return
+        if self._only_containers and not isinstance(value, _Container | tuple):
             return
         held, kind, is_object = value, type(value).__name__, False
         if isinstance(value, _Generator):
