@@ -21,9 +21,7 @@ from jaxguide.compat import error_texts
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
-from jaxguide.tracing.code_events import code_events
 from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.functions import written_function
 from jaxguide.tracing.state import Place, clear_caches_with_tracers, random_states, state_of
 from jaxguide.tracing.value_description import describe_value
 
@@ -33,9 +31,8 @@ class SideEffect:
     """One side effect of a function.
 
     Args:
-        kind: 'leak' (a tracer outlives the trace), 'change' (of a global, closure or object), 'argument' (a change of a
-            container that was passed in), 'random' (the host's random numbers), 'print', 'constant' (two traces
-            gave different programs).
+        kind: 'leak' (a tracer outlives the trace), 'change' (of a global, closure or object), 'random' (the host's
+            random numbers), 'print', 'constant' (two traces gave different programs).
         message: one sentence, with the line and what to do.
         line: the line, such as 'lesson.py, line 3', or None if unknown.
         name: what it concerns, such as 'the global `log`'; may be empty.
@@ -104,8 +101,9 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     the two traces, such as the time. Under `jax.jit`, all of this happens when JAX traces, not in every call.
 
     State is compared once, after the trace: a change has a line if only one line names the variable, and changes of
-    class attributes and of a library's objects are not seen. Nor are clocks, files and other sources of randomness,
-    unless the two programs differ for them. With a leak, the second trace is left out.
+    class attributes, of a library's objects and of pytrees among the arguments, which are copies, are not seen. Nor are
+    clocks, files and other sources of randomness, unless the two programs differ for them. With a leak, the second
+    trace is left out.
 
     The state is then restored, and each `functools.lru_cache` that got a tracer is cleared. What cannot be restored is
     files, iterators, the effects of host callbacks, and a library's state: a leak that stays there is reported so.
@@ -127,25 +125,26 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     require_call("side_effects", fn, args, kwargs)
     places = [*random_states(), *state_of({"self": fn, **_bound(fn, args, kwargs)})]
     leaked: str | None = ""  # what JAX says of leaks; None if there are none
-    watch = _Watch(fn)
+    program, printed = None, _Printed()
     try:
         try:
-            with watch, jax.checking_leaks():
+            with contextlib.redirect_stdout(printed), jax.checking_leaks():
                 program = trace_anew(fn, args, kwargs)
             leaked = None
         except Exception as error:
             # JAX 0.10.2 may raise IndexError when it looks for what holds a tracer. One of `fn` is raised again below.
             if not error_texts.LEAK_FOUND.match(error) and not isinstance(error, IndexError):
                 raise
-            leaked, watch = str(error), _Watch(fn)
+            leaked, printed = str(error), _Printed()
         if leaked is None:
-            found = _of_trace(watch, places)
+            found = _of_trace(printed, places)
             found += _of_second_trace(program, fn, args, kwargs)
         else:
             found = _of_leak(leaked, places)
-            with watch, contextlib.suppress(jax.errors.UnexpectedTracerError):  # of a tracer that could not be removed
+            # A tracer that could not be removed may raise UnexpectedTracerError now.
+            with contextlib.redirect_stdout(printed), contextlib.suppress(jax.errors.UnexpectedTracerError):
                 trace_anew(fn, args, kwargs)
-            found += _of_trace(watch, places)
+            found += _of_trace(printed, places)
     finally:
         for place in places:
             place.restore()
@@ -161,44 +160,22 @@ def _bound(fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Mapp
         return {}
 
 
-class _Watch(io.TextIOBase):
-    """Collect what a call prints, by line, and which containers among its arguments it changes."""
+class _Printed(io.TextIOBase):
+    """Collect printed text by the line that printed it."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.printed: dict[Line | None, str] = {}
-        self.changed: list[str] = []
-        written = written_function(fn)
-        self._events = code_events([] if written is None else [written.__code__], self._heard)
-        self._call: int | None = None  # the id of the first call's frame; the frame would keep its tracers alive
-        self._places: list[Place] = []
-
-    def __enter__(self) -> None:
-        self._before, sys.stdout = sys.stdout, self
-        self._events.__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self._events.__exit__(None, None, None)
-        sys.stdout = self._before
+    def __init__(self) -> None:
+        self.by_line: dict[Line | None, str] = {}
 
     def write(self, text: str) -> int:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and not is_users_code(frame.f_code):
             frame = frame.f_back
         line = None if frame is None else Line(frame.f_code.co_filename, frame.f_lineno)
-        self.printed[line] = (self.printed.get(line, "") + text)[:500]
+        self.by_line[line] = (self.by_line.get(line, "") + text)[:500]
         return len(text)
 
-    def _heard(self, frame: FrameType, event: str) -> None:
-        if event == "call" and self._call is None:
-            self._call = id(frame)
-            names = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
-            self._places = state_of({name: frame.f_locals.get(name) for name in names}, only_containers=True)
-        elif event == "return" and self._call == id(frame):
-            self.changed = [place.words for place in self._places if place.change() or place.leak()]
-            self._places = []  # they may hold tracers
 
-
-def _of_trace(watch: _Watch, places: list[Place]) -> list[_Found]:
+def _of_trace(printed: _Printed, places: list[Place]) -> list[_Found]:
     """Return the effects of a trace that just ended, by line."""
     found: list[_Found] = []
     for place in places:
@@ -207,9 +184,7 @@ def _of_trace(watch: _Watch, places: list[Place]) -> list[_Found]:
         if (change := place.change()) is not None:
             content = ("", "") if place.is_random else change
             found.append(_effect("random" if place.is_random else "change", place.line, place.words, *content))
-    known = {effect.name for _line, effect in found}
-    found += [_effect("argument", None, words) for words in watch.changed if words not in known]
-    found += [_effect("print", line, after=text) for line, text in watch.printed.items() if text.strip()]
+    found += [_effect("print", line, after=text) for line, text in printed.by_line.items() if text.strip()]
     return sorted(found, key=lambda pair: (pair[0] is None, pair[0] and (pair[0].file, pair[0].number)))
 
 
@@ -299,8 +274,6 @@ _SENTENCES = {
     "could not remove it from there. Using it raises UnexpectedTracerError. Return the value instead of storing it.",
     "change": "{name} changes from {before} to {after} while JAX traces, so under `jax.jit` once per trace, not once "
     "per call. Pass the value as an argument and return the new one.",
-    "argument": "{name}, an argument, is changed in place; under a JAX transformation, this changes only a copy and "
-    "the caller's stays the same. Create a new one and return it.",
     "random": "{name} draws numbers while JAX traces, so every later call repeats them. Pass a `jax.random` key as an "
     "argument and use it instead.",
     "print": "`{first}` is printed while JAX traces, so once per trace, not once per call. To print the values of each "

@@ -16,8 +16,8 @@ import jax
 from jaxguide import compat
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
-from jaxguide.code.frames import is_users_code, package_name
-from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name, user_frames
+from jaxguide.code.frames import is_own, is_users_code, package_name
+from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs
@@ -154,22 +154,21 @@ def _code_to_show(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[CodeT
         source = read_source(code)
         if source is not None:
             return code, source
-    if function.__name__ == "<lambda>":
-        raise ValueError(
-            "`show_lines` cannot find the source of this lambda: write it on a separate line of a file or "
-            "notebook cell, or write it with `def`."
-        )
     raise ValueError(
         f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
-        "notebook cell rather than with `exec` or `eval`, and import or run it again if it has changed since."
+        "notebook cell (a lambda on a line of its own) rather than with `exec` or `eval`, and import or run it again "
+        "if it has changed since."
     )
 
 
 def _users_codes(jaxpr: Any, around: CodeType | None) -> Iterator[CodeType]:
     """Yield for each equation the user's outermost code that led to it."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        frames = user_frames(compat.traceback_frames(eqn.source_info))
-        code = around or (frames[-1][0] if frames else None)
+        code = around
+        for inside, _instruction in compat.traceback_frames(eqn.source_info) if around is None else ():
+            if is_own(inside.co_filename):  # further out is the user's call into this package
+                break
+            code = inside if is_users_code(inside) else code
         if code is not None:
             yield code
         for inner in inner_jaxprs(eqn):

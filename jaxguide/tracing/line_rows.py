@@ -40,7 +40,7 @@ class LineRow:
         number: its first line in the file.
         source: its lines, without the function's indentation.
         state: 'ran', 'not run', 'raised', or 'no code' (blank lines, comments, docstrings, declarations).
-        times: how often Python ran it while JAX traced.
+        times: how often Python ran it while JAX traced; a loop on one line counts once.
         names: what each name on it was.
         primitives: the primitives that it added to the program, by name and count.
         error: the error that it raised, in one line, or None.

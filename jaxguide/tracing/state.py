@@ -8,10 +8,9 @@ import inspect
 import random
 import re
 import sys
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import jax
@@ -26,7 +25,7 @@ _LEVELS = 4
 _MOST_PLACES = 2_000
 _MOST_BYTES = 50_000_000
 _Generator = random.Random | np.random.RandomState | np.random.Generator
-_Container = dict | list | set | collections.deque
+_CONTAINERS = (dict, list, set, collections.deque)
 _MISSING = object()
 
 
@@ -109,13 +108,13 @@ class Place:
     def _text(self, items: dict[Any, Any]) -> str:
         if self.is_object:
             return ", ".join(f"{name}={describe_value(value).text}" for name, value in items.items()) or "nothing"
-        if not isinstance(self.held, _Container):
+        if not isinstance(self.held, _CONTAINERS):
             return describe_value(*items.values()).text if items else "nothing"
         kind = next(kind for kind in (dict, set, list) if isinstance(self.held, kind) or kind is list)
         return describe_value(items if kind is dict else kind(items.values())).text
 
 
-def state_of(values: Mapping[str, Any], only_containers: bool = False) -> list[Place]:
+def state_of(values: Mapping[str, Any]) -> list[Place]:
     """Return the state that values hold and that functions among them can reach: globals, closures, objects.
 
     >>> log = []
@@ -124,9 +123,8 @@ def state_of(values: Mapping[str, Any], only_containers: bool = False) -> list[P
 
     Args:
         values: by name, as the user's code refers to them.
-        only_containers: search no objects and no functions.
     """
-    search = _Search(only_containers)
+    search = _Search()
     for name, value in values.items():
         search.value(name, value)
     return search.places
@@ -134,8 +132,8 @@ def state_of(values: Mapping[str, Any], only_containers: bool = False) -> list[P
 
 def random_states() -> list[Place]:
     """Return the state of the random number generators of Python and NumPy."""
-    functions = {"Python's `random`": random.random, "NumPy's global random state": np.random.rand}
-    return [Place(words, "", function.__self__, _Lines()) for words, function in functions.items()]  # type: ignore
+    functions: dict[str, Any] = {"Python's `random`": random.random, "NumPy's global random state": np.random.rand}
+    return [Place(words, "", function.__self__, _Lines()) for words, function in functions.items()]
 
 
 def clear_caches_with_tracers() -> list[tuple[str, str]]:
@@ -158,9 +156,8 @@ def clear_caches_with_tracers() -> list[tuple[str, str]]:
 
 
 class _Search:
-    def __init__(self, only_containers: bool) -> None:
+    def __init__(self) -> None:
         self.places: list[Place] = []
-        self._only_containers = only_containers
         self._seen: dict[Any, tuple[Any, _Lines]] = {}  # with the objects: an id is unique only while one is alive
         self._lines = _Lines()
         self._by_variable: dict[Any, _Lines] = collections.defaultdict(_Lines)
@@ -171,19 +168,17 @@ class _Search:
             return
         if len(self.places) > _MOST_PLACES or not self._is_new(value, id(value)):
             return
-        if self._only_containers and not isinstance(value, _Container | tuple):
-            return
-        held, kind, is_object = value, type(value).__name__, False
-        if isinstance(value, _Generator):
-            kind = "generator"
-        elif isinstance(value, np.ndarray):
-            kind = "array" if value.flags.writeable and value.nbytes <= _MOST_BYTES else ""
-        elif _is_users_object(value):
-            held, kind, is_object = vars(value), "an attribute of", True
-        elif not isinstance(value, _Container):
-            kind = ""
-        if kind:
-            self._keep(f"{kind if is_object else f'the {kind}'} `{name}`", name, held, is_object)
+        held, is_object = value, _is_users_object(value)
+        if is_object:
+            held = vars(value)
+            if not isinstance(value, ModuleType):  # the functions that set its variables name them
+                self._keep(f"an attribute of `{name}`", name, held, is_object=True)
+        elif isinstance(value, _Generator):
+            self._keep(f"the generator `{name}`", name, value)
+        elif isinstance(value, np.ndarray) and value.flags.writeable and value.nbytes <= _MOST_BYTES:
+            self._keep(f"the array `{name}`", name, value)
+        elif isinstance(value, _CONTAINERS):
+            self._keep(f"the {type(value).__name__} `{name}`", name, value)
         if callable(value) and not isinstance(value, type):
             self._code(name, value)
         for key, item in _items(held).items():
@@ -260,10 +255,9 @@ def _is_users_object(value: Any) -> bool:
     if not hasattr(value, "__dict__") or isinstance(value, type):
         return False
     module = value if isinstance(value, ModuleType) else sys.modules.get(type(value).__module__)
-    file = getattr(module, "__file__", None) or (
-        "" if getattr(module, "__name__", "__main__") == "__main__" else "<frozen "
-    )
-    return isinstance(value, types.SimpleNamespace) or not is_library(file)
+    if isinstance(value, SimpleNamespace) or module is None or module.__name__ == "__main__":
+        return True
+    return not is_library(getattr(module, "__file__", None) or "<frozen ")
 
 
 def _items(value: Any) -> dict[Any, Any]:
