@@ -88,22 +88,15 @@ def read_source(code: CodeType) -> FunctionSource | None:
 
 
 def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
-    lambdas = []
+    # Of several lambdas on a line, it is the one whose body begins where the first instruction comes from.
+    begins = min(((line, column) for line, _end, column, end_column in code.co_positions() if end_column), default=None)
     for node in ast.walk(module):
         if isinstance(node, _Function) and (node.name, first_line_of(node)) == (code.co_name, code.co_firstlineno):
             return node
-        if isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
-            lambdas.append(node)
-    fitting = [node for node in lambdas if _holds(node.body, code)]
-    # `ast.walk` goes from the outside in, so the innermost of nested lambdas comes last.
-    return fitting[-1] if fitting else None
-
-
-def _holds(body: ast.expr, code: CodeType) -> bool:
-    """Return whether all instructions of a code object come from an expression."""
-    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    places = [(p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and p[3] != 0]
-    return bool(places) and all(start <= (a, b) and (c, d) <= end for a, b, c, d in places)
+        is_lambda = isinstance(node, ast.Lambda) and code.co_name == "<lambda>"
+        if is_lambda and (node.body.lineno, node.body.col_offset) == begins:
+            return node
+    return None
 
 
 def _dedented(lines: list[str]) -> list[str]:
