@@ -196,7 +196,7 @@ def _of_leak(message: str, places: list[Place]) -> list[_Found]:
     found = [_effect("leak in a cache", None, f"the cache of `{name}`", "", type_) for name, type_ in caches]
     gc.collect()
     leaked = set(error_texts.LEAKED_TRACER.findall(message))
-    if any(isinstance(one, jax.core.Tracer) and str(id(one)) in leaked for one in gc.get_objects()):
+    if any(issubclass(type(one), jax.core.Tracer) and str(id(one)) in leaked for one in gc.get_objects()):
         chain = error_texts.LEAK_HOLDER.findall(message.split("\n\n")[1])  # of the first
         holder = chain[-1] if chain else "an object that JAX could not name"
         in_program = holder.startswith("<Jaxpr")

@@ -145,7 +145,8 @@ def clear_caches_with_tracers() -> list[tuple[str, str]]:
     ([('<lambda>', 'float32[3]')], 0)
     """
     found = []
-    for cache in [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]:
+    # `isinstance` would run the code of proxies, such as those of modules that are not loaded yet.
+    for cache in [one for one in gc.get_objects() if type(one) is functools._lru_cache_wrapper]:
         # Only the garbage collector can look at the results.
         held = [one for one in gc.get_referents(cache) if one is not vars(cache) and not isinstance(one, FunctionType)]
         tracer = _find_tracer("", held)
