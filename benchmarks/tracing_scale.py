@@ -24,13 +24,13 @@ import jax.numpy as jnp
 from jaxguide.tracing import program, show_lines, side_effects
 
 # Python 3.11 lacks `sys.monitoring`: there `jax.make_jaxpr` takes more than twice as long under a trace function that
-# does nothing, so `show_lines` and the first of the two traces of `side_effects` cannot take less.
+# does nothing, so `show_lines` cannot take less.
 _MONITORING = hasattr(sys, "monitoring")
 LIMITS = {
     "program": 2.0,
     "drawing": 2.2,
     "show_lines": 2.0 if _MONITORING else 3.0,
-    "side_effects": 3.5 if _MONITORING else 4.5,
+    "side_effects": 3.5,
 }
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 

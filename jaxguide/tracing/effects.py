@@ -1,10 +1,13 @@
 """Report a function's side effects, which under `jax.jit` happen once per trace."""
 
 import contextlib
+import gc
 import inspect
 import io
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import jax
@@ -12,99 +15,15 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
+from jaxguide.code.frames import is_users_code
 from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.compat import error_texts
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
-from jaxguide.tracing.code_events import Untraced
-from jaxguide.tracing.effect_watch import Change, EffectWatch
 from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.functions import written_function
-from jaxguide.tracing.state_search import reachable_state
+from jaxguide.tracing.state import Place, clear_caches_with_tracers, random_states, state_of
 from jaxguide.tracing.value_description import describe_value
-
-_PLAIN = (bool, int, float, complex, str, np.ndarray, np.generic, np.dtype, tuple)
-
-
-def first_difference(one: Any, two: Any) -> tuple[Line | None, str, str] | None:
-    """Return the first line whose equations differ between two jaxprs, and what each has; None if they are equal.
-
-    >>> import itertools, jax
-    >>> numbers = itertools.count()
-    >>> first_difference(*(jax.make_jaxpr(lambda x: x + next(numbers))(1.0) for _ in range(2)))[1:]
-    ('float32[] 0.', 'float32[] 1.')
-    """
-    return next(_differences(one, two), None)
-
-
-def _differences(one: Any, two: Any) -> Iterator[tuple[Line | None, str, str]]:
-    (first, first_consts), (second, second_consts) = compat.jaxpr_parts(one), compat.jaxpr_parts(two)
-    values = (
-        dict(zip(first.constvars, first_consts, strict=False)),
-        dict(zip(second.constvars, second_consts, strict=False)),
-    )
-    for a, b in zip(first.eqns, second.eqns, strict=False):
-        if a.primitive.name != b.primitive.name:
-            yield _line(a), f"`{a.primitive.name}`", f"`{b.primitive.name}`"
-            return
-        for x, y in zip(a.invars, b.invars, strict=False):
-            if is_literal(x) and is_literal(y) and _same_number(x.val, y.val) and x.aval == y.aval:
-                continue
-            left, right = _constant(x, values[0]), _constant(y, values[1])
-            if not _equal(left, right):
-                yield _line(a), describe_value(left).text, describe_value(right).text
-            elif x.aval != y.aval and str(x.aval) != str(y.aval):
-                yield _line(a), str(x.aval), str(y.aval)
-        for name, left in a.params.items():
-            right = b.params.get(name)
-            if left is right or not isinstance(left, _PLAIN) or type(left) is not type(right):
-                continue
-            if _is_plain(left) and not _equal(left, right):
-                yield _line(a), f"{name}={describe_value(left).text}", f"{name}={describe_value(right).text}"
-        for left, right in zip(inner_jaxprs(a), inner_jaxprs(b), strict=False):
-            yield from _differences(left, right)
-    for a, b in zip(first.outvars, second.outvars, strict=False):
-        left, right = _constant(a, values[0]), _constant(b, values[1])
-        if not _equal(left, right):
-            yield None, describe_value(left).text, describe_value(right).text
-    if len(first.eqns) != len(second.eqns):
-        longer = max((first, second), key=lambda jaxpr: len(jaxpr.eqns))
-        eqn = longer.eqns[min(len(first.eqns), len(second.eqns))]
-        yield _line(eqn), f"{len(first.eqns)} equations", f"{len(second.eqns)} equations"
-
-
-def _line(eqn: Any) -> Line | None:
-    return next(iter(lines_of_equation(eqn.source_info)), None)
-
-
-def _same_number(one: Any, two: Any) -> bool:
-    return type(one) is type(two) and isinstance(one, bool | int | float) and repr(one) == repr(two)
-
-
-def _constant(atom: Any, values: dict[Any, Any]) -> Any:
-    # JAX 0.12 stores a Python number as a `TypedFloat` or `TypedInt`, names that users do not know.
-    return np.asarray(atom.val, atom.aval.dtype) if is_literal(atom) else values.get(atom)
-
-
-def _is_plain(value: Any) -> bool:
-    return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, _PLAIN) or value is None
-
-
-def _equal(one: Any, two: Any) -> bool:
-    if one is two:
-        return True
-    if one is None or two is None:
-        return False
-    if isinstance(one, str | int) and type(one) is type(two):
-        return bool(one == two)
-    try:
-        left, right = np.asarray(one), np.asarray(two)
-        if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
-            return left.dtype.kind == "O" or bool(np.array_equal(left, right))
-        return left.dtype == right.dtype and bool(np.array_equal(left, right, equal_nan=True))
-    except Exception:  # keys, and anything else that is not a plain array
-        return True
 
 
 @dataclass(frozen=True)
@@ -112,9 +31,8 @@ class SideEffect:
     """One side effect of a function.
 
     Args:
-        kind: 'leak' (a tracer outlives the trace), 'change' (of a global, closure or object), 'argument' (a change of a
-            container that was passed in), 'random' (the host's random numbers), 'time', 'file', 'print', 'constant'
-            (two traces gave different programs).
+        kind: 'leak' (a tracer outlives the trace), 'change' (of a global, closure or object), 'random' (the host's
+            random numbers), 'print', 'constant' (two traces gave different programs).
         message: one sentence, with the line and what to do.
         line: the line, such as 'lesson.py, line 3', or None if unknown.
         name: what it concerns, such as 'the global `log`'; may be empty.
@@ -153,6 +71,9 @@ class SideEffects:
         return len(self.effects)
 
 
+_Found = tuple[Line | None, SideEffect]
+
+
 @flags_off(*CHECKS, DISABLE_JIT)
 def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEffects:
     """Trace a function twice and report its side effects, as advice that never affects a mark.
@@ -175,14 +96,18 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     >>> side_effects(jnp.sin, 1.0)
     No side effects seen: two traces of `sin` left nothing behind and agreed.
 
-    Reports tracers that outlive the trace (including those that `jax.checking_leaks` finds); changes to globals,
-    closures, objects and containers; use of the host's random numbers, clock and files; printing; and constants that
-    differ between the two traces. Under `jax.jit`, all of this happens when JAX traces, not in every call.
+    Reports tracers that outlive the trace, as `jax.checking_leaks` finds them, in caches too; changes to globals,
+    closures, objects and containers; use of the host's random generators; printing; and constants that differ between
+    the two traces, such as the time. Under `jax.jit`, all of this happens when JAX traces, not in every call.
 
-    The watched state is then restored: rebound globals and closures, lists, dictionaries, sets, NumPy arrays,
-    attributes of the user's objects, and random states. Files, iterators, the state of other libraries and the effects
-    of host callbacks cannot be restored. Printed text is reported instead of shown. The trace function of a debugger
-    or of coverage is suspended meanwhile.
+    State is compared once, after the trace: a change has a line if only one line names the variable, and changes of
+    class attributes, of a library's objects and of pytrees among the arguments, which are copies, are not seen. Nor are
+    clocks, files and other sources of randomness, unless the two programs differ for them. With a leak, the second
+    trace is left out.
+
+    The state is then restored, and each `functools.lru_cache` that got a tracer is cleared. What cannot be restored is
+    files, iterators, the effects of host callbacks, and a library's state: a leak that stays there is reported so.
+    Printed text is reported instead of shown.
 
     Args:
         fn: any function that can be traced.
@@ -198,30 +123,34 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
         Exception: whatever `fn` raises while it is traced the first time.
     """
     require_call("side_effects", fn, args, kwargs)
-    holders = reachable_state(fn, _bound(fn, args, kwargs))
-    written = written_function(fn)
-    code = None if written is None else written.__code__
+    places = [*random_states(), *state_of({"self": fn, **_bound(fn, args, kwargs)})]
+    leaked: str | None = ""  # what JAX says of leaks; None if there are none
+    program, printed = None, _Printed()
     try:
-        first = EffectWatch(holders, code)
-        with first:
-            one = trace_anew(fn, args, kwargs)
-        leaks = any(change.kind == "leak" for change in first.changes.values())
-        with Untraced(), contextlib.redirect_stdout(io.StringIO()):
-            # `jax.checking_leaks` takes a second to find what holds a tracer: skip it if a leak is already known.
-            two, again = _trace_again(fn, args, kwargs, contextlib.nullcontext() if leaks else jax.checking_leaks())
+        try:
+            with contextlib.redirect_stdout(printed), jax.checking_leaks():
+                program = trace_anew(fn, args, kwargs)
+            leaked = None
+        except Exception as error:
+            # JAX 0.10.2 may raise IndexError when it looks for what holds a tracer. One of `fn` is raised again below.
+            if not error_texts.LEAK_FOUND.match(error) and not isinstance(error, IndexError):
+                raise
+            leaked, printed = str(error), _Printed()
+        if leaked is None:
+            found = _of_trace(printed, places)
+            found += _of_second_trace(program, fn, args, kwargs)
+        else:
+            found = _of_leak(leaked, places)
+            # A tracer that could not be removed may raise UnexpectedTracerError now.
+            with contextlib.redirect_stdout(printed), contextlib.suppress(jax.errors.UnexpectedTracerError):
+                trace_anew(fn, args, kwargs)
+            found += _of_trace(printed, places)
     finally:
-        for holder in holders:
-            holder.restore()
-    placed = [(change.line, _of_change(change)) for change in [*first.changes.values(), *first.argument_changes]]
-    placed += [(line, _of_call(kind, line, name)) for (kind, line), name in first.calls.items()]
-    placed += [(line, _of_print(line, text)) for line, text in first.printed.items() if text.strip()]
-    placed.sort(key=lambda pair: (pair[0] is None, pair[0] and (pair[0].file, pair[0].number)))
-    found = [effect for _line, effect in placed]
-    if again is not None:
-        found.append(again)
-    if two is not None and (difference := first_difference(one, two)) is not None:
-        found.append(_of_difference(*difference))
-    return SideEffects(function_name(fn), tuple(found))
+        for place in places:
+            place.restore()
+        if leaked is not None:
+            clear_caches_with_tracers()
+    return SideEffects(function_name(fn), tuple(effect for _line, effect in found))
 
 
 def _bound(fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -231,105 +160,134 @@ def _bound(fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Mapp
         return {}
 
 
-def _trace_again(
-    fn: Any, args: Any, kwargs: Any, checking: contextlib.AbstractContextManager[Any]
-) -> tuple[Any, SideEffect | None]:
-    """Trace a second time; return the jaxpr, or None if that fails, and the problem, or None."""
+class _Printed(io.TextIOBase):
+    """Collect printed text by the line that printed it."""
+
+    def __init__(self) -> None:
+        self.by_line: dict[Line | None, str] = {}
+
+    def write(self, text: str) -> int:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not is_users_code(frame.f_code):
+            frame = frame.f_back
+        line = None if frame is None else Line(frame.f_code.co_filename, frame.f_lineno)
+        self.by_line[line] = (self.by_line.get(line, "") + text)[:500]
+        return len(text)
+
+
+def _of_trace(printed: _Printed, places: list[Place]) -> list[_Found]:
+    """Return the effects of a trace that just ended, by line."""
+    found: list[_Found] = []
+    for place in places:
+        if (leak := place.leak()) is not None:
+            found.append(_effect("leak", place.line, place.words, leak[0], describe_value(leak[1]).text))
+        if (change := place.change()) is not None:
+            content = ("", "") if place.is_random else change
+            found.append(_effect("random" if place.is_random else "change", place.line, place.words, *content))
+    found += [_effect("print", line, after=text) for line, text in printed.by_line.items() if text.strip()]
+    return sorted(found, key=lambda pair: (pair[0] is None, pair[0] and (pair[0].file, pair[0].number)))
+
+
+def _of_leak(message: str, places: list[Place]) -> list[_Found]:
+    """Remove the tracers that JAX found, and return the leaks that only it or a cache knows of."""
+    for place in places:
+        place.restore()
+    caches = clear_caches_with_tracers()
+    found = [_effect("leak in a cache", None, f"the cache of `{name}`", "", type_) for name, type_ in caches]
+    gc.collect()
+    leaked = set(error_texts.LEAKED_TRACER.findall(message))
+    if any(issubclass(type(one), jax.core.Tracer) and str(id(one)) in leaked for one in gc.get_objects()):
+        chain = error_texts.LEAK_HOLDER.findall(message.split("\n\n")[1])  # of the first
+        holder = chain[-1] if chain else "an object that JAX could not name"
+        in_program = holder.startswith("<Jaxpr")
+        found.append(
+            _effect("leak in a program" if in_program else "leak elsewhere", None, "" if in_program else holder)
+        )
+    return found
+
+
+def _of_second_trace(program: Any, fn: Callable[..., Any], args: Any, kwargs: Any) -> list[_Found]:
+    """Trace again, and return how the programs differ."""
     try:
-        with checking:
-            return trace_anew(fn, args, kwargs), None
+        with contextlib.redirect_stdout(io.StringIO()):
+            again = trace_anew(fn, args, kwargs)
     except Exception as error:
-        if error_texts.LEAK_FOUND.match(error):
-            lines = str(error).split("\n\n")[1].splitlines()[1:]
-            return None, _leak_elsewhere([found[1] for found in map(error_texts.LEAK_HOLDER.search, lines) if found])
-        return None, SideEffect(
-            "constant",
-            (
-                f"The second trace raised {type(error).__name__}, but the first did not: `{function_name(fn)}` depends "
-                "on state that its first call left behind. Pass that state as an argument and return it."
-            ),
-        )
+        return [_effect("constant from the first trace", None, after=type(error).__name__)]
+    for (eqn, one), (other, two) in zip(_parts(program), _parts(again), strict=False):
+        if not _equal(one, two):
+            eqn = eqn or other
+            line = None if eqn is None else next(iter(lines_of_equation(eqn.source_info)), None)
+            return [_effect("constant", line, "", _words(one), _words(two))]
+    return []
 
 
-def _leak_elsewhere(held: list[str]) -> SideEffect:
-    holder = held[-1] if held else "an object that JAX could not name"
-    if holder.startswith("<Jaxpr"):
-        words = (
-            "A tracer outlives the trace in a program (jaxpr) that is kept (`jax.checking_leaks`). If your code keeps "
-            "none, a library does, and there is nothing to do."
-        )
-        return SideEffect("leak", words)
-    return SideEffect(
-        "leak",
-        (
-            f"A tracer outlives the trace: {holder} refers to it (`jax.checking_leaks`). Using it after the "
-            "trace raises UnexpectedTracerError. Return the value instead."
-        ),
-        name=holder,
-    )
+def _parts(jaxpr: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield what a program consists of, each with its equation: primitives, inputs, parameters and constants."""
+    plain, constants = compat.jaxpr_parts(jaxpr)
+    values = dict(zip(plain.constvars, constants, strict=False))
+
+    def value(atom: Any) -> Any:
+        # JAX 0.12 stores a Python number as a `TypedFloat` or `TypedInt`, names that users do not know.
+        return np.asarray(atom.val, atom.aval.dtype) if is_literal(atom) else values.get(atom, atom.aval)
+
+    for eqn in plain.eqns:
+        yield eqn, eqn.primitive
+        yield from ((eqn, value(atom)) for atom in eqn.invars)
+        yield from ((eqn, param) for param in eqn.params.items() if _is_plain(param))
+        for inner in inner_jaxprs(eqn):
+            yield from _parts(inner)
+    yield None, "return"
+    yield from ((None, value(atom)) for atom in plain.outvars)
 
 
-def _of_change(change: Change) -> SideEffect:
-    line = None if change.line is None else str(change.line)
-    if change.kind == "leak":
-        text = (
-            f"{change.words} still holds a tracer, `{change.before}` ({change.after}), after the trace: using it "
-            "raises UnexpectedTracerError. Return the value instead of storing it."
-        )
-    elif change.kind == "random":
-        text = (
-            f"{change.words} draws numbers while JAX traces, so every later call repeats them. Pass a "
-            "`jax.random` key as an argument and use it instead."
-        )
-    elif change.kind == "argument":
-        text = (
-            f"{change.words}, an argument, is changed in place; under a JAX transformation, this changes only a copy "
-            "and the caller's stays the same. Create a new one and return it."
-        )
-    else:
-        text = (
-            f"{change.words} changes from {change.before} to {change.after} while JAX traces, so under `jax.jit` once "
-            "per trace, not once per call. Pass the value as an argument and return the new one."
-        )
-    return SideEffect(change.kind, _placed(change.line, text), line, change.words, change.before, change.after)
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, bool | int | float | complex | str | np.ndarray | np.generic | np.dtype | None)
 
 
-def _of_call(kind: str, line: Line, name: str) -> SideEffect:
-    if kind == "time":
-        text = (
-            "`{name}` reads the clock while JAX traces, so the program keeps that value. Read the clock outside, "
-            "around `f(x).block_until_ready()`, or pass the time as an argument."
-        )
-    elif kind == "entropy":
-        text = (
-            "random bits are read from the system while JAX traces, so every later call repeats them. Pass a "
-            "`jax.random` key as an argument and use it instead."
-        )
-    else:
-        text = (
-            "`{name}` runs while JAX traces, so once per trace, not once per call. Read before the call and write "
-            "after it, or use `jax.experimental.io_callback`."
-        )
-    kind = "random" if kind == "entropy" else kind
-    return SideEffect(kind, _placed(line, text.format(name=name)), str(line), f"`{name}`")
+def _equal(one: Any, two: Any) -> bool:
+    if one is two or type(one) is not type(two):
+        return one is two
+    if isinstance(one, tuple):
+        return len(one) == len(two) and all(map(_equal, one, two))
+    if isinstance(one, jax.Array | np.ndarray) and not jax.dtypes.issubdtype(one.dtype, jax.dtypes.extended):
+        return one.dtype == two.dtype and np.asarray(one).tobytes() == np.asarray(two).tobytes()
+    return str(one) == str(two)
 
 
-def _of_print(line: Line | None, printed: str) -> SideEffect:
-    first = next(text for text in printed.splitlines() if text.strip())
-    text = (
-        "`{printed}` is printed while JAX traces, so once per trace, not once per call. To print the values of each "
-        "call, use `jax.debug.print`."
-    ).format(printed=first if len(first) <= 60 else f"{first[:57]}...")
-    return SideEffect("print", _placed(line, text), None if line is None else str(line), after=printed)
+def _words(part: Any) -> str:
+    if isinstance(part, jax.Array | np.ndarray):
+        return describe_value(part).text
+    return f"{part[0]}={describe_value(part[1]).text}" if isinstance(part, tuple) else f"`{part}`"
 
 
-def _of_difference(line: Line | None, before: str, after: str) -> SideEffect:
-    text = (
-        f"two traces gave different programs, with {before} in one and {after} in the other, so the result of a call "
-        "depends on when it was traced. Pass whatever changes as an argument."
-    )
-    return SideEffect("constant", _placed(line, text), None if line is None else str(line), "", before, after)
+# Kind, or what begins with it -> the sentence.
+_SENTENCES = {
+    "leak": "{name} still holds a tracer, `{before}` ({after}), after the trace: using it raises "
+    "UnexpectedTracerError. Return the value instead of storing it.",
+    "leak in a cache": "{name} (`functools.lru_cache`) keeps a tracer ({after}) after the trace: the next call that "
+    "gets it from there raises UnexpectedTracerError. Cache only what is computed with NumPy or outside of a trace.",
+    "leak in a program": "a tracer outlives the trace in a program (jaxpr) that is kept (`jax.checking_leaks`). If "
+    "your code keeps none, a library does, and there is nothing to do.",
+    "leak elsewhere": "a tracer outlives the trace: {name} refers to it (`jax.checking_leaks`), and `side_effects` "
+    "could not remove it from there. Using it raises UnexpectedTracerError. Return the value instead of storing it.",
+    "change": "{name} changes from {before} to {after} while JAX traces, so under `jax.jit` once per trace, not once "
+    "per call. Pass the value as an argument and return the new one.",
+    "random": "{name} draws numbers while JAX traces, so every later call repeats them. Pass a `jax.random` key as an "
+    "argument and use it instead.",
+    "print": "`{first}` is printed while JAX traces, so once per trace, not once per call. To print the values of each "
+    "call, use `jax.debug.print`.",
+    "constant": "two traces gave different programs, with {before} in one and {after} in the other, so the result of "
+    "a call depends on when it was traced. Pass whatever changes as an argument.",
+    "constant from the first trace": "the second trace raised {after}, but the first did not: the function depends on "
+    "state that its first call left behind. Pass that state as an argument and return it.",
+}
 
 
-def _placed(line: Line | None, text: str) -> str:
-    return text[:1].upper() + text[1:] if line is None else f"{line}: {text}"
+def _effect(sentence: str, line: Line | None, name: str = "", before: str = "", after: str = "") -> _Found:
+    first = next((text for text in after.splitlines() if text.strip()), "")
+    first = first if len(first) <= 60 else f"{first[:57]}..."
+    text = _SENTENCES[sentence].format(name=name, before=before, after=after, first=first)
+    message = text[:1].upper() + text[1:] if line is None else f"{line}: {text}"
+    return line, SideEffect(sentence.split()[0], message, None if line is None else str(line), name, before, after)

@@ -4,13 +4,12 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
-from typing import Any
+from types import CodeType
 
 from jaxguide.code.slices import first_line_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_Statement = ast.stmt | ast.excepthandler | ast.match_case
 
 
 @dataclass(eq=False)
@@ -20,9 +19,7 @@ class StatementLines:
     Args:
         start, end: its first and last line in the file.
         uses, binds: its names, and attributes such as `x.shape`, in source order.
-        inner_binds: the variables of the comprehensions in it.
-        repeats: whether it is a loop with its body on the same line.
-        body: the first line of a loop's body, or None.
+        body: the first line of a loop's body, or None if it begins on the line of the loop.
         block_end: the last line of a `with` block, or None; Python returns to the head to leave the block.
         runs: whether Python runs anything for it (not for a docstring or a declaration).
     """
@@ -31,8 +28,6 @@ class StatementLines:
     end: int
     uses: list[str] = field(default_factory=list)
     binds: list[str] = field(default_factory=list)
-    inner_binds: list[str] = field(default_factory=list)
-    repeats: bool = False
     body: int | None = None
     block_end: int | None = None
     runs: bool = False
@@ -62,20 +57,15 @@ class FunctionSource:
         return self.statements.get(number)
 
 
-def read_source(function: FunctionType) -> FunctionSource | None:
-    """Return a function's source, or None if it cannot be found.
+def read_source(code: CodeType) -> FunctionSource | None:
+    """Return the source of a function's code, or None if it cannot be found.
 
-    >>> read_source(read_source).lines[0]
-    'def read_source(function: FunctionType) -> FunctionSource | None:'
-    >>> read_source(eval("lambda x: x")) is None
+    >>> read_source(read_source.__code__).lines[0]
+    'def read_source(code: CodeType) -> FunctionSource | None:'
+    >>> read_source(eval("lambda x: x").__code__) is None
     True
     """
-    return read_code(function.__code__, function.__globals__)
-
-
-def read_code(code: CodeType, names: dict[str, Any]) -> FunctionSource | None:
-    """Return the source of a function's code, given its globals, or None if it cannot be found."""
-    lines = linecache.getlines(code.co_filename, names)
+    lines = linecache.getlines(code.co_filename)
     try:
         module = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
@@ -84,36 +74,29 @@ def read_code(code: CodeType, names: dict[str, Any]) -> FunctionSource | None:
     if node is None:
         return None
     start, end = first_line_of(node), node.end_lineno or node.lineno
-    reader = _Reader()
+    statements: dict[int, StatementLines] = {}
     if isinstance(node, ast.Lambda):
         statement = StatementLines(start, end, runs=True)
-        reader.statements = dict.fromkeys(range(start, end + 1), statement)
-        reader.names(statement, node.body)
+        statements = dict.fromkeys(range(start, end + 1), statement)
+        _note_names(statement, node.body)
     else:
-        reader.read(node)
+        _read(node, statements)
         for number in range(start, node.lineno):  # its decorators ran at its definition
-            reader.statements.pop(number, None)
-        reader.statements[node.lineno].start = node.lineno
-    return FunctionSource(code.co_filename, start, _dedented(lines[start - 1 : end]), reader.statements)
+            statements.pop(number, None)
+        statements[node.lineno].start = node.lineno
+    return FunctionSource(code.co_filename, start, _dedented(lines[start - 1 : end]), statements)
 
 
 def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
-    lambdas = []
+    # Of several lambdas on a line, it is the one whose body begins where the first instruction comes from.
+    begins = min(((line, column) for line, _end, column, end_column in code.co_positions() if end_column), default=None)
     for node in ast.walk(module):
         if isinstance(node, _Function) and (node.name, first_line_of(node)) == (code.co_name, code.co_firstlineno):
             return node
-        if isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
-            lambdas.append(node)
-    fitting = [node for node in lambdas if _holds(node.body, code)]
-    # `ast.walk` goes from the outside in, so the innermost of nested lambdas comes last.
-    return fitting[-1] if fitting else None
-
-
-def _holds(body: ast.expr, code: CodeType) -> bool:
-    """Return whether all instructions of a code object come from an expression."""
-    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    places = [(p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and p[3] != 0]
-    return bool(places) and all(start <= (a, b) and (c, d) <= end for a, b, c, d in places)
+        is_lambda = isinstance(node, ast.Lambda) and code.co_name == "<lambda>"
+        if is_lambda and (node.body.lineno, node.body.col_offset) == begins:
+            return node
+    return None
 
 
 def _dedented(lines: list[str]) -> list[str]:
@@ -123,88 +106,64 @@ def _dedented(lines: list[str]) -> list[str]:
     return [text[min(indent, first) :] for text in texts]
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self.statements: dict[int, StatementLines] = {}
+def _read(node: ast.AST, statements: dict[int, StatementLines]) -> None:
+    """Read a statement and those inside it."""
+    if isinstance(node, _Statement):
+        _claim(node, statements)
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, _Statement):
+            _read(inner, statements)
 
-    def read(self, node: ast.AST) -> None:
-        """Read a statement and those inside it."""
-        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
-            self._claim(node)
-        for name in _BLOCKS:
-            for inner in getattr(node, name, None) or ():
-                if isinstance(inner, ast.AST):
-                    self.read(inner)
 
-    def _claim(self, node: ast.AST) -> None:
-        head = list(_head(node))
-        place = node.pattern if isinstance(node, ast.match_case) else node
-        assert isinstance(place, ast.stmt | ast.excepthandler | ast.pattern)
-        start = first_line_of(node) if isinstance(node, _Function) else place.lineno
-        compound = any(getattr(node, name, None) for name in _BLOCKS)
-        ends = [part.end_lineno for inner in head for part in ast.walk(inner) if hasattr(part, "end_lineno")]
-        end = max([place.lineno, *(e for e in ends if e)]) if compound else place.end_lineno or start
-        statement = self.statements.get(start) or StatementLines(start, end)
-        statement.end = max(statement.end, end)
-        for number in range(start, end + 1):
-            self.statements.setdefault(number, statement)
-        if isinstance(node, ast.For | ast.While | ast.AsyncFor):
-            statement.body = node.body[0].lineno
-            statement.repeats = statement.body == start
-        if _is_declaration(node):
-            return
+def _claim(node: ast.stmt | ast.excepthandler | ast.match_case, statements: dict[int, StatementLines]) -> None:
+    place = node.pattern if isinstance(node, ast.match_case) else node
+    start = first_line_of(node) if isinstance(node, _Function) else place.lineno
+    head = list(_head(node))
+    end = place.end_lineno or start
+    if any(isinstance(inner, _Statement) for inner in ast.iter_child_nodes(node)):
+        end = max([place.lineno, *(getattr(part, "end_lineno", 0) for one in head for part in ast.walk(one))])
+    statement = statements.get(start) or StatementLines(start, end)
+    statement.end = max(statement.end, end)
+    for number in range(start, end + 1):
+        statements.setdefault(number, statement)
+    if isinstance(node, ast.For | ast.While) and node.body[0].lineno > start:
+        statement.body = node.body[0].lineno
+    if isinstance(node, ast.With):
+        statement.block_end = node.end_lineno
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        _add(statement.uses, node.target.id)
+    says_nothing = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    says_nothing |= isinstance(node, ast.AnnAssign) and node.value is None
+    if not says_nothing and not isinstance(node, ast.Global | ast.Nonlocal):
         statement.runs = True
-        if isinstance(node, ast.With | ast.AsyncWith):
-            statement.block_end = node.end_lineno
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            _add(statement.uses, [node.target.id])
-        for inner in head:
-            self.names(statement, inner)
-
-    def names(self, statement: StatementLines, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
-        """Note the names of an expression, except `hidden` ones, which a lambda or comprehension around it binds."""
-        if isinstance(node, ast.Lambda):
-            inner = hidden | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-            for default in [*node.args.defaults, *node.args.kw_defaults]:
-                if default is not None:
-                    self.names(statement, default, hidden)
-            self.names(statement, node.body, inner)
-            return
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            bound = [n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
-            _add(statement.inner_binds, [name for name in bound if name not in hidden])
-            hidden |= set(bound)
-        elif isinstance(node, ast.Name) and node.id not in hidden:
-            _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, [node.id])
-        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
-            _add(statement.binds, [node.name])
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in hidden:
-            self.names(statement, node.value, hidden)
-            dotted = f"{node.value.id}.{node.attr}"
-            _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, [dotted])
-            return
-        for inner_node in ast.iter_child_nodes(node):
-            if not isinstance(inner_node, ast.arg):
-                self.names(statement, inner_node, hidden)
+        for part in head:
+            _note_names(statement, part)
 
 
-def _is_declaration(node: ast.AST) -> bool:
-    if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Constant)
-    return isinstance(node, ast.Global | ast.Nonlocal) or (isinstance(node, ast.AnnAssign) and node.value is None)
+def _note_names(statement: StatementLines, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
+    """Note the names of an expression, except `hidden` ones, which a lambda or comprehension around it binds."""
+    if isinstance(node, ast.Lambda):
+        hidden |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+    elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        hidden |= {one.id for part in node.generators for one in ast.walk(part.target) if isinstance(one, ast.Name)}
+    elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+        _add(statement.binds, node.name)
+    elif isinstance(node, ast.Name) and node.id not in hidden:
+        _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, node.id)
+    for inner in _head(node):
+        _note_names(statement, inner, hidden)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in hidden:
+        _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, f"{node.value.id}.{node.attr}")
 
 
 def _head(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a statement that are neither statements nor annotations."""
+    """Yield the parts of a statement or expression that are neither statements nor annotations."""
     for name, value in ast.iter_fields(node):
-        if name in (*_BLOCKS, "returns", "annotation", "type_params"):
-            continue
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.arguments):
-                yield from (d for d in [*part.defaults, *part.kw_defaults] if d is not None)
-            elif isinstance(part, ast.AST):
-                yield part
+        if name not in ("returns", "annotation", "type_params"):
+            parts = value if isinstance(value, list) else [value]
+            yield from (part for part in parts if isinstance(part, ast.AST) and not isinstance(part, _Statement))
 
 
-def _add(names: list[str], more: list[str]) -> None:
-    names += [name for name in dict.fromkeys(more) if name not in names]
+def _add(names: list[str], name: str) -> None:
+    if name not in names:
+        names.append(name)

@@ -5,29 +5,29 @@ import inspect
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any, NamedTuple
 
 import jax
 
+from jaxguide import compat
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
-from jaxguide.code.frames import package_name
+from jaxguide.code.frames import is_own, is_users_code, package_name
 from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.interpret import inner_jaxprs
 from jaxguide.jaxpr.stage import traced_leaves
+from jaxguide.tracing.code_events import code_events
 from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
-from jaxguide.tracing.function_source import FunctionSource, StatementLines, read_source
+from jaxguide.tracing.function_source import FunctionSource, read_source
 from jaxguide.tracing.functions import is_jitted, written_function
-from jaxguide.tracing.line_record import LineRecorders, Recorder
-from jaxguide.tracing.line_rows import LibraryRow, LineRow, make_rows, primitives_by_statement
-
-if TYPE_CHECKING:
-    from jaxguide.tracing.line_rows import LineRow, Name
+from jaxguide.tracing.line_record import Recorder
+from jaxguide.tracing.line_rows import LineRow, make_rows, primitives_by_statement
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,13 +38,11 @@ class LineByLine(Picture):
         text, html, svg: the forms in which it is shown; see `jaxguide.base.render.Picture`.
         rows: the statements in order, as plain data.
         elsewhere: the primitives of the program that come from no line of the function, by name and count.
-        libraries: the same by library, with the user's lines that led there.
         error: what stopped the function, in one line; None if it returned.
     """
 
     rows: tuple[LineRow, ...] = ()
     elsewhere: dict[str, int] = field(default_factory=dict)
-    libraries: tuple[LibraryRow, ...] = ()
     error: str | None = None
 
 
@@ -74,14 +72,15 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
                                       | makes   div
 
     Calls `fn` once with tracers, as `jax.jit` would, and watches its lines with `sys.monitoring` (`sys.settrace` in
-    Python 3.11); the trace function of a debugger or of coverage is suspended meanwhile. A line's primitives come from
-    the equations of the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows
-    what "How to think in JAX" shows with `print`: `x` is traced, `x.shape` is not.
+    Python 3.11, where the trace function of a debugger or of coverage is suspended meanwhile). A line's primitives come
+    from the equations of the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines.
+    Shows what "How to think in JAX" shows with `print`: `x` is traced, `x.shape` is not.
 
     Args:
         fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
             `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. If a library
-            wrote `fn`, such as `network.apply`, your function that it calls is shown; its own lines, if there is none.
+            wrote `fn`, such as `network.apply`, it is called once more, to find your function that made most of the
+            program or that raised, and to show that; if there is none, its own lines are shown.
         args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
@@ -96,64 +95,43 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
             again without `jax.jit`, to get the program up to the error; what it prints then is discarded.)
     """
     require_call("show_lines", fn, args, kwargs)
-    function, source = _written(fn)
-    recorders = LineRecorders(Recorder(source, function.__code__))
-    caller = calling_line()
-    jaxpr, error = None, None
-    with recorders:
-        try:
-            if is_jitted(fn):
-                jaxpr = trace_anew(fn, args, kwargs)
-            else:
-                jaxpr, error = trace_until_error(fn, args, kwargs, traced_leaves(fn, args, kwargs), Exception)
-        except Exception as raised:
-            error = raised
-    traced_arguments = recorders.first.traced_arguments
+    code, source = _code_to_show(fn, args, kwargs)
+    recorder = Recorder(source, code)
+    with code_events(recorder.codes, recorder.heard):
+        jaxpr, error = _trace(fn, args, kwargs)
+    traced_arguments = recorder.traced_arguments
     if traced_arguments is None and error is not None:
         raise error
     if jaxpr is None:
         jaxpr = _again(fn, args, kwargs, traced_arguments or {})
-    reached = (
-        [] if error is None else [(frame, line.number) for frame, line in frames_of_traceback(error.__traceback__)]
-    )
-    recorder, primitives, outside = _shown(recorders, jaxpr, {id(frame.f_code) for frame, _line in reached})
     message, line = None, None
-    if recorder.traced_arguments is None:
+    if traced_arguments is None:
         message = "This call did not run the function's code."
     elif error is not None:
         message = _one_line(error)
-        line = next((number for frame, number in reversed(reached) if id(frame.f_code) in recorder.codes), None)
-    rows = make_rows(recorder.source, recorder.visits, primitives, (line, message) if line and message else None)
+        codes = {id(one) for one in recorder.codes}
+        reached = [line.number for frame, line in frames_of_traceback(error.__traceback__) if id(frame.f_code) in codes]
+        line = reached[-1] if reached else None
     head = None
-    if recorder is not recorders.first:
+    called = written_function(fn)
+    if called is not None and called.__code__ is not code:
         head = "`{function}` of {package} calls this function; you called it in {line}.".format(
-            function=function.__qualname__.rpartition("<locals>.")[2],
-            package=package_name(function.__code__.co_filename),
-            line=caller,
+            function=called.__qualname__.rpartition("<locals>.")[2],
+            package=package_name(called.__code__.co_filename),
+            line=calling_line(),
         )
-    return _picture(recorder, rows, outside, head, message, beside=line is not None)
+    primitives = primitives_by_statement(jaxpr, recorder)
+    rows = make_rows(recorder, primitives, (line, message) if line and message else None)
+    elsewhere = primitives.get(None, {})
+    feet = [f"Outside these lines: {_with_counts(elsewhere)}."] if elsewhere else []
+    feet += [f"✗ {message}"] if message and line is None else []
+    name = code.co_qualname.rpartition("<locals>.")[2]
+    title = f"{name}({', '.join(_parameters(code))}) · {Line(source.file, source.start)}"
+    text, html = view_text(title, head, rows, feet), view_html(title, head, rows, feet)
+    return LineByLine(text, html, rows=rows, elsewhere=elsewhere, error=message)
 
 
-def _shown(
-    recorders: LineRecorders, jaxpr: Any, reached: set[int]
-) -> tuple[Recorder, dict[StatementLines, dict[str, int]], tuple[LibraryRow, ...]]:
-    """Return the function to show, the primitives of its statements, and those of other code.
-
-    Of several functions that a library calls, it is the one that raised or that made most of the program.
-
-    Args:
-        recorders: what was recorded.
-        jaxpr: the traced program.
-        reached: the ids of the code objects that an error came through.
-    """
-    found = [
-        (recorder, *primitives_by_statement(jaxpr, recorder.source, set(recorder.codes)))
-        for recorder in recorders.users or [recorders.first]
-    ]
-    return max(found, key=lambda one: (id(one[0].code) in reached, sum(sum(own.values()) for own in one[1].values())))
-
-
-def _written(fn: Callable[..., Any]) -> tuple[FunctionType, FunctionSource]:
+def _code_to_show(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[CodeType, FunctionSource]:
     if isinstance(fn, type):
         raise TypeError(
             f"`show_lines` needs a function, but `{fn.__name__}` is a class: pass one of its methods, or a function "
@@ -165,18 +143,46 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, FunctionSource]:
             f"`show_lines` needs a function written in Python, but `{function_name(fn)}` is not: it has no lines to "
             "show."
         )
-    source = read_source(function)
-    if source is None and function.__name__ == "<lambda>":
-        raise ValueError(
-            "`show_lines` cannot find the source of this lambda: write it on a separate line of a file or "
-            "notebook cell, or write it with `def`."
-        )
-    if source is None:
-        raise ValueError(
-            f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
-            "notebook cell rather than with `exec` or `eval`, and import or run it again if it has changed since."
-        )
-    return function, source
+    codes = [function.__code__]
+    if not is_users_code(function.__code__):
+        with contextlib.redirect_stdout(io.StringIO()):
+            jaxpr, error = _trace(fn, args, kwargs)
+        reached = [] if error is None else [frame.f_code for frame, _line in frames_of_traceback(error.__traceback__)]
+        made = [] if jaxpr is None else [code for code, _count in Counter(_users_codes(jaxpr, None)).most_common()]
+        codes = [*reached[:1], *made, *codes]
+    for code in codes:
+        source = read_source(code)
+        if source is not None:
+            return code, source
+    raise ValueError(
+        f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
+        "notebook cell (a lambda on a line of its own) rather than with `exec` or `eval`, and import or run it again "
+        "if it has changed since."
+    )
+
+
+def _users_codes(jaxpr: Any, around: CodeType | None) -> Iterator[CodeType]:
+    """Yield for each equation the user's outermost code that led to it."""
+    for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
+        code = around
+        for inside, _instruction in compat.traceback_frames(eqn.source_info) if around is None else ():
+            if is_own(inside.co_filename):  # further out is the user's call into this package
+                break
+            code = inside if is_users_code(inside) else code
+        if code is not None:
+            yield code
+        for inner in inner_jaxprs(eqn):
+            yield from _users_codes(inner, code)
+
+
+def _trace(fn: Any, args: Any, kwargs: Any) -> tuple[Any, Exception | None]:
+    """Return the jaxpr, if only up to an error unless `fn` is jitted, and the error."""
+    try:
+        if is_jitted(fn):
+            return trace_anew(fn, args, kwargs), None
+        return trace_until_error(fn, args, kwargs, traced_leaves(fn, args, kwargs), Exception)
+    except Exception as error:
+        return None, error
 
 
 def _again(fn: Any, args: Any, kwargs: Any, by_name: dict[str, bool]) -> Any:
@@ -198,31 +204,6 @@ def _one_line(error: Exception) -> str:
     return text if len(text) <= 300 else f"{text[:297]}..."
 
 
-def _picture(
-    recorder: Recorder,
-    rows: tuple[LineRow, ...],
-    libraries: tuple[LibraryRow, ...],
-    head: str | None,
-    error: str | None,
-    beside: bool,
-) -> LineByLine:
-    code = recorder.code
-    name = code.co_qualname.rpartition("<locals>.")[2]
-    title = f"{name}({', '.join(_parameters(code))}) · {Line(recorder.source.file, recorder.source.start)}"
-    feet = [*_outside(libraries), *([f"✗ {error}"] if error and not beside else [])]
-    elsewhere: Counter[str] = Counter()
-    for row in libraries:
-        elsewhere.update(row.primitives)
-    return LineByLine(
-        view_text(title, head, rows, feet),
-        view_html(title, head, rows, feet),
-        rows=rows,
-        elsewhere=dict(elsewhere),
-        libraries=libraries,
-        error=error,
-    )
-
-
 def _parameters(code: CodeType) -> list[str]:
     """Return the names of a function's parameters, marked as in its definition."""
     names = list(code.co_varnames)
@@ -233,74 +214,64 @@ def _parameters(code: CodeType) -> list[str]:
     return [*names[:positional], *stars, *names[positional : positional + keywords], *both]
 
 
-def _outside(libraries: Sequence[LibraryRow]) -> list[str]:
-    """Return a sentence for what came from JAX called by the user's other lines, and one for each other library."""
-    users: Counter[str] = Counter()
-    for row in libraries:
-        if row.package == "jax":
-            users.update(row.primitives)
-    texts = [f"Outside these lines: {_with_counts(users)}."] if users else []
-    for row in libraries:
-        if row.package != "jax" and row.line is None:
-            words = f"In {row.package}: {_with_counts(row.primitives)}."
-            texts.append(words)
-        elif row.package != "jax":
-            words = "In {package}, called in {line}: {names}."
-            texts.append(words.format(package=row.package, line=row.line, names=_with_counts(row.primitives)))
-    return texts
-
-
-WIDTH = 110
+_WIDTH = 110
 _CODE_WIDTH = 54
 _WORD_WIDTH = 8
+_GLYPHS = {"traced": "~", "static": "=", "mixed": "≈"}
+_TONES = {"traced": "partly", "static": "good", "mixed": "partly"}
 
 
-def view_text(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Sequence[str]) -> str:
+class _Note(NamedTuple):
+    glyph: str
+    word: str
+    text: str
+    name: str = ""
+    tone: str = "quiet"
+
+
+def _notes(row: LineRow) -> list[_Note]:
+    """Return what is said beside a line, in text and in HTML."""
+    notes = [_Note(_GLYPHS[one.kind], one.kind, one.text, one.name, _TONES[one.kind]) for one in row.names]
+    if row.primitives:
+        notes.append(_Note("+", "makes", _with_counts(row.primitives)))
+    if row.times > 1:
+        notes.append(_Note("", "ran", f"{row.times} times"))
+    if row.error:
+        notes.append(_Note("✗", "", row.error, tone="bad"))
+    if row.state == "not run":
+        notes.append(_Note("", "not run", ""))
+    return notes
+
+
+def view_text(title: str, head: str | None, rows: Sequence[LineRow], feet: Sequence[str]) -> str:
     """Return the picture as text of at most 110 columns, or more if a source line is longer."""
-    code_width = max(len(line) for row in rows for line in row.source)
-    code_width = min(code_width, _CODE_WIDTH)
+    code_width = min(max(len(line) for row in rows for line in row.source), _CODE_WIDTH)
     digits = len(str(rows[-1].number + len(rows[-1].source) - 1))
-    lines = [title, *(textwrap.wrap(head, WIDTH) if head else []), ""]
+    lines = [title, *(textwrap.wrap(head, _WIDTH) if head else []), ""]
     for row in rows:
-        notes = _notes(row, WIDTH - digits - code_width - 6)
+        notes = _notes_text(row, max(_WIDTH - digits - code_width - 6, 40))
         for i, source in enumerate(row.source):
             numbered = f"{row.number + i:>{digits}}  {source}"
             beside = notes.pop(0) if notes and len(source) <= code_width else ""
             lines.append(f"{numbered:<{digits + 2 + code_width}}  | {beside}" if beside else numbered.rstrip())
         lines += [f"{'':<{digits + 2 + code_width}}  | {note}" for note in notes]
     for foot in feet:
-        lines += ["", *textwrap.wrap(foot, WIDTH)]
+        lines += ["", *textwrap.wrap(foot, _WIDTH)]
     return "\n".join(lines)
 
 
-def _notes(row: "LineRow", width: int) -> list[str]:
-    width = max(width, 40)
-    notes = []
-    longest = max((len(name.name) for name in row.names), default=0)
-    for name in row.names:
-        notes += _hanging(name.kind, f"{name.name:<{longest}}  {name.text}", longest + 2, width)
-    if row.primitives:
-        notes += _hanging("makes", _with_counts(row.primitives), 0, width)
-    if row.times > 1:
-        notes += _hanging("ran", _times(row.times), 0, width)
-    if row.error:
-        notes += _hanging("✗", row.error, 0, width)
-    if row.state == "not run":
-        notes.append("not run")
-    return notes
+def _notes_text(row: LineRow, width: int) -> list[str]:
+    longest = max((len(name.name) + 2 for name in row.names), default=0)
+    lines = []
+    for note in _notes(row):
+        indent = longest if note.name else 0
+        text = f"{note.word or note.glyph:<{_WORD_WIDTH}}{note.name:<{indent}}{note.text}"
+        hanging = " " * (_WORD_WIDTH + indent)
+        lines += textwrap.wrap(text, width, subsequent_indent=hanging, break_on_hyphens=False)
+    return lines
 
 
-def _hanging(word: str, text: str, indent: int, width: int) -> list[str]:
-    return textwrap.wrap(
-        f"{word:<{_WORD_WIDTH - 1}} {text}",
-        width,
-        subsequent_indent=" " * (_WORD_WIDTH + indent),
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
-
-
-def view_html(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Sequence[str]) -> str:
+def view_html(title: str, head: str | None, rows: Sequence[LineRow], feet: Sequence[str]) -> str:
     """Return the picture as HTML with inline styles only, which JupyterLab's sanitizer keeps."""
     items = "".join(_item(row) for row in rows)
     bad = f' style="{edge("bad", 3)};padding-left:0.5em"'
@@ -318,19 +289,10 @@ def view_html(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Seq
     )
 
 
-def _item(row: "LineRow") -> str:
-    width = 4
-    source = "".join(_source_line(f"{row.number + i:>{width}}  ", line) for i, line in enumerate(row.source))
-    chips = [_chip(name) for name in row.names]
-    if row.primitives:
-        chips.append(_label("quiet", f"+ makes {_code(_with_counts(row.primitives))}"))
-    if row.times > 1:
-        chips.append(_label("quiet", f"ran {_times(row.times)}"))
-    if row.error:
-        chips.append(_label("bad", f"✗ {escape(row.error)}"))
-    if row.state == "not run":
-        chips.append(_label("quiet", "not run"))
-    notes = f'<div style="margin:0 0 0.35em 4.5em;font-size:90%">{" ".join(chips)}</div>' if chips else ""
+def _item(row: LineRow) -> str:
+    source = "".join(_source_line(f"{row.number + i:>4}  ", line) for i, line in enumerate(row.source))
+    labels = " ".join(map(_label, _notes(row)))
+    notes = f'<div style="margin:0 0 0.35em 4.5em;font-size:90%">{labels}</div>' if labels else ""
     return f'<li style="margin:0;padding:0">{source}{notes}</li>'
 
 
@@ -341,26 +303,15 @@ def _source_line(number: str, line: str) -> str:
     return f'<pre style="{style}">{escape(number + line)}</pre>'
 
 
-_GLYPHS = {"traced": "~", "static": "=", "mixed": "≈"}
-_TONES = {"traced": "partly", "static": "good", "mixed": "partly"}
-
-
-def _chip(name: "Name") -> str:
-    return _label(_TONES[name.kind], f"{_GLYPHS[name.kind]} {name.kind} {_code(f'{name.name}: {name.text}')}")
-
-
-def _label(tone: str, inner: str) -> str:
-    return (
-        f'<span style="{edge(tone, 3)};padding:0 0.9em 0 0.35em;display:inline-block;color:{FOREGROUND}">{inner}</span>'
-    )
+def _label(note: _Note) -> str:
+    text = f"{note.name}: {note.text}" if note.name else note.text
+    words = " ".join(filter(None, (note.glyph, note.word, _code(text) if note.glyph and note.word else escape(text))))
+    style = f"{edge(note.tone, 3)};padding:0 0.9em 0 0.35em;display:inline-block;color:{FOREGROUND}"
+    return f'<span style="{style}">{words}</span>'
 
 
 def _code(text: str) -> str:
     return f'<span style="font-family:monospace;font-family:{CODE_FONT}">{escape(text)}</span>'
-
-
-def _times(times: int) -> str:
-    return f"{times} times"
 
 
 def _with_counts(primitives: dict[str, int]) -> str:

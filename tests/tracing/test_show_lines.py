@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import json
 import re
-import subprocess
 import sys
 import types
 from html.parser import HTMLParser
@@ -19,9 +18,6 @@ from jaxguide.tracing import LineByLine, show_lines
 
 W = np.ones((3, 4), np.float32)
 k = 4  # a name that a pattern below binds
-
-# Since Python 3.13, no frame's `f_locals` contains the variables of comprehensions.
-SHOWS_COMPREHENSIONS = sys.version_info < (3, 13)
 
 
 def row(shown: LineByLine, words: str):
@@ -134,7 +130,7 @@ def test_a_python_loop_shows_how_often_it_ran_and_first_and_last():
     assert [row(shown, words).times for words in ("for i", "x = jnp", "total +=")] == [3, 3, 3]
     assert row(shown, "x = jnp").primitives == {"sin": 3}
     assert kinds(shown, "total +=")["total"] == ("static", "0.0 ... 3.0")
-    assert kinds(shown, "while n")["n"] == ("static", "3 ... 0")
+    assert kinds(shown, "while n")["n"] == ("static", "3 → 0")
     assert "3 times" in shown.text
 
 
@@ -171,8 +167,6 @@ def test_inner_functions_lambdas_and_comprehensions_have_their_own_types():
     assert kinds(shown, "rows = ")["x (lambda)"] == ("traced", "float32[]")
     assert kinds(shown, "rows = ")["rows"] == ("traced", "float32[3]")
     assert row(shown, "rows = ").primitives == {"cos": 1, "mul": 1}
-    if SHOWS_COMPREHENSIONS:
-        assert kinds(shown, "kept = ")["r (comprehension)"] == ("traced", "float32[]")
     assert row(shown, "kept = ").primitives["tan"] == 3
     assert row(shown, "pick = ").primitives["neg"] == 1
 
@@ -404,7 +398,7 @@ def test_functions_without_lines_are_refused_in_one_sentence():
         show_lines(max, 1, 2)
     with pytest.raises(TypeError, match=r"`show_lines` needs a function, but `LineByLine` is a class: pass one of its"):
         show_lines(LineByLine, 1.0)
-    with pytest.raises(ValueError, match=r"cannot find the source of this lambda: write it on a separate line"):
+    with pytest.raises(ValueError, match=r"cannot read the source of `<lambda>`: .* \(a lambda on a line of its own\)"):
         show_lines(eval("lambda x: x"), 1.0)
     with pytest.raises(TypeError, match=r"`show_lines` needs a function, but got the int 3"):
         show_lines(3)
@@ -486,29 +480,10 @@ def test_all_kinds_of_statements_are_read():
     assert row(shown, "q = q + a").primitives == {"add": 2}
     assert kinds(shown, "while")["n"] == ("static", "3")
     assert row(shown, "pass").state == "not run"
-    assert kinds(shown, "kept = ")["i (comprehension)"] == ("static", "0 ... 7")
+    assert kinds(shown, "kept = ") == {"kept": ("static", "[0, 5, 7]")}
     assert kinds(shown, "case {") == {}
     assert row(shown, "return q * k").state == "not run"
     assert kinds(shown, "return q + rest")["more"] == ("traced", "{'last': float32[] weak}")
-
-
-FIRST = """
-import jax.numpy as jnp
-from jaxguide.tracing import show_lines
-
-def f(x):
-    return x * sum([i + 0 for i in (0, 5, 7)])
-
-print(show_lines(f, 1.0))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not SHOWS_COMPREHENSIONS, reason="Python 3.13 hides the variables of comprehensions from tracers")
-def test_the_first_call_of_a_process_sees_a_comprehensions_variables_too(tmp_path):
-    (tmp_path / "first.py").write_text(FIRST)
-    done = subprocess.run([sys.executable, str(tmp_path / "first.py")], capture_output=True, text=True, check=True)
-    assert "i (comprehension) 0 ... 7" in " ".join(done.stdout.split())
 
 
 def test_modules_and_functions_are_no_values():

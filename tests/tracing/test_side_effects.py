@@ -7,10 +7,9 @@ import io
 import itertools
 import random
 import sys
-import textwrap
 import time
 import types
-import uuid
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -19,16 +18,14 @@ import pytest
 from jax import lax
 
 from jaxguide.tracing import SideEffects, side_effects
-from jaxguide.tracing.effects import _leak_elsewhere
+from jaxguide.tracing.effects import _of_leak
 
 log: list = []
 count = 0
 settings = {"scale": 2.0}
 table = np.zeros(3)
-large = np.zeros(50_000)
 rng = np.random.default_rng(0)
 own_random = random.Random(0)
-clock = time.perf_counter
 space = types.SimpleNamespace(last=None)
 
 
@@ -103,20 +100,19 @@ def test_a_tracer_of_an_inner_trace_is_found():
     assert effect.line == line_of(keeps_from_a_scan, "settings[")
 
 
-def test_a_tracer_kept_where_only_jax_looks_is_found():
-    hidden = types.ModuleType("hidden")
-    hidden.box = []  # objects of libraries are not searched
-    box = functools.partial(hidden.box.append)
-    keep = itertools.repeat(box)
+def test_a_tracer_that_cannot_be_removed_is_told_so():
+    memo = itertools.repeat({})  # what iterators hold is not searched
 
     def fn(x):
-        next(keep)(x)
-        return x
+        kept = next(memo)
+        if not kept:
+            kept["table"] = jnp.sin(x)
+        return x + kept["table"]
 
     effect = only(side_effects(fn, jnp.ones(3)))
     assert effect.kind == "leak"
     assert "A tracer outlives the trace" in effect.message
-    assert "`jax.checking_leaks`" in effect.message
+    assert "(`jax.checking_leaks`), and `side_effects` could not remove it from there" in effect.message
 
 
 def counts(x):
@@ -138,11 +134,6 @@ def changes_dict(x):
 
 def changes_array(x):
     table[0] += 1
-    return x
-
-
-def changes_large_array(x):
-    large[0] += 1
     return x
 
 
@@ -172,7 +163,7 @@ def through_a_helper(x):
         (new_global, "made_here = 3", "the global `made_here`", "nothing", "3"),
         (changes_dict, "settings[", "the dict `settings`", "{'scale': 2.0}", "{'scale': 3.0}"),
         (changes_array, "table[0]", "the array `table`", "float64[3] [0. 0. 0.]", "float64[3] [1. 0. 0.]"),
-        (changes_default, "seen.append", "the list `seen`", "[]", "[1]"),
+        (changes_default, "", "the list `seen`", "[]", "[1]"),
         (
             changes_own_attribute,
             ".calls = 1",
@@ -185,7 +176,7 @@ def through_a_helper(x):
 def test_a_change_is_named_with_before_and_after_and_undone(fn, words, name, before, after):
     for transform in (lambda f: f, jax.jit):
         effect = only(side_effects(transform(fn), jnp.ones(3)))
-        expected = ("change", line_of(fn, words), name, before, after)
+        expected = ("change", line_of(fn, words) if words else None, name, before, after)
         assert (effect.kind, effect.line, effect.name, effect.before, effect.after) == expected
     assert (count, settings, log, table[0]) == (0, {"scale": 2.0}, [], 0)
     assert "made_here" not in globals()
@@ -196,74 +187,6 @@ def test_a_change_is_named_with_before_and_after_and_undone(fn, words, name, bef
 def test_a_change_in_a_helper_is_at_the_helpers_line():
     effect = only(side_effects(through_a_helper, 1.0))
     assert effect.line == line_of(helper, "log.append")
-
-
-def appends_and_calls(fn):
-    @functools.wraps(fn)
-    def wrapper(x):
-        return log.append(1) or fn(x)  # changes, then calls
-
-    return wrapper
-
-
-def test_a_change_just_before_the_function_is_called_has_its_line():
-    effect = only(side_effects(appends_and_calls(lambda x: x + len("a longer function")), 1.0))
-    assert (effect.kind, effect.line) == ("change", line_of(appends_and_calls, "# changes, then calls"))
-
-
-def test_an_item_that_moves_from_one_list_to_the_next_is_a_change():
-    one, two = [object()], []
-
-    def f(x):
-        if one:
-            two.append(one.pop())
-        return x
-
-    assert {effect.name for effect in side_effects(f, 1.0)} == {"the list `one`", "the list `two`"}
-
-
-@pytest.mark.parametrize("make", ["x = x + here.pop()", "here[0] += 1", "box.value", "missing['k']", "here += [1]"])
-def test_no_line_that_can_change_something_is_passed_over(tmp_path, monkeypatch, make):
-    source = f"""
-    import collections, functools
-    class Box:
-        @functools.cached_property
-        def value(self):
-            return 1
-    here, box, missing = [1], Box(), collections.defaultdict(list)
-    def f(x):
-        global here
-        {make}
-        x = x * 2
-        return x
-    """
-    (tmp_path / "a_change.py").write_text(textwrap.dedent(source))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "a_change", raising=False)
-    effects = side_effects(importlib.import_module("a_change").f, 1.0)
-    # What reads a property is at the property's own line or at the line that reads it.
-    assert {effect.line for effect in effects if effect.kind == "change"} <= {f"a_change.py, line {n}" for n in (6, 10)}
-    assert "change" in {effect.kind for effect in effects}
-
-
-def loops_and_appends(x):
-    for _ in range(4000):
-        x = x * 1.0
-    log.append(1)  # after thousands of lines
-    return x
-
-
-@pytest.mark.long
-def test_a_change_after_thousands_of_lines_has_its_line():
-    effect = only(side_effects(loops_and_appends, 1.0))
-    assert effect.line == line_of(loops_and_appends, "# after thousands of lines")
-
-
-def test_a_large_array_is_compared_once_and_has_no_line():
-    effect = only(side_effects(changes_large_array, 1.0))
-    assert (effect.kind, effect.name, effect.line) == ("change", "the array `large`", None)
-    assert effect.message.startswith("The array `large` changes")
-    assert large[0] == 0
 
 
 def test_a_global_array_or_iterator_that_is_bound_anew_is_told_without_being_read():
@@ -298,8 +221,6 @@ def test_a_closures_variable_is_named():
 
 
 class Model:
-    made = 0
-
     def __init__(self):
         self.cache = {}
         self.steps = 0
@@ -307,44 +228,32 @@ class Model:
     def __call__(self, x):
         self.cache["h"] = x
         self.steps += 1
-        Model.made += 1
         return x
 
     def quiet(self, x):
         return x * self.steps
 
 
-def test_objects_and_their_classes_are_watched_and_put_back():
+def test_objects_are_watched_and_put_back():
     model = Model()
     for fn in (model, model.__call__, lambda x: model(x)):
-        seen = side_effects(fn, jnp.ones(2))
-        assert [effect.kind for effect in seen] == ["leak", "change", "change"]
-        assert seen.effects[0].before.endswith(".cache['h']")
-        assert (seen.effects[1].before, seen.effects[1].after) == ("steps=0", "steps=1")
+        change, leak = sorted(side_effects(fn, jnp.ones(2)), key=lambda effect: effect.kind)
+        assert leak.before.endswith(".cache['h']")
+        assert (change.before, change.after) == ("steps=0", "steps=1")
         assert vars(model) == {"cache": {}, "steps": 0}
-        assert Model.made == 0
     assert not side_effects(model.quiet, jnp.ones(2))
 
 
-def counts_then_keeps(model, x):
-    model.steps += 1
-    model.last = x
-    return x
-
-
-def keeps_then_counts(model, x):
-    model.last = x
-    model.steps += 1
-    return x
-
-
-@pytest.mark.parametrize("fn", [counts_then_keeps, keeps_then_counts])
-def test_an_object_that_keeps_a_tracer_and_changes_otherwise_is_told_of_both(fn):
+def test_an_object_that_keeps_a_tracer_and_changes_otherwise_is_told_of_both():
     model = Model()
-    leak, change = sorted(side_effects(lambda x: fn(model, x), jnp.ones(2)), key=lambda effect: effect.kind != "leak")
-    assert (leak.kind, leak.before, leak.line) == ("leak", "model.last", line_of(fn, "model.last"))
-    assert (change.kind, change.before, change.after) == ("change", "steps=0", "steps=1")
-    assert change.line == line_of(fn, "model.steps")
+
+    def fn(x):
+        vars(model).update(steps=1, last=x)
+        return x
+
+    leak, change = side_effects(fn, jnp.ones(2))
+    assert (leak.kind, leak.before, leak.line) == ("leak", "model.last", line_of(fn, "vars(model)"))
+    assert (change.kind, change.before, change.after, change.line) == ("change", "steps=0", "steps=1", leak.line)
     assert vars(model) == {"cache": {}, "steps": 0}
 
 
@@ -352,7 +261,6 @@ def test_an_object_that_keeps_a_tracer_and_changes_otherwise_is_told_of_both(fn)
     ("kept", "act", "kinds", "after"),
     [
         ([0], lambda kept, x: kept.extend([x, 0]), ["change", "leak"], "[0, float32[2], 0]"),
-        ([0], lambda kept, x: kept.insert(0, x), ["leak"], None),
         ([0], lambda kept, x: kept.__setitem__(0, x), ["leak"], None),
         ([0, 1], lambda kept, x: (kept.clear(), kept.append(x)), ["change", "leak"], "[float32[2]]"),
         ({"a": 1}, lambda kept, x: kept.update(b=x), ["leak"], None),
@@ -371,104 +279,63 @@ def test_a_container_with_a_tracer_is_told_to_change_only_where_it_does_otherwis
     assert kept == before
 
 
-def changes_argument(params, x):
-    params["w"] = 0.0
-    return params["b"] + x
-
-
-def test_a_change_to_an_argument_is_told():
-    params = {"w": 1.0, "b": 2.0}
-    for fn in (changes_argument, jax.jit(changes_argument)):
-        effect = only(side_effects(fn, params, 1.0))
-        assert (effect.kind, effect.line) == ("argument", line_of(changes_argument, 'params["w"]'))
-        assert "the caller's stays the same" in effect.message
-    assert params == {"w": 1.0, "b": 2.0}
-
-
-def python_random(x):
-    return x + random.random()
-
-
-def numpy_random(x):
-    return x + np.random.rand()
-
-
-def numpy_generator(x):
-    return x + rng.normal()
-
-
-def python_generator(x):
-    return x + own_random.random()
-
-
 @pytest.mark.parametrize(
     ("fn", "name"),
     [
-        (python_random, "Python's `random`"),
-        (numpy_random, "NumPy's global random state"),
-        (numpy_generator, "the generator `rng`"),
-        (python_generator, "the generator `own_random`"),
+        (lambda x: x + random.random(), "Python's `random`"),
+        (lambda x: x + np.random.rand(), "NumPy's global random state"),
+        (lambda x: x + rng.normal(), "the generator `rng`"),
+        (lambda x: x + own_random.random(), "the generator `own_random`"),
     ],
 )
 def test_host_random_numbers_are_told_and_their_state_put_back(fn, name):
-    states = random.getstate(), str(np.random.get_state()), str(rng.bit_generator.state), own_random.getstate()
-    seen = side_effects(fn, 1.0)
-    assert [effect.kind for effect in seen] == ["random", "constant"]
-    assert "TypedFloat" not in seen.effects[1].message
-    assert seen.effects[0].name == name
-    assert seen.effects[0].line == seen.effects[1].line == line_of(fn, "return")
-    assert "`jax.random` key" in seen.effects[0].message
-    assert states == (
-        random.getstate(),
-        str(np.random.get_state()),
-        str(rng.bit_generator.state),
-        own_random.getstate(),
-    )
+    def states():
+        return str((random.getstate(), np.random.get_state(), rng.bit_generator.state, own_random.getstate()))
+
+    before = states()
+    told, constant = side_effects(fn, 1.0)
+    assert (told.kind, told.name, constant.kind) == ("random", name, "constant")
+    assert "`jax.random` key" in told.message
+    assert constant.line.endswith(f"line {fn.__code__.co_firstlineno}")
+    assert "TypedFloat" not in constant.message
+    assert states() == before
 
 
-def test_a_generator_made_from_the_systems_bits_is_told():
-    def fn(x):
-        return x + np.random.default_rng().normal()
-
-    seen = side_effects(fn, 1.0)
-    assert [effect.kind for effect in seen] == ["random", "constant"]
+@pytest.mark.parametrize("draw", [lambda: np.random.default_rng().normal(), time.perf_counter])
+def test_what_no_state_shows_is_told_if_the_program_depends_on_it(draw):
+    effect = only(side_effects(lambda x: x + draw(), 1.0))
+    assert effect.kind == "constant"
     assert not side_effects(lambda x: x + np.random.default_rng(0).normal(), 1.0)
 
 
-LIBRARY = """
-import uuid
-def name(): return uuid.uuid4().hex
-"""
+@pytest.mark.parametrize("cache", [functools.cache, functools.lru_cache])
+def test_a_cache_that_keeps_a_tracer_is_told_and_cleared(cache):
+    @cache
+    def table(n):
+        return {"sin": [jnp.sin(jnp.arange(n))]}
 
+    def fn(x):
+        return x + table(3)["sin"][0]
 
-def test_what_a_library_draws_of_its_own_accord_is_not_told():
-    library = {}
-    exec(compile(LIBRARY, "/usr/lib/python3/site-packages/other/names.py", "exec"), library)
-
-    def fn(x, draws):
-        library["name"]()
-        return x, draws and uuid.uuid4().int % 2
-
-    assert not side_effects(fn, 1.0, False)
-    assert [effect.kind for effect in side_effects(fn, 1.0, True)] == ["random"]
+    for transformed in (fn, jax.jit(fn)):
+        effect = only(side_effects(transformed, jnp.ones(3)))
+        assert (effect.kind, effect.name, effect.after) == ("leak", "the cache of `table`", "float32[3]")
+        assert table.cache_info().currsize == 0
+        fn(jnp.ones(3))
+        table.cache_clear()
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        side_effects(lambda x: fn(x) if table(3) and x else x, 1.0)
+    assert table.cache_info().currsize == 0
 
 
 def test_a_tracer_in_a_kept_program_is_not_said_to_be_the_users():
-    effect = _leak_elsewhere(["<Jaxpr 140034205611552>"])
+    kept = []
+    jax.make_jaxpr(kept.append)(1.0)
+    ((_line, effect),) = _of_leak(
+        f"Leaked trace\n\n<DynamicJaxprTracer {id(kept[0])}> is referred to by <Jaxpr 1405>", []
+    )
     assert (effect.kind, effect.name) == ("leak", "")
     assert "If your code keeps none, a library does" in effect.message
-
-
-def reads_the_clock(x):
-    start = time.perf_counter()
-    return x * 2, start
-
-
-def test_the_clock_is_told():
-    seen = side_effects(reads_the_clock, 1.0)
-    assert [effect.kind for effect in seen][:1] == ["time"]
-    assert seen.effects[0].line == line_of(reads_the_clock, "perf_counter")
-    assert "`time.perf_counter` reads the clock" in seen.effects[0].message
 
 
 def prints(x, y):
@@ -500,6 +367,14 @@ def test_constants_that_differ_between_two_traces_are_told():
     assert (effect.kind, effect.line) == ("constant", line_of(fn, "next(numbers)"))
     assert "5." in effect.before
     assert "6." in effect.after
+
+    def unrolled(x):
+        for _ in range(next(numbers)):
+            x = jnp.cos(x)
+        return x
+
+    effect = only(side_effects(unrolled, 1.0))
+    assert (effect.before, effect.after, effect.line) == ("`return`", "`cos`", line_of(unrolled, "x = "))
 
 
 def test_a_second_trace_that_fails_is_told():
@@ -587,24 +462,48 @@ def test_a_program_without_side_effects_raises_no_alarm(fn, args):
     assert str(seen).startswith("No side effects seen: two traces of ")
 
 
+def test_a_module_of_the_users_is_searched_and_its_imports_raise_no_alarm(tmp_path, monkeypatch):
+    (tmp_path / "own_counter.py").write_text(
+        """
+import warnings
+calls = 0
+def f(x):
+    global calls
+    calls += 1
+    warnings.warn("often", UserWarning)
+    import own_other
+    return x
+"""
+    )
+    (tmp_path / "own_other.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("own_counter")
+    with warnings.catch_warnings(action="ignore"):
+        effect = only(side_effects(lambda x: module.f(x), 1.0))
+    assert (effect.name, effect.line) == ("the global `calls`", "own_counter.py, line 6")
+    assert module.calls == 0
+
+
 @pytest.mark.long
 def test_neural_network_libraries_raise_no_alarm():
-    nn = pytest.importorskip("flax.linen")
-    haiku = pytest.importorskip("haiku")
+    nn, nnx = pytest.importorskip("flax.linen"), pytest.importorskip("flax.nnx")
 
     class Net(nn.Module):
-        features: int = 4
-
         @nn.compact
-        def __call__(self, x, train=True):
-            x = nn.Dense(self.features)(x)
-            return nn.Dropout(0.5, deterministic=not train)(x)
+        def __call__(self, x):
+            return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
+
+    class Model(nnx.Module):
+        def __init__(self, rngs):
+            self.norm = nnx.BatchNorm(3, rngs=rngs)
+
+        def __call__(self, x):
+            return self.norm(x).sum()
 
     net, x = Net(), jnp.ones((2, 3))
     variables = net.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
     assert not side_effects(lambda v, x, key: net.apply(v, x, rngs={"dropout": key}), variables, x, jax.random.key(2))
-    net = haiku.transform(lambda x: haiku.nets.MLP([3, 2])(x))
-    assert not side_effects(net.init, jax.random.key(0), x)
+    assert not side_effects(nnx.jit(nnx.value_and_grad(lambda model, x: model(x))), Model(nnx.Rngs(0)), x)
 
 
 def test_everything_is_put_back_when_the_function_raises():
