@@ -9,7 +9,7 @@ import pytest
 HELPERS = {
     "keys": "check_keys no_key_reuse KeyStream key_tree documented_draws KeyReuseError key_use",
     "callbacks": "host_function host_errors io_function watch_value callback_timeline",
-    "debug": "capture recording record record_gradient scripted_breakpoints breakpoint_if_nonfinite find_nan doctor",
+    "debug": "capture recording record record_gradient scripted_breakpoints breakpoint_if_nonfinite find_nan nan_guard",
     "tracing": "show_lines watch_traces max_traces program assert_uses assert_avoids assert_max_equations draw_program "
     "side_effects trace_counts",
     "explain": "explain load_ipython_extension",

@@ -25,8 +25,8 @@ from jaxguide.callbacks import (
 from jaxguide.debug import (
     breakpoint_if_nonfinite,
     capture,
-    doctor,
     find_nan,
+    nan_guard,
     record,
     record_gradient,
     recording,
@@ -74,7 +74,7 @@ ROOMS = ("keys", "callbacks", "debug", "tracing", "explain")
 RESULTS = {
     *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyUse", "Use"),
     *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "Timeline"),
-    *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Transcript", "Trouble"),
+    *("Verification", "BadValue", "NanReport", "NonFiniteError", "Recording", "Transcript"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
     *("SideEffects", "TooManyTracesError", "TraceCount", "Traces", "Edit", "Explanation", "Fix"),
 }
@@ -324,7 +324,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "scripted_breakpoints": _scripted_breakpoints,
     "capture": _capture,
     **dict.fromkeys(("recording", "record", "record_gradient"), _recording),
-    "doctor": lambda: [trouble.name for trouble in doctor().troubles if "order" not in trouble.name],
+    "nan_guard": lambda: nan_guard(jax.jit(jnp.sin))(_given("one")),
     "show_lines": lambda: str(show_lines(_layer, _given("rows"), _given("key"))),
     "program": lambda: str(program(_layer, _given("rows"), _given("key"))),
     "draw_program": lambda: str(draw_program(_layer, _given("rows"), _given("key"))),

@@ -1,4 +1,4 @@
-"""Capture prints, record values, script breakpoints, find the first NaN, and report problems of the installation."""
+"""Capture prints, record values, script breakpoints, and find the first NaN."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from jaxguide.base.lazy import names_on_demand
 if TYPE_CHECKING:
     from jaxguide.debug.breakpoints import Transcript, scripted_breakpoints
     from jaxguide.debug.captured import capture
-    from jaxguide.debug.diagnosis import Diagnosis, Trouble, doctor
+    from jaxguide.debug.guard import NonFiniteError, nan_guard
     from jaxguide.debug.nan_report import BadValue, NanReport
     from jaxguide.debug.nan_search import find_nan
     from jaxguide.debug.nonfinite import breakpoint_if_nonfinite
@@ -16,33 +16,31 @@ if TYPE_CHECKING:
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
     "BadValue": "nan_report",
-    "Diagnosis": "diagnosis",
     "NanReport": "nan_report",
+    "NonFiniteError": "guard",
     "Recording": "recordings",
     "Transcript": "breakpoints",
-    "Trouble": "diagnosis",
     "breakpoint_if_nonfinite": "nonfinite",
     "capture": "captured",
-    "doctor": "diagnosis",
     "find_nan": "nan_search",
+    "nan_guard": "guard",
     "record": "recordings",
     "record_gradient": "recordings",
     "recording": "recordings",
     "scripted_breakpoints": "breakpoints",
 }
-__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES, gone={"doctor": "the command `jaxguide doctor`"})
 
 __all__ = [
     "BadValue",
-    "Diagnosis",
     "NanReport",
+    "NonFiniteError",
     "Recording",
     "Transcript",
-    "Trouble",
     "breakpoint_if_nonfinite",
     "capture",
-    "doctor",
     "find_nan",
+    "nan_guard",
     "record",
     "record_gradient",
     "recording",

@@ -16,7 +16,6 @@ from jaxguide.course.books.library import students_course
 from jaxguide.course.cards import Card
 from jaxguide.course.progress import Progress
 from jaxguide.debug import find_nan
-from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
 from jaxguide.keys import key_tree
 from jaxguide.student.standing import Position, standing_card
@@ -72,11 +71,6 @@ def explanation() -> str:
     raise AssertionError
 
 
-def doctor() -> str:
-    bad = [Trouble("a", serious, "It `fails`.", "Set `b`.") for serious in (True, False)]
-    return Diagnosis({"jax": "0.12"}, bad)._repr_html_() + Diagnosis({"jax": "0.12"})._repr_html_()
-
-
 # Name of each kind of output -> its HTML.
 PICTURES: dict[str, Callable[[], str]] = {
     "card": card,
@@ -85,7 +79,6 @@ PICTURES: dict[str, Callable[[], str]] = {
     "program": lambda: draw_program(f, jnp.ones(3), 2).html,
     "keys": lambda: key_tree(two_draws, jax.random.key(0)).html,
     "lines": lambda: show_lines(f, jnp.ones(3), 2).html,
-    "doctor": doctor,
     "first NaN": lambda: find_nan(f, -jnp.ones(3), 2)._repr_html_(),
 }
 
