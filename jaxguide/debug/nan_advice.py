@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,35 +21,23 @@ _SAFE = {"acos": "0.0", "asin": "0.0", "atanh": "0.0", "erf_inv": "0.0", "acosh"
 
 
 class NanCase:
-    """An operation that made a NaN or an infinity, with the facts that rows of the table ask for."""
+    """An operation that made a NaN or an infinity, with the facts that rows of the table ask for.
+
+    `x` and `y` are the elements of the first two operands at the place of the bad one, or NaN, and `text` is the
+    operation with what its operands come from.
+    """
 
     def __init__(self, bad: BadValue) -> None:
         self.bad = bad
-        self.flow = ValueFlow(bad.step)
-        self.text = self.flow.text
+        self.text = ValueFlow(bad.step).text
         self.trail = " ".join(bad.trail)
         self.source = bad.source or ""
         self.values = [np.asarray(value) for value in bad.step.inputs]
+        self.then = bad.then.primitive if bad.then is not None else ""
+        self.shown = [_number(operand) for operand in bad.operands]
+        self.x, self.y = (*self.shown, np.nan, np.nan)[:2]
         types = [variable.aval.dtype for variable in bad.step.eqn.outvars] or [value.dtype for value in self.values]
         self.dtype = next((np.dtype(one) for one in types if jnp.issubdtype(one, jnp.inexact)), np.dtype("float32"))
-
-    def number(self, i: int) -> float:
-        """Return the operand's element at the place of the bad one; NaN if the shapes do not broadcast."""
-        try:
-            value = complex(self.bad.operands[i])
-        except (IndexError, ValueError):
-            return np.nan
-        return value.real if value.imag == 0 else np.nan
-
-    @cached_property
-    def x(self) -> float:
-        """The element of the first operand."""
-        return self.number(0)
-
-    @cached_property
-    def y(self) -> float:
-        """The element of the second operand."""
-        return self.number(1)
 
     @property
     def dropped(self) -> bool:
@@ -66,10 +53,14 @@ class NanCase:
     @property
     def overflows(self) -> bool:
         """Return whether finite numbers gave a result that is too large."""
-        values = [value for value in self.values if jnp.issubdtype(value.dtype, jnp.inexact)]
-        shown = [self.number(i) for i in range(len(self.values))]
-        finite = np.isfinite(shown).all() or all(np.isfinite(value).all() for value in values)
+        floats = [value for value in self.values if jnp.issubdtype(value.dtype, jnp.inexact)]
+        finite = np.isfinite(self.shown).all() or all(np.isfinite(value).all() for value in floats)
         return self.bad.overflows and bool(finite)
+
+    @property
+    def zero_times_infinity(self) -> bool:
+        """Return whether one operand is 0 and the other infinite."""
+        return 0.0 in (self.x, self.y) and bool(np.isinf([self.x, self.y]).any())
 
     @property
     def row(self) -> str:
@@ -81,16 +72,9 @@ class NanCase:
         return ""
 
     @property
-    def then(self) -> str:
-        """Return the primitive that made a NaN of this infinity, or what it is in the backward pass; else nothing."""
-        then = self.bad.then
-        return "" if then is None else then.primitive
-
-    @property
     def lowest(self) -> float:
         """Return the smallest eigenvalue of the matrix of the bad element."""
-        matrix = np.tril(self.values[0][self.bad.index[:-2]].astype(np.float64))
-        return float(np.linalg.eigvalsh(matrix + np.tril(matrix, -1).T)[0])
+        return float(np.linalg.eigvalsh(self.values[0][self.bad.index[:-2]].astype(np.float64))[0])
 
     @property
     def jitter(self) -> str:
@@ -126,8 +110,12 @@ class NanCase:
         }
 
 
-def _zero_times_infinity(case: NanCase) -> bool:
-    return 0.0 in (case.x, case.y) and bool(np.isinf([case.x, case.y]).any())
+def _number(operand: str) -> float:
+    try:
+        value = complex(operand)
+    except ValueError:  # a type, because the shapes do not broadcast
+        return np.nan
+    return value.real if value.imag == 0 else np.nan
 
 
 @dataclass(frozen=True)
@@ -419,13 +407,13 @@ _INFINITIES = (
         "with {wide} in place of -inf; `jnp.logaddexp(a, b)` for log(exp(a) + exp(b)) allows for -inf.",
         when=lambda case: np.isinf(case.x) and np.isinf(case.y),
     ),
-    Remedy("mul", _ENTROPY, when=_zero_times_infinity, text=r"^mul\((v\d+, log\(|log\(.*, v\d+\))"),
+    Remedy("mul", _ENTROPY, when=lambda case: case.zero_times_infinity, text=r"^mul\((v\d+, log\(|log\(.*, v\d+\))"),
     Remedy(
         "mul",
         "{case.bad.operands[0]} * {case.bad.operands[1]} is NaN: replace the infinity before the product, as in "
         "`jnp.where(jnp.isfinite(y), y, 0.0)`, or mask logits with a large finite number, such as {wide}, in place of "
         "-inf.",
-        when=_zero_times_infinity,
+        when=lambda case: case.zero_times_infinity,
     ),
     Remedy("div", "inf / inf is NaN: keep both sides finite.", when=lambda case: np.isinf(case.x) and np.isinf(case.y)),
 )
@@ -490,11 +478,10 @@ def _rows(case: NanCase) -> tuple[Remedy, ...]:
         return _DROPPED if case.dropped else ()
     derivative = re.search(r"^div\(0.5, sqrt", case.text) or re.search(_INVERSE, case.source)
     slopes = _SLOPES if bad.backward or (derivative and bad.primitive in ("div", "rsqrt", "sqrt")) else ()
-    divides = bad.primitive in ("div", "rsqrt", "integer_pow", "pow") and 0.0 in (case.x, case.y)[:2]
-    if divides and (case.y if bad.primitive == "div" else case.x) == 0.0:
+    divisor = case.y if bad.primitive == "div" else case.x
+    if bad.primitive in ("div", "rsqrt", "integer_pow", "pow") and divisor == 0.0:
         return (_LOST, *slopes, *_DIVISIONS)
-    logs = _LOGS if bad.made == "-inf" else ()
-    return (_LOST, *slopes, *_INFINITIES, *logs, *_DOMAINS) if logs else (*slopes, *_INFINITIES, *_DOMAINS)
+    return (*slopes, *_INFINITIES, *((_LOST, *_LOGS) if bad.made == "-inf" else ()), *_DOMAINS)
 
 
 def advised(bad: BadValue) -> BadValue:

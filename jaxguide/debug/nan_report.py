@@ -12,32 +12,10 @@ from jaxguide.compat.primitives import LINEAR_SOLVE
 # Operations whose result is infinite only because it is too large for the dtype, if no operand is 0 or infinite.
 _OVERFLOWING = frozenset(
     {
-        *(
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "add_any",
-            "integer_pow",
-            "pow",
-            "square",
-            "exp",
-            "exp2",
-            "expm1",
-            "sinh",
-            "cosh",
-        ),
-        *(
-            "dot_general",
-            "conv_general_dilated",
-            "reduce_sum",
-            "reduce_prod",
-            "cumsum",
-            "cumprod",
-            "scatter-add",
-            "fft",
-        ),
-        *("convert_element_type", "reduce_precision", "reduce_window_sum", "reduce_scatter", *collectives.SUMS),
+        *("add", "sub", "mul", "div", "add_any", "integer_pow", "pow", "square", "exp", "exp2", "expm1", "sinh"),
+        *("cosh", "dot_general", "conv_general_dilated", "reduce_sum", "reduce_prod", "cumsum", "cumprod", "fft"),
+        *("scatter-add", "convert_element_type", "reduce_precision", "reduce_window_sum", "reduce_scatter"),
+        *collectives.SUMS,
     }
 )
 # Operations that make a finite number of an infinity that differs from that of a large number, or may.
@@ -126,10 +104,6 @@ class BadValue:
     def changed(self, **fields: Any) -> "BadValue":
         """Return a copy with other fields."""
         return dataclasses.replace(self, **fields)
-
-    def from_outside(self) -> "BadValue":
-        """Return a copy that came from outside JAX instead of being a constant in the code."""
-        return self.changed(kind="outside") if self.kind == "written" else self
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())

@@ -60,8 +60,10 @@ def is_clean(fn: Callable[..., Any], structure: Any, leaves: Sequence[Any], chos
     """
     traced = tuple(i for i, leaf in enumerate(leaves) if i in chosen or isinstance(leaf, jax.Array | np.ndarray))
     fixed = tuple((i, leaf) for i, leaf in enumerate(leaves) if i not in traced)
+    # Other functions may read something else at each call.
+    compiled = _compiled if hasattr(fn, "lower") else _compiled.__wrapped__
     try:
-        return bool(_compiled(fn, structure, traced, fixed, tuple(chosen))([jnp.asarray(leaves[i]) for i in traced]))
+        return bool(compiled(fn, structure, traced, fixed, tuple(chosen))([jnp.asarray(leaves[i]) for i in traced]))
     except Exception:  # it cannot be compiled or differentiated as a whole
         return False
 

@@ -70,7 +70,8 @@ def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     bad = [name for name, leaf in zip(names, leaves, strict=True) if is_bad(leaf[...] if is_ref(leaf) else leaf)]
     floats = [i for i, leaf in enumerate(leaves) if is_real(leaf)]
     # A model may have Python floats that it cannot take as tracers, such as the rate of a dropout.
-    choices = [floats, [i for i in floats if not isinstance(leaves[i], float)]]
+    arrays = [i for i in floats if not isinstance(leaves[i], float)]
+    choices = [floats, arrays] if arrays and arrays != floats else [floats]
     staged, error = _staged(fn, args, kwargs)
     screens = screens and not bad and staged is not None and is_large(staged.jaxpr)
     if screens and any(is_clean(fn, structure, leaves, chosen) for chosen in choices):
@@ -80,10 +81,11 @@ def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     unseen = _outside(error)
     bad_results = [name for name, leaf in result if is_bad(leaf)]
     report = NanReport(bad_arguments=bad, bad_results=bad_results, outside=unseen)
-    if bad_results:
-        found = [one.from_outside() if unseen else one for one in _found(fn, args, kwargs, forward)]
-        return report.changed(found=list(map(advised, found)))
     found = _found(fn, args, kwargs, forward)
+    if bad_results:
+        # What came in as a constant was computed outside of JAX, if anything was.
+        found = [one.changed(kind="outside") if unseen and one.kind == "written" else one for one in found]
+        return report.changed(found=list(map(advised, found)))
     if not floats or not any(is_real(leaf) for _name, leaf in result):
         return report.changed(found=list(map(advised, found)), gradient_note="no_floats")
     note = ""
