@@ -15,7 +15,7 @@ import pytest
 from jax import lax
 
 from jaxguide.callbacks import HostFunctionError, callback_timeline, host_function, io_function
-from jaxguide.debug import capture, doctor, find_nan, record, record_gradient, recording
+from jaxguide.debug import capture, find_nan, nan_guard, record, record_gradient, recording
 from jaxguide.explain import explain
 from jaxguide.explain.notebook import load_ipython_extension, unload_ipython_extension
 from jaxguide.keys import (
@@ -51,7 +51,7 @@ ROOMS = ("keys", "callbacks", "debug", "tracing", "explain")
 RESULTS = {
     *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyReport", "Use"),
     *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "IOFunction", "Timeline"),
-    *("Verification", "BadValue", "Diagnosis", "NanReport", "Recording", "Trouble"),
+    *("Verification", "BadValue", "NanReport", "NonFiniteError", "Recording"),
     *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
     *("SideEffects", "TooManyTracesError", "Traces", "Edit", "Explanation", "Fix"),
 }
@@ -242,7 +242,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "find_nan": _find_nan,
     "capture": _capture,
     **dict.fromkeys(("recording", "record", "record_gradient"), _recording),
-    "doctor": lambda: [trouble.name for trouble in doctor().troubles if "order" not in trouble.name],
+    "nan_guard": lambda: nan_guard(jax.jit(jnp.sin))(_given("one")),
     "show_lines": lambda: str(show_lines(_layer, _given("rows"), _given("key"))),
     "program": lambda: str(program(_layer, _given("rows"), _given("key"))),
     "watch_traces": _watch_traces,

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 from jaxguide.cli.common import course_meant, json_option, print_json, read_course_settings, students_course_option
 
 if TYPE_CHECKING:
-    from jaxguide.debug.diagnosis import Trouble
+    from jaxguide.student.diagnosis import Trouble
 
 
 @click.command(short_help="See whether jaxguide works here, and what to do if not.")
@@ -30,11 +30,10 @@ def doctor(folder: Path | None, as_json: bool) -> None:
     Example: jaxguide doctor --json
     """
     from jaxguide.course.requirements import unmet_requirements
-    from jaxguide.debug import doctor as diagnose
-    from jaxguide.debug.diagnosis import Diagnosis, Trouble
+    from jaxguide.student.diagnosis import Diagnosis, Trouble, diagnose
 
     settings = read_course_settings(course_meant(folder), as_json=as_json)
-    found, (facts, troubles) = diagnose(), grading_here()
+    found, (facts, troubles) = diagnose(measured=True), grading_here()
     troubles += [Trouble("requirement_not_met", True, one.what, one.remedy) for one in unmet_requirements(settings)]
     diagnosis = Diagnosis({**found.facts, **facts}, [*found.troubles, *troubles])
     if as_json:
@@ -49,8 +48,8 @@ def grading_here() -> "tuple[dict[str, str], list[Trouble]]":
 
     Only workers that do not start are serious, since the terminal session needs them, too. Most users do not grade.
     """
-    from jaxguide.debug.diagnosis import Trouble
     from jaxguide.grading.isolation.self_test import find_isolation
+    from jaxguide.student.diagnosis import Trouble
 
     missing = "; ".join(find_isolation().missing)
     workers, trouble = how_workers_start()
@@ -71,8 +70,8 @@ def grading_here() -> "tuple[dict[str, str], list[Trouble]]":
 
 def how_workers_start() -> "tuple[str, Trouble | None]":
     """Try to start workers; return how grading starts them on this machine, and why it cannot fork them if so."""
-    from jaxguide.debug.diagnosis import Trouble
     from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError, can_fork
+    from jaxguide.student.diagnosis import Trouble
 
     if not can_fork():
         return "a new Python for each submission, as on every system except Linux", None

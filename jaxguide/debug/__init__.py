@@ -1,4 +1,4 @@
-"""Capture prints, record values, find the first NaN, and report problems of the installation."""
+"""Capture prints, record values, and find the first NaN."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.debug.captured import capture
-    from jaxguide.debug.diagnosis import Diagnosis, Trouble, doctor
+    from jaxguide.debug.guard import NonFiniteError, nan_guard
     from jaxguide.debug.nan_report import BadValue, NanReport
     from jaxguide.debug.nan_search import find_nan
     from jaxguide.debug.recordings import Recording, record, record_gradient, recording
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
     "BadValue": "nan_report",
-    "Diagnosis": "diagnosis",
     "NanReport": "nan_report",
+    "NonFiniteError": "guard",
     "Recording": "recordings",
-    "Trouble": "diagnosis",
     "capture": "captured",
-    "doctor": "diagnosis",
     "find_nan": "nan_search",
+    "nan_guard": "guard",
     "record": "recordings",
     "record_gradient": "recordings",
     "recording": "recordings",
 }
+# Former public name -> what to use now.
 _GONE = {
     "breakpoint_if_nonfinite": "that of jaxguide.course.breakpoints",
+    "doctor": "the command `jaxguide doctor`",
     "scripted_breakpoints": "that of jaxguide.course.breakpoints",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 
 __all__ = [
     "BadValue",
-    "Diagnosis",
     "NanReport",
+    "NonFiniteError",
     "Recording",
-    "Trouble",
     "capture",
-    "doctor",
     "find_nan",
+    "nan_guard",
     "record",
     "record_gradient",
     "recording",

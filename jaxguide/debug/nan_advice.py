@@ -1,229 +1,513 @@
-"""Find what to do about a NaN or an infinity, from the operation that made it, its values and the program around it."""
+"""Say what to do about a NaN or an infinity: a table of operations, what they were computed from, and a remedy."""
 
-import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.debug.nan_case import NanCase, all_masked, minus_infinity_row, operand_text
-from jaxguide.debug.nan_divisions import division_advice
-from jaxguide.debug.nan_exponentials import log_of_zero_advice, overflow_advice, zero_times_infinity
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ProgramValue, ancestors, made_by, source, uses
-from jaxguide.debug.nan_matrices import matrix_advice
-from jaxguide.debug.nan_slopes import safe_input, slope_advice
+from jaxguide.compat.primitives import LINEAR_SOLVE, SELECT
+from jaxguide.debug.nan_flow import ValueFlow
+from jaxguide.debug.nan_report import BadValue
+from jaxguide.debug.nan_watch import NanWatch
+
+# Whether errors in the table are raised; tests set it, users are better off without the advice.
+advice_may_raise = False
+_INVERSE = r"\ba(rc)?(cos|sin|tanh)\("
+_SELECTS = re.compile(r"\b(where|select|select_n|cond|switch|piecewise)\(")
+# Numbers at which operations and their slopes are finite, where 1.0 is none.
+_SAFE = {"acos": "0.0", "asin": "0.0", "atanh": "0.0", "erf_inv": "0.0", "acosh": "2.0"}
 
 
-def forward_advice(case: NanCase) -> str:
-    """Return what to do about what the forward pass made, in a sentence or two; empty if nothing is certain."""
-    if case.bad.masked:
-        return overflow_advice(case) if case.bad.may_be_off else _dropped(case)
-    return _dropped(case) or _lost_number(case) or _as_written(case)
+class NanCase:
+    """An operation that made a NaN or an infinity, with the facts that rows of the table ask for.
 
+    `x` and `y` are the elements of the first two operands at the place of the bad one, or NaN, and `text` is the
+    operation with what its operands come from.
+    """
 
-def _as_written(case: NanCase) -> str:
-    rules = (matrix_advice, _missing, _infinite, overflow_advice, log_of_zero_advice, division_advice, _outside_domain)
-    return next(filter(None, (rule(case) for rule in rules)), "")
+    def __init__(self, bad: BadValue) -> None:
+        self.bad = bad
+        self.text = ValueFlow(bad.step).text
+        self.trail = " ".join(bad.trail)
+        self.source = bad.source or ""
+        self.values = [np.asarray(value) for value in bad.step.inputs]
+        self.then = bad.then.primitive if bad.then is not None else ""
+        self.shown = [_number(operand) for operand in bad.operands]
+        self.x, self.y = (*self.shown, np.nan, np.nan)[:2]
+        types = [variable.aval.dtype for variable in bad.step.eqn.outvars] or [value.dtype for value in self.values]
+        self.dtype = next((np.dtype(one) for one in types if jnp.issubdtype(one, jnp.inexact)), np.dtype("float32"))
 
+    @property
+    def dropped(self) -> bool:
+        """Return whether `jnp.where` or the like, which the user wrote, drops it."""
+        text = (self.bad.masked_at.text() if self.bad.masked_at else None) or ""
+        return self.bad.masked_by == SELECT and _SELECTS.search(text) is not None
 
-def advice(case: NanCase) -> str:
-    """Return what to do about what an operation made; empty if nothing is certain."""
-    if case.bad.backward or _is_slope_of_root(case) or _is_slope_of_inverse(case):
-        # A rule of the user's own may compute what is wrong; in the other operations of a backward pass, it is a slope.
-        return _lost_number(case) or slope_advice(case) or (_as_written(case) if case.is_written else _infinite(case))
-    return forward_advice(case)
+    @property
+    def calls(self) -> bool:
+        """Return whether the line shows no division, so that a function which it calls divides."""
+        return "/" not in self.source
 
+    @property
+    def overflows(self) -> bool:
+        """Return whether finite numbers gave a result that is too large."""
+        floats = [value for value in self.values if jnp.issubdtype(value.dtype, jnp.inexact)]
+        finite = np.isfinite(self.shown).all() or all(np.isfinite(value).all() for value in floats)
+        return self.bad.overflows and bool(finite)
 
-def _is_slope_of_root(case: NanCase) -> bool:
-    """Return whether this is 0.5 / sqrt(x), as forward-mode derivatives compute it."""
-    top, bottom = (case.place(0), case.place(1)) if case.bad.primitive == "div" else (None, None)
-    if top is None or bottom is None or source(top).literal is None:
-        return False
-    return bool(np.all(source(top).literal == 0.5)) and made_by(bottom, "sqrt") is not None
+    @property
+    def zero_times_infinity(self) -> bool:
+        """Return whether one operand is 0 and the other infinite."""
+        return 0.0 in (self.x, self.y) and bool(np.isinf([self.x, self.y]).any())
 
-
-def _is_slope_of_inverse(case: NanCase) -> bool:
-    """Return whether this is a part of the derivative of `arccos` or the like, such as 1 / sqrt(1 - x**2)."""
-    name = (case.called or "").rpartition(".")[2].replace("arc", "a")
-    return name in ("acos", "asin", "atanh", "acosh") and case.bad.primitive in ("rsqrt", "sqrt", "div")
-
-
-def _dropped(case: NanCase) -> str:
-    """Advise on a value that `jnp.where` drops, but whose factor spoils the gradient."""
-    if not (case.bad.masked or case.differentiates):
+    @property
+    def row(self) -> str:
+        """Return words for the row through the bad element, along some axis, if all of it is minus infinity."""
+        index, value = self.bad.index, self.values[0]
+        for axis in reversed(range(value.ndim if value.ndim == len(index) else 0)):
+            if np.isneginf(value[(*index[:axis], slice(None), *index[axis + 1 :])]).all():
+                return f"Row [{', '.join(map(str, (*index[:axis], ':', *index[axis + 1 :])))}]"
         return ""
-    if case.select_that_drops_it() is None and not _divides_like_a_dropped_one(case):
+
+    @property
+    def lowest(self) -> float:
+        """Return the smallest eigenvalue of the matrix of the bad element."""
+        return float(np.linalg.eigvalsh(self.values[0][self.bad.index[:-2]].astype(np.float64))[0])
+
+    @property
+    def jitter(self) -> str:
+        """Return a number that is small next to the elements of the matrix."""
+        return f"1e{max(int(np.ceil(np.log10(np.abs(self.values[0]).max() or 1.0))), 0) - 6}"
+
+    @property
+    def out_of_bounds(self) -> str:
+        """Return which index of a gather is out of bounds."""
+        numbers, slices = (self.bad.step.eqn.params[one] for one in ("dimension_numbers", "slice_sizes"))
+        for column, axis in enumerate(numbers.start_index_map):
+            size, starts = self.values[0].shape[axis], self.values[1][..., column].ravel()
+            wrong = starts[(starts < 0) | (starts > size - slices[axis])]
+            if wrong.size:
+                return f"The index {wrong[0]} is out of bounds for axis {axis} of size {size}"
         return ""
-    return (
-        "`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. "
-        f"{safe_input(case, case.bad.primitive, case.divisor())}"
-    )
+
+    def words(self) -> dict[str, str]:
+        """Return what the remedies name."""
+        finfo, half = jnp.finfo(self.dtype), self.dtype == np.float16
+        return {
+            "dtype": self.dtype.name,
+            "max": f"{float(finfo.max):.6g}",
+            "limit": f"{np.floor(np.log(float(finfo.max)) / 10) * 10:.1f}",
+            "tiny": "1e-4" if half else "1e-12",
+            "least": "1e-4" if half else "1e-30",
+            "low": "-5.0" if half else "-20.0",
+            "gap": {"float16": "1e-3", "bfloat16": "1e-2"}.get(self.dtype.name, "1e-6"),
+            "wide": "-1e4" if half else "-1e9",
+            "op": {"acos": "arccos", "asin": "arcsin", "atanh": "arctanh"}.get(self.bad.primitive, self.bad.primitive),
+            "safe": _SAFE.get(self.bad.primitive, "1.0"),
+            "power": f"{self.y + 1 if self.bad.backward else self.y:g}",
+        }
 
 
-def _divides_like_a_dropped_one(case: NanCase) -> bool:
-    """Return whether this is a factor of the derivative of x / y, such as 1 / y, and `jnp.where` drops x / y."""
-    divisor = case.divisor()
-    if divisor is None or case.operation is None:
-        return False
-    return any(
-        user.name == "div"
-        and arrives is user.inputs[1]
-        and not user.transposed
-        and user.spot == case.operation.spot
-        and case.select_that_drops_it(user) is not None
-        for user, arrives in uses(source(divisor))
-        if user is not case.operation
-    )
+def _number(operand: str) -> float:
+    try:
+        value = complex(operand)
+    except ValueError:  # a type, because the shapes do not broadcast
+        return np.nan
+    return value.real if value.imag == 0 else np.nan
 
 
-def _lost_number(case: NanCase) -> str:
-    """Advise on a small number that is added to keep something above 0, but is 0 in float16."""
-    if case.dtype != np.float16 or case.operation is None or case.bad.primitive not in ("div", "rsqrt", "log"):
-        return ""
-    for maker in ancestors(case.operation.inputs[-1], 8):
-        if maker.name == "add" and any(place.literal is not None and place.literal == 0 for place in maker.inputs):
-            return "The number added at {line} is 0 in float16: add 1e-4 or more, or compute in float32.".format(
-                line=maker.line or "a line in library code"
-            )
-    return ""
+@dataclass(frozen=True)
+class Remedy:
+    """A row of the table.
 
+    Args:
+        primitives: a pattern for the whole name of the operation.
+        says: the advice, with fields of `NanCase.words`.
+        when: a condition.
+        text: a pattern for what the operation computes, as `ValueFlow` writes it.
+        trail: a pattern for the names of the operations that its result went through.
+        source: a pattern for the user's line.
+    """
 
-def _missing(case: NanCase) -> str:
-    """Advise on an index out of bounds, for which JAX reads NaN."""
-    if case.bad.primitive != "gather" or case.bad.made != "nan" or len(case.values) < 2:
-        return ""
-    numbers = case.step.eqn.params["dimension_numbers"]
-    sizes, slices = case.values[0].shape, case.step.eqn.params["slice_sizes"]
-    for column, axis in enumerate(numbers.start_index_map):
-        starts = case.values[1][..., column].ravel()
-        wrong = starts[(starts < 0) | (starts > sizes[axis] - slices[axis])]
-        if wrong.size:
-            return (
-                f"The index {int(wrong[0])} is out of bounds for axis {int(axis)} of size {sizes[axis]}, and JAX reads "
-                "NaN there: keep the indices within the array."
-            )
-    return ""
+    primitives: str
+    says: str
+    when: Callable[[NanCase], object] = lambda case: True
+    text: str = ""
+    trail: str = ""
+    source: str = ""
 
-
-def _infinite(case: NanCase) -> str:
-    """Advise on a NaN made of infinities."""
-    bad = case.bad
-    if bad.made != "nan" or len(bad.operands) < 2:
-        return ""
-    x, y = case.number(0), case.number(1)
-    if x is None or y is None:
-        return ""
-    if bad.primitive == "sub" and x == y and np.isinf(x):
-        row = _masked_row(case)
-        if row is not None and x < 0:
-            return all_masked(case, row)
-        far = case.reaches(case.operation.outputs[0], ("abs", "neg"), "exp") if case.operation is not None else None
-        if far is not None and case.reaches(far[0].outputs[0], (), "log1p") is not None:
-            return "-inf minus -inf is NaN: `jnp.logaddexp(a, b)` is -inf there." if x < 0 else ""
-        return f"{bad.operands[0]} minus {bad.operands[1]} is NaN: keep one of the two finite."
-    if bad.primitive == "mul" and 0.0 in (x, y) and np.isinf([x, y]).any():
-        return zero_times_infinity(case)
-    if bad.primitive == "div" and np.isinf(x) and np.isinf(y):
-        return "inf / inf is NaN: keep both sides finite."
-    return ""
-
-
-def _masked_row(case: NanCase) -> str | None:
-    """Return words for the row of the bad element if all of it is minus infinity."""
-    if case.values[0].shape != case.shape or not case.shape:
-        return None
-    axes: tuple[int, ...] = (len(case.shape) - 1,)
-    largest = case.place(1)
-    if largest is not None:
-        found = next((one for one in ancestors(largest, 12) if one.name == "reduce_max"), None)
-        if found is None or found.eqn.invars[0].aval.shape != case.shape:
-            return None
-        axes = tuple(found.eqn.params["axes"])
-    return minus_infinity_row(case.values[0], axes, case.bad.index)
-
-
-def _outside_domain(case: NanCase) -> str:
-    """Advise on roots, logarithms and inverse functions outside of their domain."""
-    bad, x = case.bad, case.number(0)
-    if x is None or not np.isfinite(x):
-        return ""
-    if bad.primitive in ("acos", "asin", "atanh", "erf_inv") and abs(x) >= 1:
-        name = {"acos": "arccos", "asin": "arcsin", "atanh": "arctanh"}.get(bad.primitive, bad.primitive)
-        text = case.called_with(name, bad.primitive) or "x"
-        if abs(x) < 1 + 1e-3:
-            # The slopes of `arccos` and `arcsin` are infinite at -1 and 1.
-            to_the_ends = bad.primitive in ("acos", "asin") and not case.differentiates
-            ends = "-1, 1" if to_the_ends else f"-1 + {case.gap}, 1 - {case.gap}"
-            return f"The input of `{name}` is {x:.9g}: clip it, as in `jnp.clip({text}, {ends})`."
-        return f"`{name}` has no value at {x!r}: its input must lie between -1 and 1."
-    if bad.primitive == "acosh" and x < 1:
-        return f"`arccosh` has no value at {x!r}: its input must be 1 or more."
-    if bad.primitive in ("lgamma", "digamma") and x <= 0 and x == int(x):
-        return f"`{bad.primitive}` has no finite value at {x:g}: it has poles at 0 and at the negative integers."
-    if bad.primitive in ("igamma", "igammac") and ((case.number(1) or 0.0) < 0 or x <= 0):
-        return f"The incomplete gamma function of ({x:g}, {case.number(1):g}) is NaN: it needs a > 0 and x >= 0."
-    if bad.made != "nan" or x >= 0 or bad.primitive not in ("log", "log1p", "sqrt", "rsqrt", "pow"):
-        return ""
-    if bad.primitive == "pow":
-        power = case.number(1)
-        if power is None or power == int(power):
-            return ""
-        text = operand_text(bad.source, ast.Pow, right=False) or case.called_with("power") or "x"
-        return (
-            f"A negative number to a fractional power is NaN: use `jnp.sign({text}) * jnp.abs({text}) ** {power:g}`, "
-            "or find out why it is negative."
+    def fits(self, case: NanCase) -> bool:
+        """Return whether this is what to do."""
+        return bool(
+            re.fullmatch(self.primitives, case.bad.primitive)
+            and re.search(self.text, case.text)
+            and re.search(self.trail, case.trail)
+            and re.search(self.source, case.source)
+            and self.when(case)
         )
-    if bad.primitive == "log1p":
-        return "`log1p` of a number below -1 is NaN: find out why its input is so small."
-    negative = "`{primitive}` of a negative number is NaN: find out why its input is negative."
-    return _rounded_below_zero(case) or negative.format(primitive=bad.primitive)
 
 
-def _rounded_below_zero(case: NanCase) -> str:
-    """Advise on a difference that only rounding makes negative."""
-    place = case.place(0)
-    if place is None:
-        return ""
-    # The slope of the root is infinite at 0, and so is the logarithm.
-    least = "0.0" if case.bad.primitive == "sqrt" and not case.differentiates else case.small("1e-12")
-    for maker in _sums(place):
-        if maker.name == "one_minus_square":
-            x = case.at_index(maker.inputs[0])
-            left, right = 1.0, None if x is None else x * x
-        else:
-            left, right = case.at_index(maker.inputs[0]), case.at_index(maker.inputs[1])  # type: ignore[assignment]
-        if left is None or right is None or not 0 < right - left < 1e-2 * abs(right):
-            continue
-        if maker.name == "sub" and _is_square_of_mean(maker):
-            return (
-                "Rounding makes the variance negative, because the mean of the squares and the square of the mean are "
-                "almost equal: subtract the mean before squaring, as `jnp.var(x)` does, and keep the variance at "
-                f"{least} or above with `jnp.maximum`."
-            )
-        if right - left < 1e-4 * abs(right):
-            return (
-                f"Rounding makes the difference of two almost equal numbers negative: keep it at {least} or above with "
-                f"`jnp.maximum(x, {least})`."
-            )
-    return ""
+_WHERE = "`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. Make "
+_MASK = (
+    "mask with a large finite number, such as {wide}, in place of -inf, or give such rows other numbers with "
+    "`jnp.where` first."
+)
+_BEYOND = "The result is beyond {dtype}, whose largest number is {max}. "
+# A division by a sum of ones, of a mask, or of the weights of the sum above it.
+_COUNT = (
+    r"^div\(.*, (max\(.*)?(scatter-add\(.*, 1\)|reduce_sum\(bool)|"
+    r"^div\(reduce_sum\(mul\((.+, )?(v\d+)(, .+)?\)\), reduce_sum\(\4\)\)$"
+)
+
+# What `jnp.where` drops.
+_DROPPED = (
+    Remedy(
+        "div|integer_pow",
+        _WHERE + "the input safe before the risky operation: `jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`. If the "
+        "divisor is a root or a length, or the function in this line divides, replace its input instead, as in "
+        "`jnp.linalg.norm(jnp.where(ok, x, 1.0))`.",
+    ),
+    Remedy(
+        ".*",
+        _WHERE + "the input safe before the risky operation: `jnp.where(ok, risky(jnp.where(ok, x, {safe})), other)`.",
+    ),
+)
+# What the backward pass, or a derivative in the forward pass, makes.
+_SLOPES = (
+    Remedy(
+        "div|integer_pow|mul",
+        "Two eigenvalues or singular values are equal, and the derivative of their vectors divides by the difference: "
+        "avoid differentiating the vectors, for example with a formula without them or a rule of your own, or break "
+        "the tie with a small perturbation of the matrix.",
+        text=r"\b(eigh|svd|eig)\(",
+    ),
+    Remedy(
+        ".*",
+        "`arctan2` has no derivative at (0, 0): give it a harmless direction there with `jnp.where`, as in "
+        "`jnp.arctan2(y, jnp.where((x == 0) & (y == 0), 1.0, x))`.",
+        source=r"\b(arctan2|atan2|angle)\(",
+    ),
+    Remedy(
+        "div|rsqrt|sqrt|mul|integer_pow",
+        "The slope of `arccos`, `arcsin` and `arctanh` is infinite at -1 and 1: clip the input a little inside, as in "
+        "`jnp.clip(x, -1 + {gap}, 1 - {gap})`, or make it safe with `jnp.where` first.",
+        source=_INVERSE,
+    ),
+    Remedy(
+        "div|rsqrt|mul",
+        "The slope of the square root is infinite at 0: add a small number under the root, as in `jnp.sqrt(x + "
+        "{tiny})` or, for the spread of values, `jnp.sqrt(jnp.var(x) + 1e-6)`, or select a safe input with "
+        "`jnp.where` first. For the square of a length, sum the squares. To square the root, or add a number after "
+        "it, does not help.",
+        when=lambda case: 0.0 in (case.x, case.y),
+        text=r"^(div|mul)\(.*sqrt\(|^rsqrt",
+    ),
+    Remedy(
+        "pow",
+        "The slope of x ** {power} is infinite at 0: raise a safe number, with a second `jnp.where`, as in "
+        "`jnp.where(x > 0, jnp.where(x > 0, x, 1.0) ** {power}, 0.0)`.",
+        when=lambda case: case.x == 0.0 and -1 < case.y < 0,
+    ),
+    Remedy(
+        "div",
+        f"All exponentials in the sum are 0, as in a row that is -inf throughout: {_MASK}",
+        when=lambda case: case.y == 0.0,
+        text=r"^div\(.*, (abs\()?reduce_sum\(exp",
+    ),
+    Remedy(
+        "div",
+        "The slope of the logarithm is infinite at 0: keep its input above 0, as in `jnp.log(jnp.maximum(x, "
+        "{least}))`, or select a safe input with `jnp.where` first.",
+        when=lambda case: case.y == 0.0,
+        source=r"\blog(2|10)?\(|xlogy|entr",
+    ),
+    Remedy(
+        ".*",
+        "A slope is infinite there and multiplied by 0, as for a value that `jnp.where` drops: make the input safe "
+        "before the risky operation, as in `jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`.",
+        when=lambda case: case.then == "mul" and case.calls,
+    ),
+)
+_OVERFLOWS = (
+    Remedy(
+        "exp|exp2|expm1",
+        f"{_BEYOND}The logistic function does not overflow as `jax.nn.sigmoid`.",
+        trail=r"^((mul|neg) )*add ((mul )*(divisor|integer_pow)|mul neg)",
+    ),
+    Remedy(
+        "exp|exp2|expm1",
+        f"{_BEYOND}log(1 + exp(x)) does not overflow as `jnp.logaddexp(x, 0.0)` or `jax.nn.softplus(x)`, nor "
+        "log(exp(x) "
+        "+ exp(y)) as `jnp.logaddexp(x, y)`.",
+        trail=r"^(add log|log1p)",
+    ),
+    Remedy(
+        "exp|exp2",
+        f"{_BEYOND}Subtract the largest value first, as `jax.nn.softmax` and `jax.nn.logsumexp` do; the logistic "
+        "function is `jax.nn.sigmoid`.",
+        trail=r"^(mul |select_n )*(div\b|(reduce_sum|dot_general)\b.*\b(divisor|log)\b)",
+    ),
+    Remedy(
+        ".*",
+        f"{_BEYOND}Compute this in float32, as in `x.astype(jnp.float32)`, and convert the result back.",
+        when=lambda case: case.dtype == np.float16,
+    ),
+    Remedy(
+        "exp",
+        f"{_BEYOND}Keep the input of `exp` below it, as in `jnp.exp(jnp.clip(x, max={{limit}}))`, or use "
+        "`jax.nn.softplus`, which does not overflow, if it only has to be positive.",
+        source=r"\bexp\(",
+    ),
+    Remedy("reduce_prod|cumprod", f"{_BEYOND}Sum the logarithms in place of multiplying."),
+    Remedy(
+        "(?!exp|sinh|cosh).*",
+        f"{_BEYOND}If it grows from step to step, take smaller steps (a learning rate or a step in time), clip the "
+        "gradient, or use an implicit method; otherwise scale it down first.",
+    ),
+    Remedy(".*", _BEYOND.strip()),
+)
+_ENTROPY = (
+    "0 * log(0) is NaN: write `jax.scipy.special.xlogy(x, y)` for x * log(y), or `rel_entr(p, q)` for p * log(p / q), "
+    "which are 0 where the factor is 0. If you need the gradient, or where only the logarithm is infinite, keep its "
+    "input above 0, as in `jnp.log(jnp.maximum(y, {least}))`."
+)
+_LOGS = (
+    Remedy(
+        "log",
+        "The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`, nor log(1 - sigmoid(x)) as "
+        "`jax.nn.log_sigmoid(-x)`.",
+        text=r"^log\((sub\(1, )?logistic",
+    ),
+    Remedy(
+        "log",
+        "The logarithm of a softmax does not underflow as `jax.nn.log_softmax(x)`; mask its input with a large finite "
+        "number, such as {wide}, in place of -inf.",
+        text=r"^log\((gather\(|dynamic_slice\()*div\(exp.*, reduce_sum\((max\()?exp",
+    ),
+    Remedy("log", f"A row is -inf throughout: {_MASK}", text=r"^log\(.*exp\(sub\(.*is_finite"),
+    Remedy(
+        "log",
+        f"The sum of exponentials is 0: its logarithm does not underflow as `jax.nn.logsumexp(x)`. For -inf, {_MASK}",
+        text=r"^log\((reduce_sum\((exp|mul\(.*exp)|add\(exp)",
+    ),
+    Remedy(
+        "log",
+        "The product is 0, perhaps because it underflows: sum the logarithms in place of multiplying.",
+        text=r"^log\((abs\()?reduce_prod",
+    ),
+    Remedy(
+        "log",
+        "The tail of the normal distribution underflows to 0: use `jax.scipy.stats.norm.logcdf(x)`, `logsf(x)` or "
+        "`jax.scipy.special.log_ndtr(x)`.",
+        text=r"^log\(.*erfc",
+    ),
+    Remedy(
+        "log",
+        "tanh(x) is rounded to 1 for large x: write log(1 - tanh(x)**2) as `2 * (jnp.log(2.0) - x - "
+        "jax.nn.softplus(-2 * x))`.",
+        text=r"^log\((sub\(1, square\(tanh|one_minus_square\(tanh)",
+    ),
+    Remedy(
+        "log",
+        "The matrix is singular, or its determinant too small for {dtype}: add a small number to the diagonal first, "
+        "and use `jnp.linalg.slogdet`, which gives the logarithm.",
+        source=r"\b(slog)?det\(",
+    ),
+    Remedy("log", f"The logarithm of 0 is -inf; {_MASK}", when=lambda case: case.then == "sub"),
+    Remedy("log", _ENTROPY, when=lambda case: case.then == "mul" or re.search(r"\(div\(v\d, v\d\)", case.text)),
+    Remedy(
+        "log|log1p",
+        "The logarithm of 0 is minus infinity: keep its input away from 0, as in `jnp.log(jnp.maximum(x, {least}))`, "
+        "or leave such elements out; if a function in this line takes it, replace the values before the call.",
+    ),
+)
+_DIVISIONS = (
+    Remedy("div", _ENTROPY, trail=r"^log (\w+ )*mul\b"),
+    Remedy(
+        "div",
+        "The array is empty, or has too few values, so that their number, or their number minus `ddof`, is 0: leave "
+        "such arrays out.",
+        text=r"^div\(.*, (0|sub\((\d+), \2\))\)$",
+    ),
+    Remedy(
+        "div|rsqrt",
+        "The spread of constant values is 0: add a small number to the variance, before the root, as in "
+        "`jnp.sqrt(jnp.var(x) + 1e-6)`.",
+        source=r"\b(std|var)\(",
+    ),
+    Remedy(
+        "rsqrt",
+        "1 / sqrt(0) is infinite: keep the input above 0, as in `jax.lax.rsqrt(x + {tiny})`; if a function in this "
+        "line computes it, give its `epsilon` a number above 0, such as 1e-5.",
+    ),
+    Remedy(
+        "integer_pow|pow",
+        "A negative power of 0 is infinite: raise another number there, as in `jnp.where(x == 0, 1.0, x)`.",
+    ),
+    Remedy(
+        "div",
+        "The mask selects nothing on this device, so its count is 0: for the mean over all devices, add up their sums "
+        "and their counts with `jax.lax.psum`, and divide once.",
+        when=lambda case: case.bad.device,
+        text=_COUNT,
+        trail=r"\bpsum",
+    ),
+    Remedy(
+        "div",
+        "Nothing was selected or counted here, so the count is 0: divide the sum by `jnp.maximum(count, 1)`, or let "
+        "the mask select at least one element.",
+        text=_COUNT,
+    ),
+    Remedy(
+        "div",
+        "These exponentials are too small for {dtype} and become 0: subtract the largest value first, as "
+        "`jax.nn.softmax` "
+        f"does. For -inf, {_MASK}",
+        text=r"^div\(.*, reduce_sum\((mul\(.*)?exp",
+    ),
+    Remedy(
+        "div",
+        "The exponential is too small for {dtype} and becomes 0: clip the exponent from below, as in "
+        "`jnp.exp(jnp.clip(x, min={low}))`.",
+        text=r"^div\(.*, exp\([^()]*\)\)$",
+    ),
+    Remedy(
+        "div",
+        "The largest and the smallest value are equal, so the range is 0: divide by `jnp.where(y == 0, 1.0, y)`.",
+        text=r"^div\(.*, sub\(reduce_max.*, reduce_min",
+    ),
+    Remedy(
+        "div", "sin(x) / x is 1 at 0, but 0 / 0 is NaN: use `jnp.sinc(x / jnp.pi)`.", text=r"^div\(sin\((.+)\), \1\)$"
+    ),
+    Remedy(
+        "div",
+        "The divisor, a length or a sum of squares, is 0, as also if the squares are too small for {dtype}: divide by "
+        "`jnp.maximum(y, {tiny})` or `jnp.where(y == 0, 1.0, y)`, or by the largest component before squaring; for a "
+        "gradient, make the input of a root safe as well.",
+        text=r"^div\(.*, (mul\()?(sqrt|reduce_sum\(square|square)\(?",
+    ),
+    Remedy(
+        "div",
+        "A function in this line divides by 0 for these values: keep the input away from them, give its `epsilon` a "
+        "number above 0 if it has one, or replace them with `jnp.where` before the call.",
+        when=lambda case: case.calls,
+        source=r"\w\((?!.*\bdivide\()",
+    ),
+    Remedy("div", "It divides by 0: use another divisor there, as in `x / jnp.where(y == 0, 1.0, y)`."),
+)
+_INFINITIES = (
+    Remedy(
+        "sub", f"{{case.row}} is -inf throughout: {_MASK}", when=lambda case: case.x == case.y == -np.inf and case.row
+    ),
+    Remedy(
+        "add|sub",
+        "{case.bad.operands[0]} and {case.bad.operands[1]} have no sum or difference: keep one finite, for example "
+        "with {wide} in place of -inf; `jnp.logaddexp(a, b)` for log(exp(a) + exp(b)) allows for -inf.",
+        when=lambda case: np.isinf(case.x) and np.isinf(case.y),
+    ),
+    Remedy("mul", _ENTROPY, when=lambda case: case.zero_times_infinity, text=r"^mul\((v\d+, log\(|log\(.*, v\d+\))"),
+    Remedy(
+        "mul",
+        "{case.bad.operands[0]} * {case.bad.operands[1]} is NaN: replace the infinity before the product, as in "
+        "`jnp.where(jnp.isfinite(y), y, 0.0)`, or mask logits with a large finite number, such as {wide}, in place of "
+        "-inf.",
+        when=lambda case: case.zero_times_infinity,
+    ),
+    Remedy("div", "inf / inf is NaN: keep both sides finite.", when=lambda case: np.isinf(case.x) and np.isinf(case.y)),
+)
+_DOMAINS = (
+    Remedy(
+        "cholesky",
+        "The matrix is not positive definite in {dtype}: its smallest eigenvalue is {case.lowest:.3g}. If that is "
+        "rounding, add a small number to the diagonal first, as in `a + {case.jitter} * jnp.eye(n)`; if not, find out "
+        "why.",
+        when=lambda case: np.isfinite(case.values[0]).all(),
+    ),
+    Remedy(
+        f"{LINEAR_SOLVE}|triangular_solve",
+        "The matrix is singular, or nearly so: use the pseudo-inverse `jnp.linalg.pinv` or `jnp.linalg.lstsq`, or add "
+        "a small number to the diagonal first, as in `a + 1e-6 * jnp.eye(n)`.",
+        text=r"^triangular_solve|\blu\(",
+    ),
+    Remedy(
+        "gather",
+        "{case.out_of_bounds}, and JAX reads NaN there: keep the indices within the array.",
+        when=lambda case: case.bad.made == "nan" and case.out_of_bounds,
+    ),
+    Remedy(
+        "acos|asin|atanh|erf_inv",
+        "The input of `{op}` is {case.x:.9g}, and must lie between -1 and 1: if that is rounding, clip it, as in "
+        "`jnp.clip(x, -1 + {gap}, 1 - {gap})`; if not, find out why.",
+        when=lambda case: abs(case.x) >= 1,
+    ),
+    Remedy(
+        "acosh|lgamma|digamma|igammac?",
+        "`{op}` has no finite value at {case.x:.9g}: keep its input in its domain, away from poles.",
+    ),
+    Remedy(
+        "pow",
+        "A negative number to a fractional power is NaN: use `jnp.sign(x) * jnp.abs(x) ** {power}`, or find out why "
+        "it is negative.",
+        when=lambda case: case.x < 0,
+    ),
+    Remedy(
+        "sqrt|rsqrt|log|log1p",
+        "`{op}` of {case.x:.3g} is NaN: find out why its input is negative. If rounding makes a difference of almost "
+        "equal numbers negative, keep it above 0 with `jnp.maximum(x, {tiny})`; for a variance, subtract the mean "
+        "before squaring, as `jnp.var(x)` does.",
+        when=lambda case: case.x < 0,
+    ),
+)
+_LOST = Remedy(
+    "div|rsqrt|log",
+    "A number that is added to keep something above 0 is 0 in float16: add 1e-4 or more, or compute in float32.",
+    when=lambda case: case.dtype == np.float16,
+    text=r"add\(.*, 0\)",
+)
 
 
-def _sums(place: ProgramValue) -> Iterator[Operation]:
-    """Yield the differences behind a value, through additions."""
-    for maker in ancestors(place, 8):
-        if maker.name in ("sub", "one_minus_square"):
-            yield maker
-            return
-        if maker.name not in {*TRANSPARENT, "add", "abs"}:
-            return
+def _rows(case: NanCase) -> tuple[Remedy, ...]:
+    """Return the part of the table for what happened."""
+    bad = case.bad
+    if case.overflows and not case.dropped:
+        slope = bad.then is not None and bad.then.backward and not bad.backward and "0.0" in bad.then.operands
+        return _DROPPED if slope else _OVERFLOWS
+    if bad.masked and not bad.backward:
+        return _DROPPED if case.dropped else ()
+    derivative = re.search(r"^div\(0.5, sqrt", case.text) or re.search(_INVERSE, case.source)
+    slopes = _SLOPES if bad.backward or (derivative and bad.primitive in ("div", "rsqrt", "sqrt")) else ()
+    divisor = case.y if bad.primitive == "div" else case.x
+    if bad.primitive in ("div", "rsqrt", "integer_pow", "pow") and divisor == 0.0:
+        return (_LOST, *slopes, *_DIVISIONS)
+    return (*slopes, *_INFINITIES, *((_LOST, *_LOGS) if bad.made == "-inf" else ()), *_DOMAINS)
 
 
-def _is_square_of_mean(difference: Operation) -> bool:
-    squares = made_by(difference.inputs[0], "div", "mul", "reduce_sum")
-    total = squares if squares is None or squares.name == "reduce_sum" else made_by(squares.inputs[0], "reduce_sum")
-    of = None if total is None else made_by(total.inputs[0], "square", "integer_pow", "mul")
-    mean = made_by(difference.inputs[1], "square", "integer_pow", "mul")
-    if of is None or mean is None:
-        return False
-    averaged = made_by(mean.inputs[0], "div", "mul", "reduce_sum")
-    total = averaged if averaged is None or averaged.name == "reduce_sum" else made_by(averaged.inputs[0], "reduce_sum")
-    return total is not None and source(total.inputs[0]) is source(of.inputs[0])
+def advised(bad: BadValue) -> BadValue:
+    """Return a copy with advice, and without what was kept to find it."""
+    advice = ""
+    try:
+        if bad.step is not None and bad.kind == "made":
+            case = NanCase(bad)
+            remedy = next((one for one in _rows(case) if one.fits(case)), None)
+            advice = remedy.says.format(case=case, **case.words()) if remedy is not None else ""
+    except Exception:  # a row does not understand the program
+        if advice_may_raise:
+            raise
+    then = bad.then and bad.then.changed(step=None)
+    return bad.changed(advice=advice, step=None, then=then)
+
+
+def lead_back(watch: NanWatch) -> None:
+    """Put first the overflow that became the 0 from which the first bad value was made, as 1 / inf does."""
+    first = watch.reached[0] if watch.reached else None
+    hidden = {id(bad.step.eqn): bad for bad in reversed(watch.masked) if bad.may_be_off and bad.step is not None}
+    if first is None or first.step is None or not hidden:
+        return
+    zeros = [i for i, operand in enumerate(first.operands) if operand in ("0.0", "-0.0") and first.step.eqn.invars]
+    flow = ValueFlow(first.step)
+    found = [hidden[id(eqn)] for i in zeros for eqn in flow.behind(i) if id(eqn) in hidden]
+    if found:
+        watch.masked.remove(found[-1])
+        watch.reached.insert(0, found[-1].changed(masked=False, masked_at=None, masked_by="", then=first))

@@ -9,6 +9,19 @@ from jaxguide.code.lines import Line
 from jaxguide.compat import collectives
 from jaxguide.compat.primitives import LINEAR_SOLVE
 
+# Operations whose result is infinite only because it is too large for the dtype, if no operand is 0 or infinite.
+_OVERFLOWING = frozenset(
+    {
+        *("add", "sub", "mul", "div", "add_any", "integer_pow", "pow", "square", "exp", "exp2", "expm1", "sinh"),
+        *("cosh", "dot_general", "conv_general_dilated", "reduce_sum", "reduce_prod", "cumsum", "cumprod", "fft"),
+        *("scatter-add", "convert_element_type", "reduce_precision", "reduce_window_sum", "reduce_scatter"),
+        *collectives.SUMS,
+    }
+)
+# Operations that make a finite number of an infinity that differs from that of a large number, or may.
+_ABSORBING = frozenset({"div", "rsqrt", "integer_pow", "pow"})
+SOMEWHERE = "a line in library code"
+
 
 @dataclass(frozen=True)
 class Loop:
@@ -31,41 +44,6 @@ class Loop:
         if self.length is None:
             return f"iteration {self.iteration} of the while loop{where}, counted from 0"
         return f"iteration {self.iteration} of {self.length} of the scan{where}, counted from 0"
-
-
-# Operations whose result is infinite only because it is too large for the dtype, if no operand is 0 or infinite.
-_OVERFLOWING = frozenset(
-    {
-        *(
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "add_any",
-            "integer_pow",
-            "pow",
-            "square",
-            "exp",
-            "exp2",
-            "expm1",
-            "sinh",
-            "cosh",
-        ),
-        *(
-            "dot_general",
-            "conv_general_dilated",
-            "reduce_sum",
-            "reduce_prod",
-            "cumsum",
-            "cumprod",
-            "scatter-add",
-            "fft",
-        ),
-        *("convert_element_type", "reduce_precision", "reduce_window_sum", "reduce_scatter", *collectives.SUMS),
-    }
-)
-# Operations that make a finite number of an infinity that differs from that of a large number, or may.
-_ABSORBING = frozenset({"div", "rsqrt", "integer_pow", "pow"})
 
 
 @dataclass(frozen=True)
@@ -108,19 +86,9 @@ class BadValue:
     then: "BadValue | None" = None
     advice: str = ""
     device: str = ""
-    step: Any = field(default=None, repr=False, compare=False)  # the running operation, until the advice is found
-
-    def on_the_way_back(self) -> "BadValue":
-        """Return a copy that is part of the backward pass."""
-        return dataclasses.replace(self, backward=True)
-
-    def from_outside(self) -> "BadValue":
-        """Return a copy that came from outside JAX instead of being a constant in the code."""
-        return dataclasses.replace(self, kind="outside") if self.kind == "written" else self
-
-    def ended(self, line: Line | None, primitive: str) -> "BadValue":
-        """Return a copy that was masked at a line, by a primitive."""
-        return dataclasses.replace(self, masked=True, masked_at=line, masked_by=primitive)
+    # Until the advice is found: the running operation, and the primitives that passed its result on.
+    step: Any = field(default=None, repr=False, compare=False)
+    trail: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def may_be_off(self) -> bool:
@@ -133,12 +101,16 @@ class BadValue:
         exact = {"0.0", "-0.0", "0", "inf", "-inf"} & set(self.operands)  # as in 1 / 0
         return self.made != "nan" and self.primitive in _OVERFLOWING and not exact
 
+    def changed(self, **fields: Any) -> "BadValue":
+        """Return a copy with other fields."""
+        return dataclasses.replace(self, **fields)
+
     def __str__(self) -> str:
         return "\n".join(self.sentences())
 
     def sentences(self) -> list[str]:
         """Return the description as lines: what was made and where, the loops, the operands."""
-        where = str(self.line) if self.line else "a line in library code"
+        where = str(self.line or SOMEWHERE)
         origins = {
             "written": "as a constant in the code",
             "held": "from a `jax.Ref` that held it before",
@@ -146,18 +118,16 @@ class BadValue:
         }
         made = f"`{self.primitive}` made {self.made} at {where}"
         said = [f"{self.made} came in at {where}, {origins[self.kind]}" if self.kind in origins else made]
-        if self.source:
-            said.append(f"    {self.source}")
+        said += [f"    {self.source}"] if self.source else []
         said.append("in the backward pass" if self.backward else "in the forward pass")
-        if self.device:
-            said.append(f"on shard {self.device}")
-        said += [str(loop) for loop in self.loops]
+        said += [f"on shard {self.device}"] if self.device else []
+        said += map(str, self.loops)
         if self.kind == "made" and self.operands and self.primitive != LINEAR_SOLVE:
             place = f" at [{', '.join(map(str, self.index))}]" if self.index else ""
             said.append(f"operands{place}: {', '.join(self.operands)}")
         if (then := self.then) is not None:
-            where, operands = str(then.line or "a line in library code"), ", ".join(then.operands)
-            said.append(f"it became {then.made} at {where}: `{then.primitive}` of {operands}")
+            operands = ", ".join(then.operands)
+            said.append(f"it became {then.made} at {then.line or SOMEWHERE}: `{then.primitive}` of {operands}")
         return said
 
 
@@ -168,19 +138,31 @@ class NanReport:
     Args:
         found: every equation that made a NaN or infinity: first those that reach the result, then those that were
             masked, then those of the gradient, each in program order.
-        bad_arguments: the names of the arguments that already contain one.
-        result_is_finite: no NaN or infinity reaches the result.
-        gradient_is_finite: nor the gradient; None if it was not computed, and `gradient_note` says why.
+        bad_arguments: the names of the arguments that already contain one, such as `params['w']`.
+        bad_results: the names of the leaves of the result that contain one, such as `result['w']`.
+        bad_gradients: the names of the arguments whose gradient contains one.
+        gradient_is_finite: no NaN or infinity reaches the gradient; None if it was not computed, and `gradient_note`
+            says why.
         gradient_note: 'no_floats' if there is nothing to differentiate, or the error; empty if it was computed.
         outside: a sentence on what ran in NumPy, where nothing can be watched; empty if everything ran in JAX.
     """
 
     found: list[BadValue] = field(default_factory=list)
     bad_arguments: list[str] = field(default_factory=list)
-    result_is_finite: bool = True
+    bad_results: list[str] = field(default_factory=list)
+    bad_gradients: list[str] = field(default_factory=list)
     gradient_is_finite: bool | None = None
     gradient_note: str = ""
     outside: str = ""
+
+    def changed(self, **fields: Any) -> "NanReport":
+        """Return a copy with other fields."""
+        return dataclasses.replace(self, **fields)
+
+    @property
+    def result_is_finite(self) -> bool:
+        """Return whether no NaN or infinity reaches the result."""
+        return not self.bad_results
 
     @property
     def first(self) -> BadValue | None:
@@ -188,7 +170,7 @@ class NanReport:
         return self.found[0] if self.found else None
 
     def __bool__(self) -> bool:
-        return bool(self.found or self.bad_arguments) or not self.result_is_finite
+        return bool(self.found or self.bad_arguments or self.bad_results)
 
     def __str__(self) -> str:
         return "\n".join([self._head(), *(f"  {line}" for lines in self._paragraphs() for line in lines)])
@@ -206,19 +188,18 @@ class NanReport:
         backward = [bad for bad in self.found if bad.backward]
         if forward:
             # Masked values may still have contributed to it, as the lower inf of inf / inf does.
-            paragraphs.append([*forward[0].sentences(), *_lines(forward[0].advice)])
+            paragraphs.append([*forward[0].sentences(), forward[0].advice])
             masked = []
         places = {(bad.primitive, bad.line): bad for bad in reversed(masked)}
         paragraphs += [[*bad.sentences(), self._on_masked(bad)] for bad in reversed(places.values())]
+        remedy = masked[0].advice if masked else ""
         if backward:
-            paragraphs.append(
-                [*backward[0].sentences(), *([] if masked and masked[0].advice else _lines(backward[0].advice))]
-            )
+            paragraphs.append([*backward[0].sentences(), "" if remedy else backward[0].advice])
         more = len(self.found) - bool(forward) - len(places) - bool(backward)
         if more:
             paragraphs.append([f"and {more} more, in `.found`"])
-        if masked and masked[0].advice and (backward or self.gradient_is_finite is False or masked[0].may_be_off):
-            paragraphs.append([masked[0].advice])
+        if remedy and (backward or self.gradient_is_finite is False or masked[0].may_be_off):
+            paragraphs.append([remedy])
         if self.outside:
             paragraphs.append([self.outside])
         elif not self.result_is_finite and not paragraphs:
@@ -227,13 +208,15 @@ class NanReport:
             )
         if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
             paragraphs.append([f"The gradient was not checked: {self.gradient_note}"])
-        return paragraphs
+        return [[line for line in lines if line] for lines in paragraphs]
 
     def _head(self) -> str:
         if not self.result_is_finite:
-            return "✗ The result contains a NaN or an infinity."
+            where = "" if self.bad_results == ["result"] else f": {first_of(self.bad_results)}"
+            return f"✗ The result contains a NaN or an infinity{where}."
         if self.gradient_is_finite is False:
-            return "✗ The result is finite, but its gradient contains a NaN or an infinity."
+            which = f"its gradient with respect to {first_of(self.bad_gradients)}"
+            return f"✗ The result is finite, but {which} contains a NaN or an infinity."
         if self.found:
             return "! The result is finite; a NaN or an infinity was made along the way."
         if self.gradient_is_finite:
@@ -243,10 +226,9 @@ class NanReport:
     def _on_masked(self, bad: BadValue) -> str:
         where = f"it is masked at {bad.masked_at}" if bad.masked_at else "it does not reach the result"
         backward = self.gradient_is_finite is False or any(other.backward for other in self.found)
-        if bad.may_be_off and backward:
-            return f"{where}: a number beyond the dtype became finite again, so the result and the gradient may be off."
         if bad.may_be_off:
-            return f"{where}: a number beyond the dtype became finite again, so the result may be off."
+            off = "the result and the gradient may be off" if backward else "the result may be off"
+            return f"{where}: a number beyond the dtype became finite again, so {off}."
         if backward:
             return f"{where}: harmless forward, dangerous for the gradient."
         if self.gradient_is_finite:
@@ -254,21 +236,10 @@ class NanReport:
         return f"{where}: harmless forward; the gradient was not checked."
 
 
-# Numbers at which operations and their slopes are finite, where 1.0 is none.
-_SAFE = {"acos": "0.0", "asin": "0.0", "atanh": "0.0", "erf_inv": "0.0", "acosh": "2.0"}
+def first_of(names: list[str]) -> str:
+    """Name the first of several leaves.
 
-
-def safe_before(primitive: str) -> str:
-    """Return advice to make the input of an operation safe.
-
-    >>> safe_before("acos")
-    'Make the input safe before the risky operation: `jnp.where(ok, risky(jnp.where(ok, x, 0.0)), other)`.'
+    >>> first_of(["params['w']", "params['b']"])
+    "`params['w']` (and 1 more)"
     """
-    remedy = f"`jnp.where(ok, risky(jnp.where(ok, x, {_SAFE.get(primitive, '1.0')})), other)`"
-    if primitive == "div":
-        remedy = "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
-    return f"Make the input safe before the risky operation: {remedy}."
-
-
-def _lines(advice: str) -> list[str]:
-    return [advice] if advice else []
+    return f"`{names[0]}`" + (f" (and {len(names) - 1} more)" if len(names) > 1 else "")

@@ -1,112 +1,24 @@
 """Find the first equation of a program that made a NaN or an infinity, in the result or the gradient."""
 
-import ast
-import functools
 import inspect
-import linecache
-import sys
-from collections.abc import Callable, Sequence
-from types import FrameType, ModuleType, TracebackType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxguide import compat
 from jaxguide.code.frames import is_library
-from jaxguide.code.lines import Line
+from jaxguide.code.lines import frames_of_traceback
 from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.compat.rule_lines import lines_of_rules
-from jaxguide.debug.nan_refs import is_ref
+from jaxguide.debug.nan_advice import advised, lead_back
 from jaxguide.debug.nan_report import BadValue, NanReport
-from jaxguide.debug.nan_watch import NanWatch, is_bad
+from jaxguide.debug.nan_screen import is_clean, is_large, sum_of_results
+from jaxguide.debug.nan_watch import NanWatch, is_bad, is_real, is_ref
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.arguments import require_call, require_values
 from jaxguide.jaxpr.eager import run_eagerly
 from jaxguide.jaxpr.stage import stage
-
-_HOMES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg")
-
-
-def outside(fn: Callable[..., Any], error: Exception | None) -> str:
-    """Return a sentence that says what NumPy ran outside JAX, based on the error from tracing `fn`.
-
-    >>> import numpy as np
-    >>> from jaxguide.debug import find_nan
-    >>> find_nan(np.sqrt, 4.0).outside
-    "`np.sqrt` is NumPy's and ran on the host, outside JAX, where equations cannot be seen: use `jnp.sqrt`."
-    >>> outside(np.sqrt, None)
-    ''
-    """
-    if not isinstance(error, jax.errors.TracerArrayConversionError):
-        return ""
-    place = _last_of_user(error.__traceback__)
-    path, where = _path_of(fn), ""
-    if place is not None:
-        frame, line, call = place
-        path, where = _path_of(_value(call, frame)), f" at {line}"
-    if path is None:
-        return f"NumPy ran on the host{where}, outside JAX, where equations cannot be seen: use `jax.numpy`."
-    root, _dot, rest = path.partition(".")
-    owner = "NumPy's" if root == "numpy" else "SciPy's"
-    replacement = f"jnp.{rest}" if root == "numpy" else f"jax.scipy.{rest}"
-    if not _exists(f"jax.{path}"):
-        replacement = "jax.numpy"
-    return (
-        "`{name}`{where} is {owner} and ran on the host, outside JAX, where equations cannot be seen: use "
-        "`{replacement}`."
-    ).format(name=path.replace("numpy.", "np."), where=where, owner=owner, replacement=replacement)
-
-
-def _last_of_user(traceback: TracebackType | None) -> tuple[FrameType, Line, ast.expr | None] | None:
-    """Return the user's innermost frame, the line it had reached, and the function it called there."""
-    found = None
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if not is_library(code.co_filename):
-            span = compat.frame_span(code, traceback.tb_lasti)
-            line = Line(code.co_filename, traceback.tb_lineno)
-            found = traceback.tb_frame, line, span and _called(code.co_filename, *span)
-        traceback = traceback.tb_next
-    return found
-
-
-def _called(file: str, first: int, last: int, start: int, end: int) -> ast.expr | None:
-    lines = [linecache.getline(file, number).encode() for number in range(first, last + 1)]
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][start:]
-    try:
-        node = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
-    except SyntaxError:
-        return None
-    return node.func if isinstance(node, ast.Call) else None
-
-
-def _value(node: ast.expr | None, frame: FrameType) -> Any:
-    """Return the value in a frame of a name or of a module's attribute; None for any other expression."""
-    if isinstance(node, ast.Name):
-        return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-    if isinstance(node, ast.Attribute):
-        module = _value(node.value, frame)
-        return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
-    return None
-
-
-def _path_of(fn: Any) -> str | None:
-    """Return the path of a NumPy or SciPy function, such as 'numpy.linalg.inv'; None for any other."""
-    name = getattr(fn, "__name__", "")
-    for home in _HOMES:
-        if name and getattr(sys.modules.get(home), name, None) is fn:
-            return f"{home}.{name}"
-    return None
-
-
-def _exists(path: str) -> bool:
-    owner: Any = jax
-    for name in path.split(".")[1:]:
-        owner = getattr(owner, name, None)
-    return owner is not None
 
 
 @flags_off(*CHECKS)
@@ -119,17 +31,18 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     >>> report = find_nan(safe_log, jnp.array([1.0, 0.0, 2.0]))
     >>> report.first.primitive, report.first.made, report.first.index, report.first.operands
     ('log', '-inf', (1,), ('0.0',))
-    >>> report.result_is_finite, report.gradient_is_finite
-    (True, False)
+    >>> report.result_is_finite, report.gradient_is_finite, report.bad_gradients
+    (True, False, ['x'])
     >>> bool(find_nan(safe_log, jnp.array([1.0, 3.0])))
     False
 
-    The program really runs, equation by equation, including its host callbacks. If the result is finite, the gradient
-    of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where` masks is
-    harmless in the forward pass but can still spoil the gradient. An infinity that is written in the code
-    (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. The body of a `jax.shard_map` or `pmap`
-    is run as a `vmap` over its devices, so indices in it begin with the device. Based on `jax.make_jaxpr`; JAX's own
-    `jax.debug_nans` names a loop, but not the line in it.
+    The program really runs, equation by equation, including its host callbacks. A large one runs compiled first, with
+    its gradient: if all of it is finite, that is all. If the result is finite, the gradient of its sum with respect to
+    every floating-point argument is checked too, because a NaN that `jnp.where` masks is harmless in the forward pass
+    but can still spoil the gradient. An infinity that is written in the code (`jnp.where(mask, x, -jnp.inf)`) is
+    reported only if it reaches the result. The body of a `jax.shard_map` or `pmap` is run as a `vmap` over its devices,
+    so indices in it begin with the device. Based on
+    `jax.make_jaxpr`; JAX's own `jax.debug_nans` names a loop, but not the line in it.
 
     Args:
         fn: any function, also jitted, vmapped or made by `jax.grad`; if it needs real values (a Python `if` on an
@@ -147,111 +60,149 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """
     require_call("find_nan", fn, args, kwargs)
     require_values("find_nan", args, kwargs, of="arrays", such_as="such as those that led to the NaN")
-    given = _arguments(fn, args, kwargs)
-    bad = [name for name, value in given if is_bad(value[...] if is_ref(value) else value)]
+    return search(fn, args, kwargs, screens=True)
+
+
+def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], *, screens: bool) -> NanReport:
+    """Do what `find_nan` does; run a large program equation by equation at once unless `screens`."""
+    names = [name for first, value in arguments(fn, args, kwargs) for name, _leaf in named_leaves(first, value)]
+    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
+    bad = [name for name, leaf in zip(names, leaves, strict=True) if is_bad(leaf[...] if is_ref(leaf) else leaf)]
+    floats = [i for i, leaf in enumerate(leaves) if is_real(leaf)]
+    # A model may have Python floats that it cannot take as tracers, such as the rate of a dropout.
+    arrays = [i for i in floats if not isinstance(leaves[i], float)]
+    choices = [floats, arrays] if arrays and arrays != floats else [floats]
+    staged, error = _staged(fn, args, kwargs)
+    screens = screens and not bad and staged is not None and is_large(staged.jaxpr)
+    if screens and any(is_clean(fn, structure, leaves, chosen) for chosen in choices):
+        return NanReport(gradient_is_finite=True if floats else None, gradient_note="" if floats else "no_floats")
     forward = NanWatch()
-    result, untraced = _run(fn, args, kwargs, forward)
-    found = forward.reached + forward.masked
-    unseen = outside(fn, untraced)
-    if forward.reached or any(is_bad(leaf) for leaf in jax.tree.leaves(result)):
-        found = [
-            forward.advised(bad.from_outside() if unseen else bad) for bad in _sides(fn, args, kwargs, found, forward)
-        ]
-        return NanReport(found=found, bad_arguments=bad, result_is_finite=False, outside=unseen)
-    finite, backward, note = _gradient(fn, args, kwargs, result, forward)
-    return NanReport(
-        found=[forward.advised(bad) for bad in _sides(fn, args, kwargs, found, forward)] + backward,
-        bad_arguments=bad,
-        result_is_finite=True,
-        gradient_is_finite=finite,
-        gradient_note=note,
-        outside=unseen,
-    )
+    result = _run(fn, args, kwargs, staged, forward)
+    unseen = _outside(error)
+    bad_results = [name for name, leaf in result if is_bad(leaf)]
+    report = NanReport(bad_arguments=bad, bad_results=bad_results, outside=unseen)
+    found = _found(fn, args, kwargs, forward)
+    if bad_results:
+        # What came in as a constant was computed outside of JAX, if anything was.
+        found = [one.changed(kind="outside") if unseen and one.kind == "written" else one for one in found]
+        return report.changed(found=list(map(advised, found)))
+    if not floats or not any(is_real(leaf) for _name, leaf in result):
+        return report.changed(found=list(map(advised, found)), gradient_note="no_floats")
+    note = ""
+    for chosen in choices:
+        try:
+            which, backward = _gradient(fn, structure, leaves, chosen)
+        except jax.errors.TracerArrayConversionError:
+            note = "JAX has no derivative of what NumPy computes."
+        except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule without one
+            note = note or f"{type(error).__name__}: {error}".splitlines()[0]
+        else:
+            known = {_place(one) for one in found}
+            found += [one.changed(backward=True) for one in backward if one.backward or _place(one) not in known]
+            report = report.changed(bad_gradients=[names[i] for i in which], gradient_is_finite=not which)
+            return report.changed(found=list(map(advised, found)))
+    return report.changed(found=list(map(advised, found)), gradient_note=note)
+
+
+def _staged(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
+    """Return the traced function, or None and the error if it has to be run without tracing."""
+    try:
+        with lines_of_rules(is_library):
+            return stage(fn, args, kwargs), None
+    except Exception as error:  # without tracing, the same call works or raises the user's own error
+        return None, error
 
 
 def _run(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], watch: NanWatch
-) -> tuple[Any, Exception | None]:
-    """Return the result, and the error of tracing `fn` if it had to be run without tracing."""
-    try:
-        with lines_of_rules(is_library):
-            staged = stage(fn, args, kwargs)
-    except Exception as error:  # without tracing, the same call works or raises the user's own error
-        watch.given(jax.tree.leaves((args, kwargs)))
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], staged: Any, watch: NanWatch
+) -> list[tuple[str, Any]]:
+    """Run a function, traced unless `staged` is None, and return the leaves of its result with their names."""
+    given = jax.tree.leaves((args, kwargs))
+    if staged is None:
+        watch.given(given)
         result = run_eagerly(fn, args, kwargs, watch)
         watch.finish(jax.tree.leaves(result))
-        return result, error
+        return named_leaves("result", result)
     values = [jnp.asarray(value) for value in staged.arguments]
-    watch.given([*values, *filter(is_ref, jax.tree.leaves((args, kwargs)))])
+    watch.given([*values, *filter(is_ref, given)])
     outputs = interpret.run(staged.jaxpr, values, watch)
     watch.finish(outputs)
-    return outputs, None
+    return [(name, value) for (name, _), value in zip(named_leaves("result", staged.result), outputs, strict=True)]
 
 
 def _gradient(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, forward: NanWatch
-) -> tuple[bool | None, list[BadValue], str]:
-    """Run the gradient of the sum of the results; return whether it is finite, its bad values, and why it failed."""
-    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
-    chosen = [i for i, leaf in enumerate(leaves) if _is_float(leaf)]
-    if not chosen or not any(_is_float(leaf) for leaf in jax.tree.leaves(result)):
-        return None, [], "no_floats"
+    fn: Callable[..., Any], structure: Any, leaves: Sequence[Any], chosen: Sequence[int]
+) -> tuple[list[int], list[BadValue]]:
+    """Run the gradient of the sum of the results; return which leaves have a bad one, and what made it."""
 
-    def total(*values: Any) -> Any:
-        filled = list(leaves)
-        for i, value in zip(chosen, values, strict=True):
-            filled[i] = value
-        positional, keywords = jax.tree.unflatten(structure, filled)
-        outputs = [y for y in jax.tree.leaves(fn(*positional, **keywords)) if _is_float(y)]
-        return functools.reduce(jnp.add, [jnp.sum(y).astype(jnp.result_type(float)) for y in outputs])
+    def total(*values: Any) -> jax.Array:
+        filled = dict(enumerate(leaves)) | dict(zip(chosen, values, strict=True))
+        return sum_of_results(fn, structure, list(filled.values()))
 
+    differentiated = jax.grad(total, argnums=tuple(range(len(chosen))))
+    values = [jnp.asarray(leaves[i]) for i in chosen]
     watch = NanWatch()
-    try:
-        values = tuple(jnp.asarray(leaves[i]) for i in chosen)
-        gradient, _error = _run(jax.grad(total, argnums=tuple(range(len(chosen)))), values, {}, watch)
-    except jax.errors.TracerArrayConversionError:
-        return None, [], "JAX has no derivative of what NumPy computes."
-    except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule without one
-        return None, [], f"{type(error).__name__}: {error}".splitlines()[0]
-    known = {(bad.primitive, bad.line, bad.loops) for bad in forward.reached + forward.masked}
-    fresh = [bad for bad in watch.reached if (bad.primitive, bad.line, bad.loops) not in known or bad.backward]
-    finite = not any(is_bad(leaf) for leaf in jax.tree.leaves(gradient))
-    return finite, [watch.advised(bad.on_the_way_back()) for bad in fresh] if not finite else [], ""
+    staged, _error = _staged(differentiated, values, {})
+    gradient = _run(differentiated, values, {}, staged, watch)
+    bad = [i for i, (_name, leaf) in zip(chosen, gradient, strict=True) if is_bad(leaf)]
+    return bad, watch.reached if bad else []
 
 
-def _sides(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: list[BadValue], forward: NanWatch
-) -> list[BadValue]:
-    """Mark the bad values of a gradient function's backward pass: those that the differentiated function does not make.
+def _found(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], watch: NanWatch) -> list[BadValue]:
+    """Return what was found, with the backward pass of a gradient function marked: what its primal does not make.
 
     JAX marks transposed equations itself; factors of the chain rule carry the same names as the forward pass.
     """
+    lead_back(watch)
+    found = watch.reached + watch.masked
     primal = inspect.unwrap(fn)
-    if primal is fn or not forward.differentiates or all(bad.backward for bad in found):
+    if primal is fn or not watch.differentiates or all(bad.backward for bad in found):
         return found
-    watch = NanWatch()
+    forward = NanWatch()
     try:
-        _run(primal, args, kwargs, watch)
+        _run(primal, args, kwargs, _staged(primal, args, kwargs)[0], forward)
     except Exception:  # `fn` is more than a gradient: keep what JAX marked
         return found
-    known = {(bad.primitive, bad.line, bad.loops) for bad in watch.reached + watch.masked}
-    return [bad if (bad.primitive, bad.line, bad.loops) in known else bad.on_the_way_back() for bad in found]
+    known = {_place(bad) for bad in forward.reached + forward.masked}
+    return [bad if _place(bad) in known else bad.changed(backward=True) for bad in found]
 
 
-def _arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return each leaf of the arguments with its name in the function, such as `params['w']`."""
+def _place(bad: BadValue) -> tuple[Any, ...]:
+    return bad.primitive, bad.line, bad.loops
+
+
+def arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return each argument with its name, in the order of `jax.tree.leaves((args, kwargs))`.
+
+    >>> arguments(lambda params, x: x, ({"w": 1}, 3), {})
+    [('params', {'w': 1}), ('x', 3)]
+    """
     try:
-        named = inspect.signature(fn).bind(*args, **kwargs).arguments
+        parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
-        named = {f"argument {i}": arg for i, arg in enumerate(args)} | kwargs
-    return [
-        (f"{name}{jax.tree_util.keystr(path)}", leaf)
-        for name, value in named.items()
-        for path, leaf in jax.tree_util.tree_leaves_with_path(value)
-    ]
+        parameters = []
+    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    names = names[: len(args)] + [f"argument {i}" for i in range(len(names), len(args))]
+    return [*zip(names, args, strict=True), *sorted(kwargs.items())]
 
 
-def _is_float(leaf: Any) -> bool:
-    if isinstance(leaf, float):
-        return True
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic) and bool(jnp.issubdtype(leaf.dtype, np.floating))
+def named_leaves(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Return the leaves of a value with names.
+
+    >>> named_leaves("params", {"w": 1})
+    [("params['w']", 1)]
+    """
+    found = jax.tree_util.tree_leaves_with_path(value)
+    return [(f"{name}{jax.tree_util.keystr(path)}", leaf) for path, leaf in found]
+
+
+def _outside(error: Exception | None) -> str:
+    """Return a sentence that says where NumPy ran outside JAX, based on the error from tracing the function."""
+    if not isinstance(error, jax.errors.TracerArrayConversionError):
+        return ""
+    places = [f" at {line}" for _frame, line in frames_of_traceback(error.__traceback__)]
+    where = places[-1] if places else ""
+    return (
+        f"NumPy or SciPy ran on the host{where}, outside JAX, where equations cannot be seen: use `jax.numpy` or "
+        "`jax.scipy`."
+    )

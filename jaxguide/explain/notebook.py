@@ -24,7 +24,7 @@ def load_ipython_extension(ipython: Any) -> None:
     Adds the magic `%jaxguide`: `%jaxguide trace f(x)`, `%jaxguide keys f(key)` and `%jaxguide program f(x)`.
 
     Tracebacks are not changed, and unknown errors get no card. If JAX has not run anything yet, this also sets a flag
-    that works around a known problem of the installed jaxlib: see `jaxguide.debug.doctor`.
+    that works around a known problem of the installed jaxlib: see the command `jaxguide doctor`.
 
     Args:
         ipython: the shell, as `get_ipython()` returns it.

@@ -39,7 +39,7 @@ def greeting(topic: str, progress: Progress, folder: Path | None = None) -> Card
     """
     troubles = [_started_too_early(), *_not_set_up(topic, folder)]
     compat.set_print_flag()
-    from jaxguide.debug.diagnosis import diagnose
+    from jaxguide.student.diagnosis import diagnose
 
     found = diagnose(measured=False)
     course = read_outline(folder)

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.special
 
-from jaxguide.debug import find_nan
+from jaxguide.debug import find_nan, nan_search
 
 ROWS = np.eye(3)
 
@@ -101,7 +100,9 @@ def test_a_masked_value_is_harmless_forward_and_dangerous_for_the_gradient():
     assert (backward.primitive, backward.made, backward.backward) == ("div", "nan", True)
     assert (report.result_is_finite, report.gradient_is_finite) == (True, False)
     text = str(report)
-    assert text.startswith("✗ The result is finite, but its gradient contains a NaN or an infinity.")
+    assert text.startswith(
+        "✗ The result is finite, but its gradient with respect to `x` contains a NaN or an infinity."
+    )
     assert "harmless forward, dangerous for the gradient" in text
     assert "Make the input safe before the risky operation" in text
     # The advice is right: JAX's gradient is not finite there, and that of the repaired function is.
@@ -207,16 +208,6 @@ def of_numpy_and_jax(x):
     return jnp.sum(y)  # JAX
 
 
-def of_a_norm(x):
-    return jnp.where(
-        x > 0,
-        np.linalg.norm(  # of a norm
-            x, axis=0
-        ),
-        jnp.nan,
-    )
-
-
 def report_of(fn, *args):
     with np.errstate(all="ignore"):
         return find_nan(fn, *args)
@@ -226,17 +217,11 @@ def test_what_numpy_computes_outside_of_jax_is_said_with_what_to_use():
     x = jnp.array([-1.0])
     assert str(report_of(np.log, x)) == (
         "✗ The result contains a NaN or an infinity.\n"
-        "  `np.log` is NumPy's and ran on the host, outside JAX, where equations cannot be seen: use `jnp.log`."
+        "  NumPy or SciPy ran on the host, outside JAX, where equations cannot be seen: use `jax.numpy` or `jax.scipy`."
     )
-    place = f"test_find_nan.py, line {line_of('NumPy')}"
-    assert report_of(of_numpy, x).outside == (
-        f"`np.log` at {place} is NumPy's and ran on the host, outside JAX, where equations cannot be seen: "
-        "use `jnp.log`."
+    assert (
+        f"ran on the host at test_find_nan.py, line {line_of('NumPy')}, outside JAX" in report_of(of_numpy, x).outside
     )
-    assert f"`np.linalg.norm` at test_find_nan.py, line {line_of('of a norm')}" in str(report_of(of_a_norm, x))
-    assert "use `jnp.linalg.norm`" in str(report_of(of_a_norm, x))
-    assert "`scipy.special.gammaln` at" in str(report_of(lambda x: scipy.special.gammaln(x) * jnp.nan, x))
-    assert "NumPy ran on the host at test_find_nan.py" in str(report_of(lambda x: ROWS[x.astype(int)] * jnp.nan, x))
 
 
 def test_a_nan_that_numpy_made_is_not_called_a_constant():
@@ -248,7 +233,7 @@ def test_a_nan_that_numpy_made_is_not_called_a_constant():
 def test_a_finite_result_of_numpy_is_told_to_be_unseen():
     report = report_of(of_numpy, jnp.array([1.0]))
     assert not report
-    assert "`np.log` at " in report.outside
+    assert "NumPy or SciPy ran on the host" in report.outside
     assert str(report).endswith("The gradient was not checked: JAX has no derivative of what NumPy computes.")
     assert find_nan(safe_input, jnp.array([1.0])).outside == ""
 
@@ -293,22 +278,54 @@ def test_bad_arguments_are_one_sentence():
         find_nan(lambda x: x * (1 // 0), 1.0)
 
 
-@pytest.mark.parametrize(
-    ("fn", "args", "sentence"),
-    [
-        (lambda x: jnp.exp(x) / jnp.exp(x).sum(), (jnp.array([1.0, 1000.0]),), "subtract the largest value first"),
-        (lambda x: jnp.log(x), (jnp.array([1.0, 0.0]),), "The logarithm of 0 is minus infinity"),
-        (lambda x: jnp.sqrt(x), (jnp.array([1.0, -2.0]),), "`sqrt` of a negative number"),
-        (lambda x, y: x / y, (1.0, 0.0), "It divides by 0"),
-        (lambda x: jnp.sqrt(jnp.sum(x**2)), (jnp.zeros(2),), "slope of the square root is infinite at 0"),
-        (lambda x, y: jnp.where(y == 0, 0.0, x / y), (1.0, 0.0), "x / jnp.where(ok, y, 1.0)"),
-    ],
-    ids=["softmax", "log of 0", "negative", "division", "norm", "masked division"],
-)
-def test_what_to_do_about_it_is_said(fn, args, sentence):
-    assert sentence in str(find_nan(fn, *args))
-
-
 def test_nothing_is_called_harmless_beside_what_spoils_the_result():
     report = find_nan(lambda x: jnp.exp(x) / jnp.exp(x).sum(), jnp.array([1.0, 1000.0]))
     assert "harmless" not in str(report)
+
+
+def deep(params, x):
+    for _ in range(60):
+        x = jnp.tanh(x * params["w"]) + params["b"]
+    return x.sum()
+
+
+def deep_and_masked(params, x):
+    return deep(params, x) + jnp.where(x > 5, jnp.log(x), 0.0).sum()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_a_large_program_is_run_compiled_before_it_is_searched(wrap, monkeypatch):
+    params = {"w": jnp.ones(2), "b": jnp.zeros(2)}
+    searched = find_nan(wrap(deep_and_masked), params, jnp.zeros(2))
+    assert searched.first.line.text().startswith("return deep(params, x) + jnp.where(")
+    assert "`jnp.where` selects the right branch" in str(searched)
+    assert find_nan(wrap(deep), params, jnp.full(2, jnp.inf)).bad_arguments == ["x"]
+    monkeypatch.setattr(nan_search, "NanWatch", None)
+    assert str(find_nan(wrap(deep), params, jnp.ones(2))) == "✓ No NaN or infinity in the result or its gradient."
+
+
+def test_leaves_of_the_result_and_of_the_gradient_are_named():
+    def loss(params, x):
+        return jnp.sqrt(params["w"] * x).sum() + params["b"]
+
+    params = {"w": jnp.zeros(2), "b": 0.0}
+    report = find_nan(loss, params, jnp.ones(2))
+    assert report.bad_gradients == ["params['w']", "x"]
+    assert "but its gradient with respect to `params['w']` (and 1 more) contains" in str(report)
+    report = find_nan(jax.grad(loss), params, jnp.ones(2))
+    assert report.bad_results == ["result['w']"]
+    assert str(report).startswith("✗ The result contains a NaN or an infinity: `result['w']`.")
+
+
+def test_a_model_with_a_python_float_is_differentiated():
+    eqx = pytest.importorskip("equinox")
+    model = eqx.nn.Dropout(0.5), eqx.nn.Linear(2, 2, key=jax.random.key(0))
+
+    @eqx.filter_jit
+    def loss(model, x, key):
+        dropout, linear = model
+        return jnp.sqrt(dropout(linear(x) * 0, key=key)).sum()
+
+    report = find_nan(loss, model, jnp.ones(2), jax.random.key(1))
+    assert report.gradient_is_finite is False
+    assert "model[1].weight" in report.bad_gradients

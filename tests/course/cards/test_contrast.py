@@ -16,7 +16,6 @@ from jaxguide.course.books.library import students_course
 from jaxguide.course.cards import Card
 from jaxguide.course.progress import Progress
 from jaxguide.debug import find_nan
-from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
 from jaxguide.keys import check_keys
 from jaxguide.student.standing import Position, standing_card
@@ -72,11 +71,6 @@ def explanation() -> str:
     raise AssertionError
 
 
-def doctor() -> str:
-    bad = [Trouble("a", serious, "It `fails`.", "Set `b`.") for serious in (True, False)]
-    return Diagnosis({"jax": "0.12"}, bad)._repr_html_() + Diagnosis({"jax": "0.12"})._repr_html_()
-
-
 # Name of each kind of output -> its HTML.
 PICTURES: dict[str, Callable[[], str]] = {
     "card": card,
@@ -85,7 +79,6 @@ PICTURES: dict[str, Callable[[], str]] = {
     "program": lambda: program(f, jnp.ones(3), 2).drawing.html,
     "keys": lambda: check_keys(two_draws, jax.random.key(0)).tree.html,
     "lines": lambda: show_lines(f, jnp.ones(3), 2).html,
-    "doctor": doctor,
     "first NaN": lambda: find_nan(f, -jnp.ones(3), 2)._repr_html_(),
 }
 
@@ -175,7 +168,8 @@ def test_every_text_stands_out_from_what_is_behind_it(name: str) -> None:
 
 @pytest.mark.parametrize("which", ["program", "keys"])
 def test_a_drawing_in_a_file_of_its_own_stands_out_and_has_a_title_and_a_description(which: str) -> None:
-    picture = program(f, jnp.ones(3), 2).drawing if which == "program" else check_keys(two_draws, jax.random.key(0)).tree
+    keys = check_keys(two_draws, jax.random.key(0))
+    picture = program(f, jnp.ones(3), 2).drawing if which == "program" else keys.tree
     light, dark = re.findall(r"\{color:(#\w+);background:(#\w+)\}", picture.svg)
     assert all(contrast(rgb(text), rgb(ground)) >= LEAST for text, ground in (light, dark))
     for source in (picture.svg, picture.html):

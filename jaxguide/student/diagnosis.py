@@ -2,14 +2,13 @@
 
 import contextlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -18,8 +17,6 @@ import jax.numpy as jnp
 import jaxguide
 from jaxguide import compat
 from jaxguide.base.files import user_folder
-from jaxguide.base.render.card import STATELESS, CardFace, Code, Part, Prose
-from jaxguide.base.render.card_html import card_html
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
@@ -55,10 +52,14 @@ class Trouble:
     cured: bool = False
     about: str = ""
 
+    def __str__(self) -> str:
+        word = "✗ Problem:" if self.serious else "! Worth knowing:"
+        return f"{'✓ Fixed in lessons and in grading:' if self.cured else word} {self.what}\n  {self.remedy}"
+
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """What `doctor` found.
+    """What was found.
 
     Args:
         facts: versions, devices and settings, each as a name and its value.
@@ -75,32 +76,15 @@ class Diagnosis:
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str and bool only."""
-        return {
-            "healthy": self.healthy,
-            "facts": dict(self.facts),
-            "troubles": [dict(vars(trouble)) for trouble in self.troubles],
-        }
+        troubles = [dict(vars(trouble)) for trouble in self.troubles]
+        return {"healthy": self.healthy, "facts": dict(self.facts), "troubles": troubles}
 
     def __str__(self) -> str:
-        blocks = []
-        for heading, facts, troubles in self._sections():
-            lines = [facts] if facts else []
-            lines += [f"{_word(one)} {one.what}\n  {one.remedy}" for one in troubles]
-            said = "\n".join(lines)
-            blocks.append(f"{heading}\n{textwrap.indent(said, '  ')}" if heading else said)
-        return "\n\n".join(blocks)
+        return "\n\n".join(self._blocks())
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        parts: list[Part] = []
-        for heading, facts, troubles in self._sections():
-            parts += [Code(facts, heading) if heading else Prose(facts)] if facts else []
-            parts += [Prose(f"{one.what}\n{one.remedy}", _word(one)) for one in troubles]
-        tone = "bad" if not self.healthy else "partly" if any(not one.about for one in self.troubles) else "good"
-        return card_html(CardFace(replace(STATELESS, tone=tone), "", parts=tuple(parts)))
-
-    def _sections(self) -> Iterator[tuple[str, str, list[Trouble]]]:
+    def _blocks(self) -> Iterator[str]:
         """Yield each heading with the facts below it, in aligned lines, and the troubles that it is about."""
         width = max(map(len, self.facts), default=0)
         below = "\n" + " " * (width + 2)
@@ -109,33 +93,23 @@ class Diagnosis:
             facts = {name: value for name, value in self.facts.items() if homes.get(name, "JAX") == heading}
             lines = [f"{name:<{width}}  {value.replace(chr(10), below)}" for name, value in facts.items()]
             lines += ["✓ jaxguide works here."] if self.healthy and not heading else []
-            troubles = [one for one in self.troubles if one.about == heading]
-            if lines or troubles:
-                yield heading, "\n".join(lines), troubles
-
-
-def doctor() -> Diagnosis:
-    """Report JAX's versions, devices and settings, and known problems with their remedies.
-
-    >>> from jaxguide.debug import doctor
-    >>> diagnosis = doctor()
-    >>> diagnosis.facts["jax"] == jax.__version__
-    True
-    >>> print(diagnosis)
-    ✓ jaxguide works here.
-    ...
-    PRNG threefry2x32, threefry_partitionable on...
-
-    It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
-
-    Returns:
-        A `Diagnosis`; print it, or end a notebook cell with it. `jaxguide doctor` prints the same in a terminal.
-    """
-    return diagnose(measured=True)
+            lines += [str(one) for one in self.troubles if one.about == heading]
+            said = "\n".join(lines)
+            if lines:
+                yield f"{heading}\n{textwrap.indent(said, '  ')}" if heading else said
 
 
 def diagnose(measured: bool) -> Diagnosis:
-    """Report as `doctor` does; unless `measured`, compile nothing, which takes no time once JAX has started."""
+    """Report JAX's versions, devices and settings, and known problems with their remedies.
+
+    This starts JAX's backend.
+
+    >>> diagnose(measured=False).facts["jax"] == jax.__version__
+    True
+
+    Args:
+        measured: compile a small function, to measure what fails on this machine rather than look it up.
+    """
     # The print flag is not set, on purpose: report this process as it is.
     facts = {"jaxguide": jaxguide.__version__, "Python": f"{platform.python_version()} ({sys.executable})"}
     for package in _PACKAGES:
@@ -145,25 +119,18 @@ def diagnose(measured: bool) -> Diagnosis:
     facts["cache"] = f"{user_folder()}, which you can delete at any time"
     # `jaxguide start` needs it.
     facts.setdefault("jupyterlab", 'not installed: use `jaxguide watch`, or pip install "jaxguide[notebook]"')
-    troubles = [_mismatched_versions(facts), _no_bytecode()]
+    troubles = [_mismatched_versions(facts)]
     try:
         devices = jax.devices()
     except RuntimeError as error:
         facts["devices"] = "none"
-        reason = str(error).splitlines()[0].rstrip(" .")
-        troubles.append(
-            Trouble(
-                "no_backend",
-                True,
-                f"JAX cannot start: {reason}.",
-                "Unset JAX_PLATFORMS, or set it to an available platform, such as cpu; then restart Python.",
-            )
-        )
+        what = f"JAX cannot start: {str(error).splitlines()[0].rstrip(' .')}."
+        remedy = "Unset JAX_PLATFORMS, or set it to an available platform, such as cpu; then restart Python."
+        troubles.append(Trouble("no_backend", True, what, remedy))
     else:
         kinds = sorted({device.device_kind for device in devices})
         facts["devices"] = f"{len(devices)} {devices[0].platform} ({', '.join(kinds)})"
-        troubles.append(_unused_gpu(devices[0].platform))
-        troubles += [_print_fails(), _prints_out_of_order()] if measured else []
+        troubles += [_unused_gpu(devices[0].platform), _print_fails() if measured else None]
     facts |= _settings()
     troubles.append(_draws_differ())
     return Diagnosis(facts, [trouble for trouble in troubles if trouble])
@@ -198,17 +165,6 @@ def _mismatched_versions(facts: dict[str, str]) -> Trouble | None:
     )
 
 
-def _no_bytecode() -> Trouble | None:
-    if not sys.dont_write_bytecode or os.path.exists(importlib.util.cache_from_source(str(jax.__file__))):
-        return None
-    return Trouble(
-        "no_bytecode",
-        False,
-        "Python is set not to write bytecode, so importing JAX takes about three times as long each time.",
-        f"Unset PYTHONDONTWRITEBYTECODE, or compile once: python -m compileall {os.path.dirname(str(jax.__file__))}",
-    )
-
-
 def _unused_gpu(used: str) -> Trouble | None:
     if used != "cpu" or os.environ.get("JAX_PLATFORMS") or not shutil.which("nvidia-smi"):
         return None
@@ -225,6 +181,7 @@ def _print_fails() -> Trouble | None:
     if not _fails_to_compile():
         return None
     flag = compat.print_flag(importlib.metadata.version("jaxlib"))
+    given = os.environ.get("XLA_FLAGS", "")
     what = (
         f"jax.jit of a function that prints a reduction of {_PRINT_SIZE} or more elements with jax.debug.print fails "
         "to compile on this machine (INTERNAL: RET_CHECK failure)."
@@ -232,9 +189,9 @@ def _print_fails() -> Trouble | None:
     cured = False
     if flag is None:
         remedy = "Pass ordered=True to jax.debug.print in such functions, and report it to JAX: no flag is known."
-    elif flag in os.environ.get("XLA_FLAGS", "").split():
+    elif flag in given.split():
         remedy = "The flag that fixes it is set, but JAX had already started: restart, and set it before the first use."
-    elif flag.split("=")[0] in os.environ.get("XLA_FLAGS", ""):
+    elif flag.split("=")[0] in given:
         remedy = f"XLA_FLAGS sets the flag that fixes it to another value: set {flag}."
     else:
         # Lessons and workers are separate processes: their flags do not affect this one.
@@ -252,36 +209,17 @@ def _fails_to_compile() -> bool:
         jax.debug.callback(lambda mean: None, y.mean())
         return y
 
-    # Compile only: nothing runs or is printed. A cached program would prove nothing.
-    with _quiet_stderr(), _setting("jax_enable_compilation_cache", False):
-        try:
+    config: Any = jax.config
+    cached = config.jax_enable_compilation_cache
+    jax.config.update("jax_enable_compilation_cache", False)  # a cached program would prove nothing
+    try:
+        with _quiet_stderr():  # compile only: nothing runs or is printed
             jax.jit(probe).lower(jax.ShapeDtypeStruct((_PRINT_SIZE,), "float32")).compile()
-        except jax.errors.JaxRuntimeError:
-            return True
+    except jax.errors.JaxRuntimeError:
+        return True
+    finally:
+        jax.config.update("jax_enable_compilation_cache", cached)
     return False
-
-
-@flags_off(*CHECKS, DISABLE_JIT)
-def _prints_out_of_order() -> Trouble | None:
-    order: list[str] = []
-
-    def probe(x: jax.Array) -> jax.Array:
-        jax.debug.callback(lambda _: order.append("x"), x)
-        y = x + 1
-        jax.debug.callback(lambda _: order.append("y"), y)
-        return y
-
-    jax.block_until_ready(jax.lax.map(probe, jnp.zeros(3)))
-    jax.effects_barrier()
-    if order == ["x", "y"] * 3:
-        return None
-    return Trouble(
-        "callbacks_out_of_order",
-        False,
-        "Compiled code may run jax.debug.print and other unordered callbacks in a different order than your code.",
-        "If the order matters, write jax.debug.print(..., ordered=True).",
-        about="JAX",
-    )
 
 
 def _draws_differ() -> Trouble | None:
@@ -297,16 +235,6 @@ def _draws_differ() -> Trouble | None:
 
 
 @contextlib.contextmanager
-def _setting(name: str, value: Any) -> Iterator[None]:
-    before = getattr(jax.config, name)
-    jax.config.update(name, value)
-    try:
-        yield
-    finally:
-        jax.config.update(name, before)
-
-
-@contextlib.contextmanager
 def _quiet_stderr() -> Iterator[None]:
     """Hide the compiler's log of a failure, which it writes to the file descriptor."""
     saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -317,9 +245,3 @@ def _quiet_stderr() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nowhere)
-
-
-def _word(trouble: Trouble) -> str:
-    if trouble.cured:
-        return "✓ Fixed in lessons and in grading:"
-    return "✗ Problem:" if trouble.serious else "! Worth knowing:"
