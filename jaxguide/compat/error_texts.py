@@ -74,6 +74,7 @@ DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(
 # Of `jax.checking_leaks`: its second paragraph has a line for each object on the way to what holds the tracer.
 LEAK_FOUND = Phrase(Exception, r"^Leaked trace")
 LEAK_HOLDER = re.compile(r" is referred to by (.+)$")
+LEAK_ATTRIBUTE = re.compile(r" is referred to by <\w+ \d+>(?:\.|\[')(\w+)")
 # Which function was traced, and where the traced value was made.
 LEAK_FUNCTION = re.compile(r"(?:value leaked was|while tracing the function) (\S+) at (.+):(\d+) (?:traced )?for \S+")
 LEAK_MADE = re.compile(r"created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
@@ -204,7 +205,6 @@ VJP_SHAPE = Phrase(
     ValueError, rf"for argument to VJP function: got ([^,\[]+\[[^\]]*\]), but expected {_DTYPE}\[([\d,]*)\]"
 )
 NO_JVP_RULE = Phrase(AttributeError, r"No (JVP|VJP) defined for custom_(?:jvp|vjp) function (\w+)")
-BWD_TUPLE = Phrase(TypeError, r"Custom VJP bwd rule must produce an output with the same container")
 FORWARD_OF_VJP = Phrase(TypeError, r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function")
 
 VMAP_SIZES = Phrase(ValueError, r"vmap got inconsistent sizes for array axes to be mapped")
