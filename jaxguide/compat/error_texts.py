@@ -306,11 +306,6 @@ BRANCH_PLACES = re.compile(r"^(true_fun|false_fun|branch ?\d+) is (\S+) at (.+):
 BRANCH_STRUCTURE = Phrase(TypeError, r"(cond|switch) branch outputs must have the same pytree structure")
 COND_NOT_CALLABLE = Phrase(TypeError, r"lax\.cond: true_fun and false_fun arguments should be callable")
 COND_PREDICATE = Phrase(TypeError, r"Pred must be a scalar, got .* of shape (\([^)]*\))")
-COND_OPERANDS = Phrase(
-    TypeError,
-    r"^(?:\S+\.)?(<lambda>|\w+)\(\) missing (\d+) required positional arguments?: '(\w+)'",
-    shared=True,
-)
 
 KEY_NUMBER = Phrase(
     TypeError, r"expected key_data to have ndim, shape, and dtype attributes\. Got (?P<value>.+?)[ .]*$"

@@ -277,10 +277,7 @@ entry(
     link=_ARRAY,
 )
 
-
 # Arguments that a function of JAX does not take: renamed, PyTorch's, or NumPy's `out`.
-
-
 _LEFT_OUT = ("out", "requires_grad")
 # How the values or the indices are taken from PyTorch's result.
 _TAKEN = re.compile(r"\)(\[[01]\]|\.(values|indices)\b)|^\w+, *\w+ = ")

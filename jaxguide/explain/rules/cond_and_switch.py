@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxguide.base.text import plural
-from jaxguide.code.source import arguments_of, source_of
+from jaxguide.code.source import source_of
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
@@ -165,18 +165,6 @@ _entry(
     why="`lax.cond` makes one choice, so its condition is one bool, of shape ().",
     fixes="Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.",
 )
-_entry(
-    "operands_missing",
-    texts.COND_OPERANDS,
-    x=probes.definition(probes.argument(1)),
-    when=[probes.calls("cond"), lambda facts: len(facts.call().args) == 3 and not facts.call().keywords],
-    names=lambda facts: ", ".join(arguments_of(facts.node("x"))),
-    variable="{g3}",
-    title="The branches are given no operand",
-    what="`{g1}` takes `{names}`, and nothing follows the branches.",
-    why="`lax.cond` calls the branch that it takes with the operands that come after the branches.",
-    fixes="Give the operands after the branches: `{f}({given}, {names})`.",
-)
 
 
 # Functions that take another number of arguments than JAX's loops, branches and maps give them.
@@ -283,6 +271,7 @@ _of_lax(
     texts.NOT_JAX_TYPE,
     x=lambda facts: argument_of(facts.call(), 2 if facts["f"].name == "scan" else 1, "xs"),
     numbers=_numbers,
+    counted=lambda facts: re.fullmatch(r"(?:(?:list|tuple)\()?range\(([^()]*)\)+", str(facts["x"])),
     when=[
         probes.calls("scan", "map"),
         lambda facts: isinstance(facts.scene.error, ValueError) or facts.knows("numbers"),
@@ -296,6 +285,7 @@ _of_lax(
     why="`lax.{f.name}` takes one entry after the other, along the first axis of every array.",
     fixes=Either(
         Swap("Count with an array.", when=probes.is_valued("x", int), x="{jnp}.arange({x})"),
+        Swap("Count with an array.", x="{jnp}.arange({counted[1]})"),
         Swap("Make one array of the numbers.", x="{jnp}.array({numbers})"),
         "Leave the number out, and use it from outside the body; if all are numbers, make one array of them.",
     ),

@@ -77,10 +77,7 @@ _gradient(
     ],
 )
 
-
 # A result of several parts, or none.
-
-
 _HAS_AUX = (
     "If the first is the loss and the rest is extra: say so with `has_aux=True`. Then the extra comes back with the "
     "gradient."
