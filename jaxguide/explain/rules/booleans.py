@@ -49,13 +49,14 @@ entry(
     outer=lambda facts: facts.scene.source.parents.get(facts.node("x")),
     other=lambda facts: facts.node("outer").values[1] if getattr(facts.node("outer"), "values", 0) else None,
     title="An array's truth value does not say whether it was given",
-    why="`{x}` is None if it is not given; if it is, Python asks for the truth of its entries, not if it is there.",
+    why="`{x}` is None if it is not given; if it is, its truth value is about its entries, not whether it is there.",
     fixes=Either(
         Swap(
             "Compare with None.",
             when=lambda facts: isinstance(getattr(facts.node("outer"), "op", None), ast.Or),
             outer="{x} if {x} is not None else {other}",
         ),
+        Swap("Compare with None.", when=probes.is_written("outer", ast.UnaryOp), outer="{x} is None"),
         Swap("Compare with None.", x="{x} is not None"),
     ),
     link=texts.ERRORS_PAGE,

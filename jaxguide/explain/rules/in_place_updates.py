@@ -27,9 +27,9 @@ _METHODS: dict[type[ast.AST], str] = {
 }
 
 
-def _owner(node: Any) -> ast.expr | None:
+def _owner(node: Any) -> Any:
     """Return the array in `x[i]`, `x.shape` and `x.at[i]`."""
-    inner: Any = getattr(node, "value", None)
+    inner = getattr(node, "value", None)
     return inner.value if isinstance(node, ast.Subscript) and getattr(inner, "attr", "") == "at" else inner
 
 
