@@ -129,7 +129,8 @@ _BACKWARD: dict[str, Any] = {
 _entry(
     "backward_no_tuple",
     structure_texts.BWD_STRUCTURE,
-    when=lambda facts: (facts["got"], facts["wanted"], facts["g1"][0]) == (0, 1, "*"),
+    # JAX ends with the structure of the arguments: `((*,))` for one.
+    when=lambda facts: not facts["is_tuple"] and facts["g1"][0] not in "([" and ",))." in facts.scene.message,
     title="A backward rule that does not return a tuple",
     what="`{name}` returns `{x}`, which is not a tuple.",
     why="The backward rule returns one cotangent for each argument of the function, in a tuple, also for one.",
