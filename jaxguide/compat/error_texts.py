@@ -75,6 +75,7 @@ DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(
 LEAK_FOUND = Phrase(Exception, r"^Leaked trace")
 LEAKED_TRACER = re.compile(r"<\w*Tracer (\d+)>")
 LEAK_HOLDER = re.compile(r" is referred to by (.+)")
+LEAK_ATTRIBUTE = re.compile(r" is referred to by <\w+ \d+>(?:\.|\[')(\w+)")
 # Which function was traced, and where the traced value was made.
 LEAK_FUNCTION = re.compile(r"(?:value leaked was|while tracing the function) (\S+) at (.+):(\d+) (?:traced )?for \S+")
 LEAK_MADE = re.compile(r"created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
@@ -205,7 +206,6 @@ VJP_SHAPE = Phrase(
     ValueError, rf"for argument to VJP function: got ([^,\[]+\[[^\]]*\]), but expected {_DTYPE}\[([\d,]*)\]"
 )
 NO_JVP_RULE = Phrase(AttributeError, r"No (JVP|VJP) defined for custom_(?:jvp|vjp) function (\w+)")
-BWD_TUPLE = Phrase(TypeError, r"Custom VJP bwd rule must produce an output with the same container")
 FORWARD_OF_VJP = Phrase(TypeError, r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function")
 
 VMAP_SIZES = Phrase(ValueError, r"vmap got inconsistent sizes for array axes to be mapped")
@@ -307,11 +307,6 @@ BRANCH_PLACES = re.compile(r"^(true_fun|false_fun|branch ?\d+) is (\S+) at (.+):
 BRANCH_STRUCTURE = Phrase(TypeError, r"(cond|switch) branch outputs must have the same pytree structure")
 COND_NOT_CALLABLE = Phrase(TypeError, r"lax\.cond: true_fun and false_fun arguments should be callable")
 COND_PREDICATE = Phrase(TypeError, r"Pred must be a scalar, got .* of shape (\([^)]*\))")
-COND_OPERANDS = Phrase(
-    TypeError,
-    r"^(?:\S+\.)?(<lambda>|\w+)\(\) missing (\d+) required positional arguments?: '(\w+)'",
-    shared=True,
-)
 
 KEY_NUMBER = Phrase(
     TypeError, r"expected key_data to have ndim, shape, and dtype attributes\. Got (?P<value>.+?)[ .]*$"

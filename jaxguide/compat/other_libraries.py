@@ -33,6 +33,8 @@ _ACTIVATIONS = ("relu", "sigmoid", "softmax", "log_softmax", "softplus", "gelu",
 METHODS = {
     **{name: f"{{jnp}}.{name}({{x}}, {{renamed}})" for name in (*_UFUNCS, "roll", "outer", "tril", "triu", "unique")},
     **{name: f"{{jax}}.nn.{name}({{x}}, {{renamed}})" for name in _ACTIVATIONS},
+    **dict.fromkeys(("cpu", "cuda", "contiguous"), "{x}"),
+    "type": "{x.atom}.astype({first})",
     "permute": "{jnp}.permute_dims({x}, ({renamed}))",
     "flip": "{jnp}.flip({x}, ({renamed}))",
     "float": "{x.atom}.astype({jnp}.float32)",

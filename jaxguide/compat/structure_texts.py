@@ -49,10 +49,9 @@ FWD_PAIR = Phrase(
     TypeError, r"Custom VJP fwd rule (\S+) for function (\S+) must produce a pair .*but instead of a pair"
 )
 JVP_PAIR = Phrase(TypeError, r"Custom JVP rule (\S+) for function (\S+) must produce a pair [^,]*outputs, but got")
-BWD_COUNT = Phrase(
+BWD_STRUCTURE = Phrase(
     TypeError, r"Custom VJP bwd rule must .* but got bwd output structure PyTreeDef\((.*)\) for primal input structure"
 )
-BWD_STRUCTURES = re.compile(r"bwd output structure PyTreeDef\((.*)\) for primal input structure PyTreeDef\((.*)\)\.")
 # Up to 0.10, without the name of the function.
 BWD_TYPE = Phrase(
     ValueError,

@@ -374,7 +374,7 @@ COUNTED = {
     "jnp.ones(3)[0, 1]": "It has 1 axis and 2 indices were given: one index takes away one axis.",
     "jnp.ones(1).reshape(2, 3)": "`jnp.ones(1)` has shape (1,): 1 entry.",
     "jnp.ones(3).sum(axis=1)": "Axes are counted from 0, and there is 1: its number is 0. Axis -1 is the last one.",
-    "jax.grad(lambda x: x ** 2, argnums=1)(3.0)": "is called with 1 positional argument: its number is 0.",
+    "jax.grad(lambda x: x ** 2, argnums=1)(3.0)": "with 1 positional argument, and the number of the last one is 0.",
     "jax.vmap(lambda x: x)(3.0)": "`3.0` has 0 axes.",
 }
 

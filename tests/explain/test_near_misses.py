@@ -348,7 +348,7 @@ f(jnp.ones(4))
         [
             "from jax.experimental import checkify\n",
             "checkify.check(jnp.isfinite(x).all(), 'not finite')",
-            "error, result = jax.jit(checkify.checkify(f))(...)\n",
+            "error, result = jax.jit(checkify.checkify(outermost))(...)\n",
             "error.throw()",
         ],
         ["logical_not"],

@@ -1,17 +1,20 @@
-"""Explain methods and attributes that arrays of PyTorch, TensorFlow or NumPy have, and JAX's arrays have otherwise."""
+"""Explain methods, attributes and arguments that PyTorch, TensorFlow or NumPy have, and JAX has otherwise."""
 
 import ast
+import inspect
 import math
 import re
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.code.user_frame import is_array
+from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts as texts
-from jaxguide.compat.other_libraries import ARGUMENTS, METHODS, NAMES
+from jaxguide.compat.other_libraries import ARGUMENTS, ARGUMENTS_OF_SOME, METHODS, NAMES
+from jaxguide.compat.removals import KEYWORD_REMOVALS
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
@@ -40,16 +43,6 @@ def _written(facts: Facts) -> str | None:
     return None if is_other or not template else facts.say(template).replace(", )", ")")
 
 
-def _is_last(facts: Facts) -> bool:
-    """Ask whether no further method that JAX's arrays lack is called on the result."""
-    return hasattr(np.ndarray, getattr(facts.scene.source.parents[facts.call()], "attr", "shape"))
-
-
-def _is_for_numpy(facts: Facts) -> bool:
-    """Ask whether a traced array is made NumPy's, also by a later method in the statement."""
-    return "numpy()" in str(facts["statement"]) and facts.scene.tracer(facts.node("x")) is not None
-
-
 _METHOD: dict[str, Any] = {
     "x": probes.holder,
     "first": probes.argument(0),
@@ -65,12 +58,10 @@ _OTHER: dict[str, Any] = {
     "link": _ARRAY,
     **_METHOD,
 }
-_NO_NEED = "Leave it out: JAX's arrays are on its default device, which is an accelerator if it has one."
-_GRADIENTS = ("backward", "grad", "grad_fn", "requires_grad", "retain_grad", "zero_grad")
 entry(
     "gradient_of_array",
     texts.NO_METHOD,
-    when=lambda facts: facts["node"].name.rstrip("_") in _GRADIENTS,
+    when=lambda facts: facts["node"].name.rstrip("_") in ("grad", "backward", "grad_fn", "requires_grad", "zero_grad"),
     title="JAX's arrays do not record how they were computed",
     why="So they have no `.{node.name}`. JAX differentiates functions, not results.",
     fixes="Write the loss as a function of the parameters: `jax.grad(loss)(parameters)` is the gradient, and "
@@ -84,27 +75,19 @@ entry(
     when=[probes.is_called, lambda facts: facts["f"].name.endswith("_")],
     title="An array cannot be changed in place",
     why="JAX arrays never change, so they have no method `{f.name}`.",
-    fixes=Either(
-        Swap(
-            "Make a new array, and keep it.",
-            when=lambda facts: probes.is_statement(facts) and isinstance(facts.node("x"), ast.Name),
-            call="{x} = {written}",
-        ),
-        "Make a new array, and use it from here on: `{written}`.",
-    ),
+    fixes=Swap("Make a new array, and keep it.", when=probes.is_statement, call="{x} = {written}"),
+    otherwise="Make a new array, and use it from here on: `{written}`.",
     link=texts.AT_LINK,
     **_METHOD,
 )
 entry(
     "method_of_another_library",
     texts.NO_METHOD,
-    when=[probes.is_called, probes.calls("to", "type", "cpu", "cuda", "contiguous")],
+    when=[probes.is_called, probes.calls("to")],
     fixes=Either(
-        Swap("Leave it out: JAX lays out memory by itself.", when=probes.calls("contiguous"), call="{x}"),
-        Swap(_NO_NEED, when=probes.calls("cpu", "cuda"), call="{x}"),
-        Swap(_NO_NEED, when=probes.is_valued("first", str), call="{x}"),
         Swap("Write `{x.atom}.astype`.", when=probes.is_valued("first", type, np.dtype), f="{x.atom}.astype"),
-        "For a dtype write `.astype(dtype)`, and for a device `{jax}.device_put(x, device)`.",
+        "For a dtype write `.astype(dtype)`. Leave a device out: JAX uses an accelerator if it has one; otherwise "
+        "write `{jax}.device_put(x, device)`.",
     ),
     **_OTHER,
 )
@@ -112,12 +95,19 @@ entry(
     "method_of_another_library",
     texts.NO_METHOD,
     when=[probes.is_called, probes.knows("written")],
+    # What is called on the result, which may be a method that JAX's arrays lack, too.
+    after=lambda facts: getattr(facts.scene.source.parents[facts.call()], "attr", "shape"),
     fixes=Either(
-        Words("Return it, and convert the result outside: `{np}.asarray(result)`.", when=_is_for_numpy),
-        Words("Write it with JAX's own functions, the first as `{written}`.", when=probes.unless(_is_last)),
+        Words(
+            "Return it, and convert the result outside: `{np}.asarray(result)`.",
+            when=lambda facts: "numpy()" in str(facts["statement"]) and facts.scene.tracer(facts.node("x")) is not None,
+        ),
+        Words(
+            "Write it with JAX's own functions, the first as `{written}`.",
+            when=lambda facts: not hasattr(np.ndarray, facts["after"]),
+        ),
         Swap("Write `{function}`.", call="{written}"),
         Swap("JAX's own way.", call="{written}"),
-        "Write `{function}`.",
     ),
     function=lambda facts: facts["written"].partition("(")[0] or None,
     **_OTHER,
@@ -165,7 +155,7 @@ entry(
     rank=lambda facts: len(re.findall(r"\d+", facts["g2"])),
     title="`transpose` needs every axis",
     what=("{x.is_here}", "The array has shape ({g2}): {rank} axes."),
-    why="As in NumPy, it takes the order of all axes; ({g1}) is not one of {rank} axes.",
+    why="As in NumPy, it takes the order of all axes, and ({g1}) does not name each of the {rank} axes once.",
     fixes=Swap(
         "Swap the two axes with `swapaxes`.",
         when=lambda facts: len(facts["axes"]) == 2,
@@ -216,17 +206,13 @@ entry(
     link=f"{texts.API}/jax.block_until_ready.html",
 )
 
-
 # Arrays where a number is meant, and values that are not JAX arrays.
-
-
 entry(
     "scalar_of_array",
     texts.NOT_A_SCALAR,
     x=probes.receiver(0),
     when=[*_NO_KEYWORDS, lambda facts: not isinstance(facts.value("x"), np.ndarray) and facts["x"].ndim],
-    count=lambda facts: math.prod(facts["x"].shape),
-    one_entry=lambda facts: ", ".join("0" * facts["x"].ndim),
+    one_entry=lambda facts: ", ".join("0" * facts["x"].ndim) if 0 not in facts["x"].shape else None,
     title="Python needs one number, but this array has axes",
     what=("{x.is_here}", "`{x}` has shape {x.shape}."),
     why="`float(x)` and the like take an array of shape (), and `x.item()` one that has a single entry.",
@@ -236,67 +222,150 @@ entry(
             when=lambda facts: facts.value("f") is getattr(math, facts["f"].name, 0) and hasattr(jnp, facts["f"].name),
             f="{jnp}.{f.name}",
         ),
-        Swap("Take its one entry.", when=lambda facts: facts["count"] == 1, x="{x.atom}.reshape(())"),
-        Words("It has no entries: find out where it becomes empty.", when=lambda facts: facts["count"] == 0),
+        Swap("Take its one entry.", when=lambda facts: set(facts["x"].shape) == {1}, x="{x.atom}.reshape(())"),
         "Take one entry, such as `{x.atom}[{one_entry}]`, or reduce it, as `{x.atom}.mean()` does; `.tolist()` "
         "gives all.",
+        "It has no entries: find out where it becomes empty.",
     ),
     link=_ARRAY,
 )
 
-_HOLDERS = ("tuple", "list", "dict", "ndarray", "float", "int", "float32", "float64", "int32", "int64")
 # What NumPy's arrays lack, and only somebody who expects JAX's array asks for: not `.delete` or `.format`.
 _ONLY_JAX = ("addressable_data", "addressable_shards", "at", "copy_to_host_async", "devices", "is_deleted", "sharding")
 
 
-def _holds_arrays(facts: Facts) -> bool:
-    """Ask whether it is a list or tuple of JAX's arrays of one shape, and the attribute is one of arrays."""
+def _held(facts: Facts) -> str | None:
+    """Say the type of a list or tuple of JAX's arrays of one shape, if the attribute is one of arrays."""
     value = facts.value("x")
-    arrays = isinstance(value, list | tuple) and value and all(isinstance(one, jax.Array) for one in value)
-    return bool(arrays) and len({one.shape for one in value}) == 1 and hasattr(jax.Array, facts["g2"])
-
-
-def _is_numeric(facts: Facts) -> bool:
-    """Ask whether it is NumPy's array, or a list of numbers."""
-    leaves = jax.tree.leaves(facts.value("x"))
-    return facts["holder"] == "ndarray" or (
-        facts["holder"] == "list" and all(isinstance(one, int | float | complex) for one in leaves)
+    is_held = isinstance(value, list | tuple) and value and all(isinstance(one, jax.Array) for one in value)
+    return (
+        facts["x"].type if is_held and len({*map(np.shape, value)}) == 1 and hasattr(jax.Array, facts["g2"]) else None
     )
 
 
-_NO_ARRAY: dict[str, Any] = {
-    "x": probes.holder,
-    "holder": lambda facts: facts["g1"].split(".")[-1],
-    "what": ("`{x}` is {x.what} here.", "`{x}` is of type `{g1}` here."),
-    "why": "It is of type `{g1}`, which has no such attribute.",
-    "link": _ARRAY,
-}
+def _is_meant_as_array(facts: Facts) -> bool:
+    """Ask whether it is an array of NumPy or a list of numbers, or what may be waited for."""
+    holder, leaves = facts["g1"].split(".")[-1], jax.tree.leaves(facts.value("x"))
+    if facts["g2"] == "block_until_ready":  # a number is one of NumPy's, a call's value is not known
+        return holder in ("tuple", "list", "dict", "ndarray", "float32", "float64") or any(map(is_array, leaves))
+    is_numeric = holder == "ndarray" or (holder == "list" and all(isinstance(one, int | float) for one in leaves))
+    return is_numeric and facts["g2"] in _ONLY_JAX
+
+
 entry(
     "jax_method_of_other",
     texts.NO_JAX_METHOD,
-    when=[
-        probes.is_called,
-        lambda facts: facts["g2"] == "block_until_ready",
-        # Not a function that was not called, for one.
-        lambda facts: facts["holder"] in _HOLDERS or any(map(is_array, jax.tree.leaves(facts.value("x")))),
-    ],
-    title="Only JAX's arrays have `.{g2}`",
-    fixes=Swap("Wait with the function, which takes pytrees.", call="{jax}.block_until_ready({x})"),
-    **_NO_ARRAY,
-)
-entry(
-    "jax_method_of_other",
-    texts.NO_JAX_METHOD,
-    when=lambda facts: facts.knows("held") or (facts["g2"] in _ONLY_JAX and _is_numeric(facts)),
-    held=lambda facts: facts["holder"] if _holds_arrays(facts) else None,
+    x=probes.holder,
+    held=_held,
+    when=lambda facts: facts.knows("held") or _is_meant_as_array(facts),
     title=("A {held} of arrays is not an array", "Only JAX's arrays have `.{g2}`"),
+    what=("`{x}` is {x.what} here.", "`{x}` is of type `{g1}` here."),
+    why="It is of type `{g1}`, which has no such attribute.",
     fixes=Either(
+        Swap(
+            "Wait with the function, which takes pytrees.",
+            when=lambda facts: facts["g2"] == "block_until_ready",
+            call="{jax}.block_until_ready({x})",
+        ),
         # A tuple often has the results of a function.
         Words(
             "Take the one that you mean, such as `{x}[0]`, or make one array of them: `{jnp}.stack({x})`.",
-            when=lambda facts: facts["holder"] == "tuple",
+            when=probes.is_valued("x", tuple),
         ),
         Swap("Make it JAX's array first.", x="{jnp}.asarray({x})"),
     ),
-    **_NO_ARRAY,
+    link=_ARRAY,
+)
+
+# Arguments that a function of JAX does not take: renamed, PyTorch's, or NumPy's `out`.
+_LEFT_OUT = ("out", "requires_grad")
+# How the values or the indices are taken from PyTorch's result.
+_TAKEN = re.compile(r"\)(\[[01]\]|\.(values|indices)\b)|^\w+, *\w+ = ")
+
+
+def _of_jax(facts: Facts) -> Any:
+    """Find the function of JAX that is called, also a method of an array, which may be computed in the same line."""
+    value, name = facts.value("f"), facts["f"].name
+    is_array = facts.scene.message.startswith(f"_{name}()") or isinstance(facts.value("base"), jax.Array)
+    if value is MISSING and is_array:
+        value = getattr(jax.Array, name, None)
+    return value if str(getattr(value, "__module__", "")).startswith("jax.") else None
+
+
+def _new_name(facts: Facts, old: str | None) -> str | None:
+    """Find what an argument is called, '' if it can be left out."""
+    declared, given = inspect.signature(facts["function"]).parameters, {one.arg for one in facts.call().keywords}
+    removed = {old: new for (name, old), new in KEYWORD_REMOVALS.items() if name.endswith(f".{facts['f'].name}")}
+    names = ARGUMENTS_OF_SOME.get(str(old)) or [ARGUMENTS.get(str(old), "" if old in _LEFT_OUT else None)]
+    names = [removed[old]] if old in removed else [old] if old in declared else names
+    return next((one for one in names if one in ("", old) or one in {*declared} - given), None)
+
+
+def _with_new_names(facts: Facts) -> str | None:
+    """Say all arguments with the names that the function has; None if one is not known."""
+    declared = inspect.signature(facts["function"]).parameters
+    if facts["g2"] in declared or any(one.kind is one.VAR_KEYWORD for one in declared.values()):
+        return None  # it hands on the others
+    new = {one: _new_name(facts, one.arg) for one in facts.call().keywords}
+    said = [facts.scene.quote(one) for one in facts.call().args]
+    said += [f"{name}={facts.scene.quote(one.value)}" for one, name in new.items() if name]
+    return ", ".join(said) if None not in new.values() else None
+
+
+_JAX = probes.knows("function")
+_keyword = partial(
+    entry,
+    base=lambda facts: getattr(facts.node("f"), "value", None),
+    function=_of_jax,
+    when=_JAX,
+    home=lambda facts: getattr(facts.value("base"), "__name__", "jax.numpy"),
+    renamed=_with_new_names,
+    variable="{g2}",
+    title="`{f}` has no argument `{g2}`",
+    what="",
+    why="JAX's function does not take `{g2}`, whatever other libraries or older versions do.",
+    link=f"{texts.API}/{{home}}.{{f.name}}.html",
+)
+_keyword(
+    "values_and_indices",
+    texts.NO_ARGUMENT,
+    x=probes.fact("base"),
+    other=lambda facts: {"max": "argmax", "min": "argmin", "sort": "argsort"}.get(facts["f"].name),
+    when=[_JAX, lambda facts: facts["g2"] == "dim" and bool(_TAKEN.search(str(facts["statement"])))],
+    title="`{f}` has no argument `dim`, and returns no indices",
+    why="As in NumPy, it returns the values alone, and `{other}` finds where they are.",
+    fixes="Write `{f}({renamed})` for the values, and `{x.atom}.{other}({renamed})` for the places.",
+)
+_keyword(
+    "out_argument",
+    texts.NO_ARGUMENT,
+    texts.NO_OUT,
+    x=probes.keyword("out"),
+    variable="{x}",
+    title="`{f}` cannot write into an array",
+    what=("{x.is_here}", ""),
+    why="JAX arrays never change: every function returns a new array, so there is no `out`.",
+    fixes=Swap("Keep what it returns.", when=probes.is_statement, call="{x} = {f}({others})"),
+    otherwise="Leave it out, and use what the function returns.",
+)
+_keyword(
+    "unknown_argument",
+    texts.NO_ARGUMENT,
+    x=probes.call,
+    shape=probes.keyword("shape"),
+    new=lambda facts: _new_name(facts, facts["g2"]) or None,
+    fixes=Either(
+        Swap("Give it without a name.", lambda facts: facts["f"].name == "reshape", call="{f}({shape})"),
+        Swap("The argument is called `{new}`.", call="{f}({renamed})"),
+        Swap("Leave it out.", call="{f}({renamed})"),
+    ),
+)
+_keyword(
+    "unknown_argument",
+    texts.NO_KIND,
+    x=probes.keyword("kind"),
+    variable="kind",
+    title="`{f}` has no argument `kind`",
+    why="JAX's function does not take `kind`, and keeps the order of equal entries unless `stable=False` is given.",
+    fixes=Swap("Leave it out.", call="{f}({others})"),
 )

@@ -1,21 +1,22 @@
-"""Explain arrays where Python needs True or False: `while`, `assert`, `and`, `not`, `in`, `max`, and other calls."""
+"""Explain arrays where Python needs True or False: `if`, `while`, `assert`, `and`, `not`, `in`, `max` and others."""
 
 import ast
+import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import jax
-import numpy as np
-
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain import traced_truths as truths
-from jaxguide.explain.catalogue import Code, Either, Static, Swap, entry
+from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.conditions import as_array, condition
-from jaxguide.explain.rewrites.control_flow import by_where, expression_of_if, loop_of_while
-from jaxguide.explain.rewrites.run_time_checks import run_time_check
+from jaxguide.explain.rewrites.control_flow import Choose, by_cond, by_where, expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import defaults_of
@@ -40,27 +41,23 @@ def _optional(facts: Facts) -> ast.Name | None:
     return node if getattr(default, "value", 0) is None and not is_flag and not is_rebound else None
 
 
-def _other(facts: Facts) -> ast.expr | None:
-    """Look at the default in `x or default`."""
-    outer = facts.node("outer")
-    is_or = isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.Or) and outer.values[0] is facts.node("x")
-    return outer.values[1] if is_or else None
-
-
 entry(
     "array_given_or_none",
     texts.BOOL,
     texts.AMBIGUOUS,
     **truths.TRUTH | {"x": _optional},
     outer=lambda facts: facts.scene.source.parents.get(facts.node("x")),
-    other=_other,
+    other=lambda facts: facts.node("outer").values[1] if getattr(facts.node("outer"), "values", 0) else None,
     title="An array's truth value does not say whether it was given",
-    why="`{x}` is None if it is not given. Python asks an array for its entries, not whether it is there.",
+    why="`{x}` is None if it is not given; if it is, its truth value is about its entries, not whether it is there.",
     fixes=Either(
-        Swap("Compare with None.", outer="{x} if {x} is not None else {other}"),
+        Swap(
+            "Compare with None.",
+            when=lambda facts: isinstance(getattr(facts.node("outer"), "op", None), ast.Or),
+            outer="{x} if {x} is not None else {other}",
+        ),
         Swap("Compare with None.", when=probes.is_written("outer", ast.UnaryOp), outer="{x} is None"),
-        Swap("Compare with None.", when=probes.unless(probes.is_written("outer", ast.BoolOp)), x="{x} is not None"),
-        "Compare with None: `{x} is not None`.",
+        Swap("Compare with None.", x="{x} is not None"),
     ),
     link=texts.ERRORS_PAGE,
 )
@@ -100,78 +97,60 @@ entry(
 # Functions of Python.
 
 
-def _nested(facts: Facts) -> str:
-    """Say `jnp.maximum(a, jnp.maximum(b, c))` for `max(a, b, c)`."""
-    text, *rest = map(facts.scene.quote, facts.call().args)
-    for one in rest:
-        text = f"{facts['jnp']}.{facts['f'].name}imum({text}, {one})"
-    return text if rest else f"{facts['jnp']}.{facts['f'].name}({facts['array']})"
-
-
-def _is_size(facts: Facts) -> bool:
-    """Ask whether a number is the size of a new array, which must be known whatever computes it."""
-    source = facts.scene.source
-    return called(source.around(source.parents.get(facts.call()), (ast.Call, ast.stmt))) in SIZED_FUNCTIONS
-
-
-def _chosen_by_if(facts: Facts) -> Fix | None:
-    """Return the fix for `if any(...)`."""
-    outer = facts.scene.source.parents.get(facts.call())
-    edit = expression_of_if(facts.scene, outer, by_where) if isinstance(outer, ast.If) else None
-    return facts.scene.fix(facts.say("Use `jnp.{f.name}`, and choose with `jnp.where`."), edit)
-
-
 def _asks(*names: str) -> Any:
     """Return the conditions for one of Python's functions to ask."""
     return [truths.asks_python, probes.calls(*names), lambda facts: truths.filtering(facts) is None]
 
 
-_FUNCTION: dict[str, Any] = {
+_function: Callable[..., None] = partial(
+    entry,
     **truths.TRUTH,
-    "value": probes.argument(0),
-    "array": lambda facts: as_array(facts.scene, facts.node("value")),
-    "title": "Python's `{f}` needs known values, but `{x}` is traced",
-}
-entry(
+    value=probes.argument(0),
+    array=lambda facts: as_array(facts.scene, facts.node("value")),
+    outer=lambda facts: facts.scene.source.parents.get(facts.call()),
+    title="Python's `{f}` needs known values, but `{x}` is traced",
+)
+_function(
     "min_max_on_tracer",
     texts.BOOL,
     when=_asks("max", "min"),
-    nested=_nested,
     why="Python's `{f}` compares now and keeps one, while JAX records the program, and the values come later.",
     fixes=[
         Swap(
             "Use JAX's own, which goes into the program and works elementwise.",
-            when=lambda facts: not facts.call().keywords and not _is_size(facts),
-            call="{nested}",
+            # The size of a new array must be known, whatever computes it.
+            when=lambda facts: len(facts.call().args) == 2 and called(facts.node("outer")) not in SIZED_FUNCTIONS,
+            call="{jnp}.{f.name}imum({given})",
         ),
         truths.static_option,
     ],
-    **_FUNCTION,
+    otherwise="Use JAX's own, which goes into the program: `{jnp}.{f.name}` of one array.",
 )
-entry(
+_function(
     "any_all_on_tracer",
     texts.BOOL,
     when=_asks("any", "all"),
     why="Python's `{f}` looks at one value after the other now, while JAX records the program.",
-    fixes=Either(
-        _chosen_by_if,
-        Swap("Use `jnp.{f.name}`, which goes into the program.", call="{jnp}.{f.name}({array})"),
+    fixes=Swap(
+        "Use `jnp.{f.name}`, which goes into the program.",
+        when=lambda facts: not hasattr(facts.node("outer"), "test"),
+        call="{jnp}.{f.name}({array})",
     ),
-    **_FUNCTION,
+    otherwise="Use `{jnp}.{f.name}`, and choose with `{jnp}.where`: both go into the program.",
 )
-entry(
+_function(
     "sorted_on_tracer",
     texts.BOOL,
     when=_asks("sorted"),
     why="Python's `{f}` compares values now to order them, while JAX records the program.",
     fixes="Sort the entries of one array with `{jnp}.sort`, which goes into the program; order several by a key with "
     "`{jnp}.argsort`, which gives their places: `values[{jnp}.argsort(keys)]`.",
-    **_FUNCTION,
 )
-entry(
+_function(
     "bool_of_tracer",
     texts.BOOL,
     when=_asks("bool"),
+    title="`bool(...)` needs a known value, but `{x}` is traced",
     why="`bool` makes a Python True or False now, while JAX records the program, and the value comes later.",
     fixes=[
         Swap(
@@ -180,7 +159,6 @@ entry(
         ),
         truths.static_option,
     ],
-    **_FUNCTION | {"title": "`bool(...)` needs a known value, but `{x}` is traced"},
 )
 
 
@@ -204,28 +182,38 @@ entry(
 )
 
 
-def _checked(facts: Facts) -> Fix | None:
-    """Return the code that checks with `checkify`."""
-    return run_time_check(facts.scene, facts["x"].value, facts.node("decision"), facts.node("test"))
+def _holds(facts: Facts) -> str:
+    """Say what must hold: the test of an `assert`, or the opposite of that of an `if` that raises."""
+    test = facts.node("test")
+    if isinstance(facts.node("decision"), ast.If):
+        test = test.operand if isinstance(test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), test)
+    value = facts.scene.spot.value(test)
+    is_number = is_array(value) and value.dtype != bool  # `checkify.check` takes only booleans
+    return f"{facts.scene.atom(test)} != 0" if is_number else condition(facts.scene, test)
 
 
+def _message(facts: Facts) -> str:
+    """Say the text of an `assert` or a `raise`, or what must hold."""
+    nodes = ast.walk(getattr(facts.node("decision"), "msg", None) or facts.node("decision"))
+    said = [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return repr((said or [facts["holds"]])[0].replace("{", "{{").replace("}", "}}"))  # there braces hold values
+
+
+_CHECK = Code(
+    "Check at run time, with `checkify`: call the outermost function through it, and let `throw` raise.",
+    "checkify.check({holds}, {message})\nerror, result = {jax}.jit(checkify.checkify(outermost))(...)\nerror.throw()",
+)
 entry(
     "assert_on_tracer",
     texts.BOOL,
     when=truths.is_decided_by(ast.Assert),
     guard=truths.guard("test"),
-    condition=truths.as_condition("test"),
+    holds=_holds,
+    message=_message,
     title="`assert` needs a known value, but `{x}` is traced",
     why="`assert` looks at the value now, while JAX records the program, and the value comes later.",
     fixes=truths.SPLIT,
-    otherwise=[
-        Swap(
-            "Mark what must not happen with NaN, and look at the result outside.",
-            when=lambda facts: str(facts["x"]).isidentifier() and jax.dtypes.issubdtype(facts["x"].dtype, np.inexact),
-            decision="{x} = {jnp}.where({condition}, {x}, {jnp}.nan)",
-        ),
-        _checked,
-    ],
+    otherwise=_CHECK,
     **truths.TRUTH,
 )
 
@@ -249,18 +237,18 @@ entry(
 )
 
 
-def _taker(facts: Facts) -> ast.expr | None:
-    """Look at a function, not of JAX, that is given the truth value and may itself need it to be known."""
-    outer = facts.scene.source.around(facts.node("logic"), (ast.Call, ast.stmt))
-    home = getattr(facts.scene.spot.value(getattr(outer, "func", None)), "__module__", None) or "jax"
-    return None if home.split(".")[0] in ("jax", "jaxlib", "numpy", "builtins") else getattr(outer, "func", None)
-
-
 def _number(facts: Facts) -> ast.expr | None:
     """Look at the number `scale` in `scale or 1.0`, whose value is one of both and not a truth value."""
     first = getattr(facts.node("logic"), "values", [None])[0]
     value = facts.scene.spot.value(first)
     return first if is_array(value) and value.dtype != bool else None
+
+
+def _is_handed_on(facts: Facts) -> bool:
+    """Ask whether it is given to a function, not of JAX, that may itself need it to be known."""
+    outer = facts.scene.source.around(facts.node("logic"), (ast.Call, ast.stmt))
+    home = getattr(facts.scene.spot.value(getattr(outer, "func", None)), "__module__", None) or "jax"
+    return home.split(".")[0] not in ("jax", "jaxlib", "numpy", "builtins")
 
 
 for _kind, _node, _word in (
@@ -275,17 +263,12 @@ for _kind, _node, _word in (
         when=[_is_value, probes.is_written("logic", _node)],
         join=lambda facts: type(facts.node("logic").op).__name__.lower(),
         guard=truths.guard("logic"),
-        taker=_taker,
         number=_number,
         condition=truths.as_condition("logic"),
         functions=lambda facts: condition(facts.scene, facts.node("logic"), with_functions=True),
         title=f"`{'{logic}' if _node is ast.Compare else _word}` needs a known value, but `{{x}}` is traced",
         why=f"Python's `{_word}` decides now what is true, while JAX records the program; it cannot be recorded.",
-        fixes=[
-            truths.SPLIT,
-            Either(truths.static_test, when=probes.knows("taker")),
-            "Write `{functions}`, if `{taker}` can take a traced value.",
-        ],
+        fixes=[truths.SPLIT, Either(truths.static_test, when=_is_handed_on)],
         otherwise=[
             f"If the number `{{number}}` is meant: `{_word}` gives one of its two values, and `jnp.where` chooses it.",
             Swap(_COMBINE, when=lambda facts: facts["condition"] != facts["functions"], logic="{condition}"),
@@ -318,4 +301,117 @@ entry(
     why="`{f}` looks at this argument now, while JAX records the program, and its value comes later.",
     fixes=Static("x"),
     **truths.TRUTH | {"x": probes.one_of(_depended_on, truths.TRUTH["x"])},
+)
+
+# Choices: `if` as a statement, in an expression, and in a comprehension.
+entry(
+    "filter_on_tracer",
+    texts.BOOL,
+    clause=truths.filtering,
+    x=probes.one_of(truths.TRUTH["x"], lambda facts: facts.node("clause").target),
+    asked=lambda facts: facts.node("clause").ifs[0],
+    items=lambda facts: facts.node("clause").iter,
+    title="`if` in a comprehension needs known values, but its test is traced",
+    why="How long the list is depends on the values, and these come later.",
+    fixes="Work on the whole array, and keep the shape: `{jnp}.where(mask, {items}, 0)` is 0 where the test fails.",
+)
+
+
+def _is_recursive(facts: Facts) -> bool:
+    """Ask whether the function calls itself: it would not end if both sides were recorded."""
+    function = facts.scene.spot.function
+    name = getattr(function, "name", None)
+    calls = [dotted(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)] if function else []
+    return name in calls or f"self.{name}" in calls
+
+
+def _is_switch(facts: Facts) -> bool:
+    """Ask whether the test is a bare argument, which usually is an option such as `train`."""
+    test: Any = facts.node("test")
+    plain = test.operand if isinstance(test, ast.UnaryOp) else test
+    return isinstance(plain, ast.Name) and truths.static_test(facts) is not None
+
+
+def _first_name(facts: Facts) -> ast.AST | None:
+    """Look at the first name in the test of an expression: an element of a comprehension has no value any more."""
+    names = [one for one in ast.walk(facts.node("test")) if isinstance(one, ast.Name)]
+    return names[0] if names and isinstance(facts.node("decision"), ast.IfExp) else None
+
+
+def _chosen(facts: Facts, choose: Choose) -> Edit | None:
+    """Return the edit that chooses between both sides of a statement or an expression."""
+    node, scene = facts.node("decision"), facts.scene
+    if isinstance(node, ast.If):
+        return expression_of_if(scene, node, choose)
+    text = choose(scene, facts["condition"], scene.quote(node.body), scene.quote(node.orelse))
+    return scene.source.replace(node, text)
+
+
+def _where(facts: Facts) -> Fix | None:
+    edit = _chosen(facts, by_where)
+    # A side that is not taken can still spoil the gradient.
+    if edit is not None and re.search(r"/|\b(log|sqrt|arccos|arcsin|power|reciprocal)\(", edit.text):
+        return facts.scene.fix(
+            "Choose with `jnp.where`. Both sides are computed: if the one that is not taken is infinite or NaN, so "
+            "is the gradient, unless its input is made safe too.",
+            edit,
+        )
+    return facts.scene.fix("Choose with `jnp.where`: both sides are computed, one is taken.", edit)
+
+
+def _cond(facts: Facts) -> Fix | None:
+    return facts.scene.fix("With `lax.cond`, for one scalar choice: only one side runs.", _chosen(facts, by_cond))
+
+
+_is_if = truths.is_decided_by(ast.If, ast.IfExp)
+_if = partial(
+    entry,
+    "if_on_tracer",
+    texts.BOOL,
+    **truths.TRUTH | {"x": probes.one_of(truths.TRUTH["x"], _first_name)},
+    guard=truths.guard("test"),
+    condition=truths.as_condition("test"),
+    title="`if` needs a known value, but `{x}` is traced",
+    why="Python's `if` must choose now, while JAX records the program, and the value comes later.",
+)
+_if(
+    when=[_is_if, _is_recursive],
+    fixes=[
+        truths.static_option,
+        "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both sides, so a "
+        "function that calls itself would never end.",
+    ],
+)
+_if(when=[_is_if, probes.knows("guard"), probes.unless(_is_switch)], fixes=[truths.SPLIT, truths.static_option])
+_if(
+    when=_is_if,
+    first=lambda facts: facts.node("decision").body[0],
+    last=lambda facts: facts.node("decision").body[-1],
+    text=lambda facts: ast.unparse(facts.node("first")).split("\n")[0],
+    holds=_holds,
+    message=_message,
+    fixes=[
+        Either(truths.static_test, when=_is_switch),
+        Either(
+            _where,
+            Words(
+                "Let the program loop: `lax.while_loop`, which carries what the loop changes and goes on while "
+                "`{test}` is false.",
+                when=probes.is_written("last", ast.Break),
+            ),
+            Either(_CHECK, when=probes.is_written("first", ast.Raise)),
+            Words(
+                "Call once, and choose with `jnp.where` what the call is given; to print, call `{jax}.debug.print` "
+                "inside `lax.cond`.",
+                when=probes.is_written("last", ast.Expr),
+            ),
+            Code(
+                "Compute both sides and choose with `jnp.where`, in place of `{text}`.",
+                "{jnp}.where({condition}, value_if_true, value_if_false)",
+                when=lambda facts: _chosen(facts, by_cond) is None,
+            ),
+        ),
+        _cond,
+        Either(truths.static_option, when=probes.unless(_is_switch)),
+    ],
 )

@@ -35,15 +35,11 @@ def _sizes(facts: Facts) -> list[ast.expr]:
 
 def _is_float(facts: Facts, node: ast.expr) -> bool:
     """Return whether a size is a quotient or another float, or a tuple with one."""
-    if _divides(node):
+    if isinstance(getattr(node, "op", None), ast.Div):
         return facts.scene.tracer(node) is None
     leaves = jax.tree.leaves(facts.scene.spot.value(node))
     arrays = [one for one in leaves if is_array(one) and not is_tracer(one) and one.ndim == 0]
     return any(isinstance(one, float) for one in leaves) or any(one.dtype.kind == "f" for one in arrays)
-
-
-def _divides(node: ast.AST) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
 
 
 entry(
@@ -53,17 +49,22 @@ entry(
     x=lambda facts: next((one for one in _sizes(facts) if _is_float(facts, one)), None),
     when=lambda facts: facts.knows("entries") or probes.calls_of("jax")(facts),
     entries=lambda facts: None,  # only the first phrase says them
+    page=lambda facts: facts["f"].name if hasattr(jax.numpy, facts["f"].name) else "zeros",
     one=lambda facts: getattr(facts.node("x"), "left", None),
     other=lambda facts: getattr(facts.node("x"), "right", None),
     title="`{f}` was given a size that is not an integer",
     what=("The shape is ({entries}) here.", "`{x}` is a float here."),
     why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
     fixes=Either(
-        Swap("Give an integer.", when=lambda facts: _divides(facts.node("x")), x="{one.atom} // {other.atom}"),
+        Swap(
+            "Give an integer.",
+            when=lambda facts: isinstance(getattr(facts.node("x"), "op", None), ast.Div),
+            x="{one.atom} // {other.atom}",
+        ),
         Swap("Give an integer.", when=probes.unless(probes.is_valued("x", tuple, list)), x="int({x})"),
         "Give integers.",
     ),
-    link=f"{texts.API}/jax.numpy.zeros.html",
+    link=f"{texts.API}/jax.numpy.{{page}}.html",
 )
 
 
@@ -118,17 +119,8 @@ entry(
     title="`{f}` needs a known size, but `{x}` is traced",
     what="{part.is_here}",
     why="How long the result is depends on the values, and JAX must know every shape while it records.",
-    fixes=Either(
-        Words(
-            "Give the length of the result, which must not depend on values: `total_repeat_length=LENGTH`.",
-            when=probes.calls("repeat"),
-        ),
-        Words(
-            "Give the number of segments, as a Python number: `num_segments=SEGMENTS`.",
-            when=probes.calls("segment_sum", "segment_max", "segment_min"),
-        ),
-        "Give it as a Python number that does not depend on values, such as a static argument.",
-    ),
+    fixes=Words("Give the length of the result: `total_repeat_length=LENGTH`.", when=probes.calls("repeat")),
+    otherwise="Give it as a Python number that does not depend on values, such as a static argument.",
     link=texts.STATIC_LINK,
 )
 

@@ -1,24 +1,25 @@
-"""Explain gradients that do not exist: of arrays, tuples and integers, and back through loops of unknown length."""
+"""Explain derivatives that do not exist, and what `has_aux`, `jax.jvp` and the pullbacks of `jax.vjp` are given."""
 
 import ast
+from functools import partial
 from typing import Any
 
+import jax
+import numpy as np
+
+from jaxguide.code.source import names_in
+from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts as texts
+from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.static_arguments import static_edits
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.transformed import TRANSFORMS
+from jaxguide.explain.transformed import TRANSFORMS, argnums, parameters
 
-_GRAD = f"{texts.API}/jax.grad.html"
 _LOOPS = ("while_loop", "fori_loop")
-
-
-def _has_own_rule(facts: Facts) -> bool:
-    """Ask whether the function has a rule of its own, whose result counts, and not that of the function."""
-    return hasattr(facts.value("x"), "defvjp")
 
 
 def _is_grad(facts: Facts) -> bool:
@@ -31,31 +32,29 @@ def _is_grad_without_options(facts: Facts) -> bool:
     return len(facts.node("made").args) == 1 and not facts.node("made").keywords
 
 
-_GRADIENT: dict[str, Any] = {
-    "made": probes.made_by(*TRANSFORMS),
-    "maker": lambda facts: facts.node("made").func,
-    "module": lambda facts: str(facts["maker"]).rpartition(".")[0] or facts["jax"],
-    "x": probes.argument(0, "fun", of="made"),
-    "at": probes.argument(0),
-    "body": probes.definition(probes.argument(0, "fun", of="made")),
-    "result": probes.result_of("body"),
-    "link": _GRAD,
-}
-
+_of_made = partial(
+    entry,
+    made=probes.made_by(*TRANSFORMS),
+    maker=probes.function_of("made"),
+    module=lambda facts: str(facts["maker"]).rpartition(".")[0] or facts["jax"],
+    link=f"{texts.API}/jax.grad.html",
+)
+_gradient = partial(
+    _of_made,
+    x=probes.argument(0, "fun", of="made"),
+    # The result of a rule of its own is not that of the function.
+    when=lambda facts: not hasattr(facts.value("x"), "defvjp"),
+    at=probes.argument(0),
+    aux=probes.keyword("has_aux", of="made"),
+    body=probes.definition(probes.argument(0, "fun", of="made")),
+    result=probes.result_of("body"),
+    why="A gradient says how one number changes.",
+)
 
 # A result that is not one number.
-
-
-def _is_one_number(facts: Facts) -> bool:
-    """Ask whether the result is an array of one entry."""
-    return set(facts["g1"]) <= set("(1, )")
-
-
-entry(
+_gradient(
     "gradient_of_many",
     texts.GRAD_SHAPE,
-    when=probes.unless(_has_own_rule),
-    aux=probes.keyword("has_aux", of="made"),
     first=lambda facts: "first result" if facts.knows("aux") else None,
     loss=lambda facts: facts["result"].items[0] if facts.knows("aux") else facts["result"],
     title="A gradient of more than one number",
@@ -63,7 +62,11 @@ entry(
     why="A gradient says how one number changes; a result of shape {g1} is not one number of shape ().",
     fixes=[
         Either(
-            Swap("Take the one number out of its array.", when=_is_one_number, loss="{jnp}.squeeze({loss})"),
+            Swap(
+                "Take the one number out of its array.",
+                when=lambda facts: set(facts["g1"]) <= set("(1, )"),
+                loss="{jnp}.squeeze({loss})",
+            ),
             Swap("Reduce the result to one number: a loss is a sum or a mean.", loss="{jnp}.sum({loss})"),
         ),
         Swap(
@@ -72,35 +75,29 @@ entry(
             maker="{module}.jacobian",
         ),
     ],
-    **_GRADIENT,
 )
 
-
 # A result of several parts, or none.
-
-
 _HAS_AUX = (
     "If the first is the loss and the rest is extra: say so with `has_aux=True`. Then the extra comes back with the "
     "gradient."
 )
-entry(
+_gradient(
     "gradient_of_none",
     texts.GRAD_OUTPUT,
-    when=[lambda facts: facts["g1"] == "None", probes.returns_nothing("body"), probes.unless(_has_own_rule)],
+    when=[lambda facts: facts["g1"] == "None", probes.returns_nothing("body")],
     title="A gradient of a function that returns nothing",
     what="`{x}` ends without `return`, so it gives None.",
     why="`jax.grad` differentiates what the function returns.",
     fixes="Return the value.",
-    **_GRADIENT,
 )
-entry(
+_gradient(
     "gradient_of_tuple",
     texts.GRAD_OUTPUT,
-    when=[lambda facts: facts["g1"][0] in "{[(", probes.unless(_has_own_rule)],
+    when=lambda facts: facts["g1"][0] in "{[(" and not hasattr(facts.value("x"), "defvjp"),
     gradient=lambda facts: "gradient, aux" if _is_grad(facts) else "(value, aux), gradient",
     title="A gradient of several things",
     what="`{x}` returns more than one value.",
-    why="A gradient says how one number changes.",
     fixes=[
         Either(
             Words(
@@ -116,14 +113,10 @@ entry(
             result="{result.items[0]}",
         ),
     ],
-    **_GRADIENT,
 )
 
-
 # A result of another kind of numbers.
-
-
-entry(
+_gradient(
     "gradient_complex",
     texts.GRAD_COMPLEX,
     title="A gradient of a complex number",
@@ -140,38 +133,28 @@ entry(
             at="{jnp}.asarray({at}, complex)",
         ),
     ],
-    **_GRADIENT,
 )
-entry(
+_gradient(
     "gradient_integer_result",
     texts.GRAD_INTEGER_OUT,
     title="A gradient of an integer",
     what="`{x}` returns {g1} here.",
     why="An integer changes in jumps: its derivative is zero or does not exist.",
-    fixes=[
-        "Use a smooth function in its place, such as a mean weighted by softmax.",
-        Swap("Make it a float: its gradient is then zero everywhere.", result="{result.atom}.astype(float)"),
-    ],
-    **_GRADIENT,
+    fixes="Use a smooth function in its place, such as a mean weighted by softmax; that of a float made of it is 0.",
 )
-entry(
+_of_made(
     "argnums_too_large",
     texts.GRAD_ARGNUMS,
     x=probes.argument(1, "argnums", of="made"),
     variable="argnums",
     when=lambda facts: facts["g2"] != "0",
-    made=probes.made_by(*TRANSFORMS),
     of=probes.argument(0, "fun", of="made"),
     last=lambda facts: int(facts["g2"]) - 1,
-    one=lambda facts: "argument" if facts["g2"] == "1" else None,
+    count=probes.counted("g2", "positional argument", "positional arguments"),
     title="`argnums` names an argument that is not there",
-    what=(
-        "`{of}` is called with 1 positional {one}: its number is 0.",
-        "`{of}` is called with {g2} positional arguments, 0 to {last}.",
-    ),
+    what="`{of}` is called with {count}, and the number of the last one is {last}.",
     why="Arguments are counted from 0, and those given by keyword do not count.",
     fixes=Swap("Give the number of an argument that is there.", x="{last}"),
-    link=_GRAD,
 )
 
 
@@ -207,27 +190,27 @@ def _static_count(facts: Facts) -> Fix | None:
     return facts.scene.fix(f"Make `{x}` static: then the number of turns is known.", *edits)
 
 
+_reverse = partial(
+    _of_made,
+    "reverse_through_while",
+    texts.REVERSE_WHILE,
+    title="A gradient back through a loop of unknown length",
+    why="Going back needs what every turn computed, and how many turns there are is not known when JAX sets aside "
+    "the room.",
+    otherwise="Let the number of turns be known: with both bounds static, JAX can go back through the loop.",
+    link=f"{texts.API}/jax.lax.while_loop.html",
+)
 _FORWARD = Swap(
     "Go forward, which needs no memory of the turns: good for few inputs.", when=_is_grad, maker="{module}.jacfwd"
 )
-_REVERSE: dict[str, Any] = {
-    **{name: _GRADIENT[name] for name in ("made", "maker", "module")},
-    "title": "A gradient back through a loop of unknown length",
-    "why": "Going back needs what every turn computed, and how many turns there are is not known when JAX sets aside "
-    "the room.",
-    "otherwise": ["Let the number of turns be known: with both bounds static, JAX can go back through the loop."],
-    "link": f"{texts.API}/jax.lax.while_loop.html",
-}
-entry(
-    "reverse_through_while",
-    texts.REVERSE_WHILE,
+_reverse(
     x=probes.one_of(probes.argument(2, "init_val", of="while_loop"), _unknown_bound),
     line="loop",
     loop=_loop_before,
     while_loop=lambda facts: facts["loop"] if called(facts.node("loop")) == "while_loop" else None,
     go=probes.argument(0, "cond_fun", of="while_loop"),
     turn=probes.argument(1, "body_fun", of="while_loop"),
-    looped=lambda facts: facts["loop"].inside(facts.node("loop").func),
+    looped=probes.function_of("loop"),
     what="`{x}` decides how often the loop of `{looped}` turns.",
     fixes=[
         Swap(
@@ -237,15 +220,245 @@ entry(
         _static_count,
         _FORWARD,
     ],
-    **_REVERSE,
 )
+_reverse(x=probes.one_of(_loop_before, probes.node), line="x", variable=None, what="", fixes=_FORWARD)
+
+
+# Derivatives with respect to integers: numbers, leaves of trees, indices and random keys.
+
+
+# Functions whose integer arguments are sizes, positions or classes.
+_COUNTED = (
+    *("range", "one_hot", "arange", "take", "zeros", "ones", "take_along_axis", "dynamic_slice", "fold_in", "eye"),
+    *("dynamic_slice_in_dim", "roll", "segment_sum", "fori_loop", "softmax_cross_entropy_with_integer_labels"),
+)
+
+
+def _is_integer(leaf: Any) -> bool:
+    if is_array(leaf):
+        return bool(jax.dtypes.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool)
+    return isinstance(leaf, int)
+
+
+def _integers(facts: Facts) -> Part | None:
+    """Look at the argument that holds integers, or at the only one that may: its value is not known."""
+    given = [facts.at(one) for one in facts.call().args]
+    is_made = facts.knows("made")
+    numbers = argnums(facts.node("made")) if is_made else range(len(given))
+    parts = [given[number] for number in numbers if number < len(given)]
+    unknown = [one for one in parts if one.value_or_missing is MISSING]
+    whole = [one for one in parts if one not in unknown and any(map(_is_integer, jax.tree.leaves(one.value)))]
+    if not is_made:
+        return whole[0] if len(whole) == 1 and not unknown else None
+    return whole[0] if whole else unknown[0] if len(unknown) == 1 else None
+
+
+def _is_key(facts: Facts) -> bool:
+    """Ask whether the argument is a random key, also one of the old style, which is an array of integers."""
+    x, value = facts["argument"], facts.value("argument")
+    made = isinstance(x.node, ast.Call) and facts.scene.spot.value(x.node.func) is jax.random.PRNGKey
+    is_raw = is_array(value) and value.dtype == np.uint32 and value.shape == (2,)
+    return "key" in facts.found.groups() or made or is_raw
+
+
+def _is_index(facts: Facts) -> bool:
+    """Ask whether the function uses the argument as an index or a size, which must stay an integer."""
+    own = parameters(facts.node("body")) if facts.knows("body") else []
+    name = own[facts["number"]].arg if facts["number"] < len(own) else ""
+    nodes = list(ast.walk(facts.node("body"))) if name else []
+    indexed = [one.slice for one in nodes if isinstance(one, ast.Subscript)]
+    return any(name in names_in(one) for one in (*indexed, *(one for one in nodes if called(one) in _COUNTED)))
+
+
+def _leaf(facts: Facts) -> Part:
+    """Look at the first integer in the containers that a name holds, or at the argument itself."""
+    is_named = probes.is_written("argument", ast.Name, ast.Attribute)(facts)
+    return (probes.leaf(_is_integer, of="argument")(facts) if is_named else None) or facts.part("argument")
+
+
+def _is_one_array(facts: Facts) -> bool:
+    """Ask whether the argument is a number or array: by its value, or as a function of `jax.numpy` gives it."""
+    return not facts["x"].path and (_is_integer(facts.value("x")) or str(facts["x"]).startswith(f"{facts['jnp']}."))
+
+
+_by_integers = partial(
+    entry,
+    made=probes.made_by(*TRANSFORMS),
+    argument=_integers,
+    x=_leaf,
+    number=lambda facts: facts.call().args.index(facts.node("argument")),
+    another=lambda facts: int(facts["number"] == 0) if len(facts.call().args) > 1 else None,
+    of=probes.argument(0, "fun", of="made"),
+    argnums=probes.argument(1, "argnums", of="made"),
+    body=probes.definition(probes.argument(0, "fun", of="made")),
+    known=lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
+    int=lambda facts: "an int" if isinstance(facts.value("x"), int) else None,
+    title="A derivative with respect to integers",
+    what=("{known}", "`{x}` is {int} here.", "`{x}` holds integers."),
+    why="A derivative asks what a small change does, and an integer cannot change by a little.",
+    link=f"{texts.API}/jax.grad.html",
+)
+_BY_ANOTHER = Swap(
+    "Differentiate with respect to another argument.",
+    when=probes.unless(probes.knows("argnums")),
+    of="{of}, argnums={another}",
+)
+_by_integers(
+    "gradient_of_a_key",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    x=_integers,
+    when=[_is_key, probes.knows("another")],
+    title="A derivative with respect to a key",
+    what="`{x}` is a key here.",
+    why="A derivative asks what a small change does, and a key cannot change by a little.",
+    fixes=_BY_ANOTHER,
+    otherwise="Differentiate with respect to another argument.",
+)
+_by_integers(
+    "gradient_of_integers",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    x=_integers,
+    when=[probes.unless(_is_key), _is_index, probes.knows("another")],
+    fixes="Arguments are counted from 0, and `{x}` is number {number}: give `argnums` the number of another one.",
+)
+_by_integers(
+    "gradient_of_integers",
+    texts.GRAD_INTEGER,
+    texts.JACOBIAN_INTEGER,
+    when=[probes.unless(_is_key), probes.unless(_is_index), probes.unless(probes.is_valued("x", bool))],
+    fixes=[
+        Either(
+            Swap("Give floats.", when=probes.is_written("x", ast.Constant), x="{x}.0"),
+            Swap("Give floats.", when=_is_one_array, x="{jnp}.asarray({x}, float)"),
+            Swap("Give floats.", argument="{jax}.tree.map(lambda leaf: {jnp}.asarray(leaf, float), {argument})"),
+        ),
+        Either(
+            Words(
+                "Or take `{x}` out, and pass it as an argument of its own, which is not differentiated.",
+                when=lambda facts: bool(facts["x"].path),
+            ),
+            _BY_ANOTHER,
+        ),
+    ],
+)
+
+# What `has_aux`, `jax.jvp` and the pullbacks of `jax.vjp` are given.
 entry(
-    "reverse_through_while",
-    texts.REVERSE_WHILE,
-    x=probes.one_of(_loop_before, probes.node),
+    "aux_without_pair",
+    structure_texts.AUX_PAIR,
+    x=probes.result_of("body"),
     line="x",
-    variable=None,
-    what="",
-    fixes=[_FORWARD],
-    **_REVERSE,
+    variable="{of}",
+    made=probes.made_by(*TRANSFORMS),
+    of=probes.argument(0, "fun", of="made"),
+    body=probes.definition(probes.argument(0, "fun", of="made")),
+    items=lambda facts: [str(one) for one in facts["x"].items],
+    extras=lambda facts: ", ".join(facts["items"][1:]),
+    title="`has_aux=True` for a function that does not return a pair",
+    what="`{of}` returns `{x}`.",
+    why="With `has_aux`, the function returns exactly two things: the number to differentiate, and the rest.",
+    fixes=Swap(
+        "Put all but the loss into one tuple.", when=lambda facts: facts["x"].count > 2, x="{items[0]}, ({extras})"
+    ),
+    otherwise="Leave `has_aux=True` out, or return the loss and what comes with it: `return loss, aux`.",
+    link=f"{texts.API}/jax.grad.html",
+)
+
+
+def _output(facts: Facts) -> ast.expr | None:
+    """Look at the name to which `out, pull = jax.vjp(...)` assigned the output, if a bare cotangent is given."""
+    made = [one for one in ast.walk(facts.scene.source.tree) if isinstance(one, ast.Assign)]
+    pairs = [getattr(one.targets[0], "elts", []) for one in made if called(one.value) == "vjp"]
+    found = [pair[0] for pair in pairs if len(pair) > 1 and facts.scene.quote(pair[1]) == str(facts["f"])]
+    is_bare = not isinstance(facts.node("x"), ast.List | ast.Tuple)
+    return found[0] if found and is_bare and isinstance(found[0], ast.Name) and found[0].id != "_" else None
+
+
+_pullback = partial(entry, x=probes.argument(0), link=f"{texts.API}/jax.vjp.html")
+_pullback(
+    "pullback_tree",
+    structure_texts.PULLBACK_TREE,
+    when=lambda facts: facts["rest"] == "",
+    was=lambda facts: "one array" if "leaf" in facts["g2"] else f"a {facts['g2']}".replace("'>", ""),
+    output=_output,
+    title="A pullback needs one cotangent for each part of the output",
+    what="`{x}` is given, where the function returned {was}.",
+    why="The pullback takes one cotangent for each output, in the same containers as the output.",
+    fixes=[
+        Swap(
+            "Give one cotangent for each part of the output. Ones differentiate the sum of all its entries; zeros "
+            "leave a part out.",
+            when=lambda facts: facts["output"].value is not None,
+            x="{jax}.tree.map({jnp}.ones_like, {output})",
+        ),
+        Words(
+            "If only the first part is to be differentiated: `{jax}.vjp(..., has_aux=True)`.",
+            when=lambda facts: isinstance(facts.value("output"), tuple) and len(facts.value("output")) == 2,
+        ),
+    ],
+    otherwise="Give one cotangent for each part of the output, in the same containers.",
+)
+_pullback(
+    "pullback_count",
+    structure_texts.PULLBACK_COUNT,
+    x=probes.function,
+    title="A pullback called with several arguments",
+    what="`{call}` gives it {g2} arguments.",
+    why="The function returned one thing, maybe a tuple, so its pullback takes one: cotangents in that container.",
+    fixes=Swap("Put them into one tuple.", call="{x}(({given}))"),
+)
+_pullback(
+    "cotangent_shape",
+    texts.VJP_SHAPE,
+    when=lambda facts: facts["rest"] == "",
+    title="A cotangent that does not fit the output",
+    what="`{x}` is {g1}, and the output is {g2}[{g3}].",
+    why="The pullback takes one number for each number of the output: how much each counts.",
+    fixes="Give the output's shape and dtype, such as `{jnp}.ones_like` of the output.",
+)
+
+_jvp = partial(
+    entry,
+    primals=probes.argument(1, "primals"),
+    tangents=probes.argument(2, "tangents"),
+    x=probes.fact("tangents"),
+    when=probes.calls("jvp"),
+    why="There is one tangent for each primal, a small change of it: in the same containers, of one shape and dtype.",
+    link=f"{texts.API}/jax.jvp.html",
+)
+_jvp(
+    "tangent_shape",
+    structure_texts.JVP_SHAPES,
+    pairs=lambda facts: zip(facts["primals"].items, facts["tangents"].items, strict=False),
+    scalar=lambda facts: next((one for of, one in facts["pairs"] if of.shape != () and one.shape == ()), None),
+    x=probes.one_of(probes.fact("scalar"), probes.fact("tangents")),
+    title="A tangent of another shape than its primal",
+    what="The primal has shape {g1}, and the tangent has shape {g2}.",
+    fixes="Give tangents of the primals' shapes, such as `{jnp}.ones_like(primal)`.",
+)
+_jvp(
+    "tangent_dtype",
+    texts.JVP_DTYPE,
+    int=lambda facts: next((one for one in facts["tangents"].items if isinstance(one.value_or_missing, int)), None),
+    x=probes.one_of(probes.fact("int"), probes.fact("tangents")),
+    title="A tangent of another dtype than its primal",
+    fixes="Give tangents of the primals' dtypes: floats for floats.",
+)
+_jvp(
+    "tangent_parts",
+    structure_texts.JVP_TREES,
+    title="Tangents whose parts are not those of the primals",
+    what="`{x}` is given for `{primals}`.",
+    fixes="Give a tangent for every part; zeros for one that does not change.",
+)
+_jvp(
+    "jvp_without_tuples",
+    texts.JVP_CONTAINER,
+    x=probes.fact("primals"),
+    title="`jax.jvp` was not given tuples",
+    what="`{x}` is not a tuple.",
+    why="A function may have several arguments, so `jax.jvp` takes all primals in one tuple, all tangents in another.",
+    fixes="Put all primals into one tuple, and all tangents into another.",
 )

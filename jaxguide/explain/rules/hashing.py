@@ -1,6 +1,7 @@
 """Explain arrays and traced values that Python wants to hash in a call: `hash(x)`, and functions with a cache."""
 
 import ast
+from functools import partial
 from typing import Any
 
 from jaxguide.code.edits import Edit
@@ -11,17 +12,6 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-
-_PHRASES = (texts.UNHASHABLE_ARRAY, texts.UNHASHABLE_TRACER)
-_HASH: dict[str, Any] = {
-    "array": lambda facts: facts["x"] if is_array(facts.value("x")) else None,
-    "what": ("{array.is_here}", ""),
-    "why": (
-        "Equal objects need equal hashes, and arrays are compared entry by entry, so they have none; a traced value "
-        "even comes later."
-    ),
-    "link": "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
-}
 
 
 def _is_known(facts: Facts) -> bool:
@@ -43,9 +33,16 @@ def _without_cache(facts: Facts) -> Fix | None:
     return None
 
 
-entry(
+_hashed = partial(
+    entry,
+    why="Equal objects need equal hashes, and arrays are compared entry by entry, so they have none; of a traced "
+    "array, the entries are not even known yet.",
+    link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
+)
+_hashed(
     "cached_function_of_array",
-    *_PHRASES,
+    texts.UNHASHABLE_ARRAY,
+    texts.UNHASHABLE_TRACER,
     x=probes.first(is_array),
     when=lambda facts: hasattr(facts.value("f"), "cache_info") and hasattr(facts.value("f"), "__wrapped__"),
     definition=probes.definition(probes.function),
@@ -54,11 +51,12 @@ entry(
         Either(_without_cache, "Call the function without its cache: `{f}.__wrapped__`."),
         Words("Or pass Python numbers and tuples, which have a hash.", when=_is_known),
     ],
-    **_HASH | {"link": "https://docs.python.org/3/library/functools.html#functools.lru_cache"},
+    link="https://docs.python.org/3/library/functools.html#functools.lru_cache",
 )
-entry(
+_hashed(
     "hashed_array",
-    *_PHRASES,
+    texts.UNHASHABLE_ARRAY,
+    texts.UNHASHABLE_TRACER,
     x=probes.given(is_array),
     when=probes.calls("hash"),
     title="An array has no hash",
@@ -68,24 +66,23 @@ entry(
         call="hash({np}.asarray({x}).tobytes())",
     ),
     otherwise="Hash something that is known while JAX traces, such as `{x}.shape`.",
-    **_HASH,
 )
-entry(
+_hashed(
     "set_of_arrays",
-    *_PHRASES,
+    texts.UNHASHABLE_ARRAY,
+    texts.UNHASHABLE_TRACER,
     x=probes.given(_is_of_arrays),
     when=probes.calls("set", "frozenset"),
     title="An array has no hash, so a set cannot hold it",
     fixes=Words("Make a set of Python's numbers and tuples: `.tolist()` gives them.", when=_is_known),
     otherwise="Find different values with `{jnp}.unique(..., size=...)`, which needs a largest count.",
-    **_HASH,
 )
-entry(
+_hashed(
     "array_in_set",
-    *_PHRASES,
+    texts.UNHASHABLE_ARRAY,
+    texts.UNHASHABLE_TRACER,
     x=probes.operand(0),
-    when=[probes.is_written("node", ast.Compare), lambda facts: facts["array"].ndim == 0 and _is_known(facts)],
+    when=[probes.is_written("node", ast.Compare), lambda facts: facts["x"].ndim == 0 and _is_known(facts)],
     title="An array has no hash to be found by",
     fixes=Swap("Look up its number.", x="{x.atom}.item()"),
-    **_HASH,
 )

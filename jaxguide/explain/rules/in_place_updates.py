@@ -1,6 +1,7 @@
 """Explain attempts to change an array in place: items, its shape, methods of lists, misuse of `.at`, NumPy."""
 
 import ast
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Probe
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.control_flow import operator_sign
 from jaxguide.explain.rewrites.masks import kept_places, spread
 from jaxguide.explain.rewrites.written_shapes import computed_shape
@@ -26,27 +27,19 @@ _METHODS: dict[type[ast.AST], str] = {
 }
 
 
-def _owner_of(name: str) -> Probe:
-    """Look at the array in `x[i]`, `x.shape` and `x.at[i]`, which another fact is."""
-
-    def found(facts: Facts) -> ast.expr | None:
-        node = facts.node(name)
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "at":
-            node = node.value
-        return getattr(node, "value", None)
-
-    return found
+def _owner(node: Any) -> Any:
+    """Return the array in `x[i]`, `x.shape` and `x.at[i]`."""
+    inner = getattr(node, "value", None)
+    return inner.value if isinstance(node, ast.Subscript) and getattr(inner, "attr", "") == "at" else inner
 
 
-def _index_of(name: str) -> Probe:
-    """Look at the index in `x[i]`, which another fact is."""
-    return lambda facts: getattr(facts.node(name), "slice", None)
-
-
-_CHANGED: dict[str, Any] = {
-    "why": "JAX arrays never change: the same array may already be part of a recorded program, or shared.",
-    "link": texts.AT_LINK,
-}
+_entry = partial(
+    entry,
+    x=lambda facts: _owner(facts.node("target")),
+    index=lambda facts: getattr(facts.node("target"), "slice", None),
+    why="JAX arrays never change: the same array may already be part of a recorded program, or shared.",
+    link=texts.AT_LINK,
+)
 
 
 # Items.
@@ -65,12 +58,10 @@ def _place(facts: Facts) -> tuple[ast.expr, str]:
 def _update(facts: Facts) -> str | None:
     """Say the method of `.at[...]` for `x[i] = y` and `x[i] += y`."""
     statement = facts.scene.spot.statement
-    if isinstance(statement, ast.Assign):
-        return "set({change})" if statement.targets == [facts.scene.node] else None
-    if not isinstance(statement, ast.AugAssign):
-        return None
-    sign = operator_sign(statement.op)
-    return _METHODS.get(type(statement.op), f"set({{x}}[{{index}}] {sign} {{change.atom}})")
+    if isinstance(statement, ast.AugAssign):
+        sign = operator_sign(statement.op)
+        return facts.say(_METHODS.get(type(statement.op), f"set({{x}}[{{index}}] {sign} {{change.atom}})"))
+    return facts.say("set({change})") if getattr(statement, "targets", []) == [facts.scene.node] else None
 
 
 def _kept(facts: Facts) -> str | None:
@@ -93,15 +84,14 @@ def _is_filled_in_loop(facts: Facts) -> bool:
     return value is not MISSING and not is_tracer(value) and isinstance(outer, ast.For | ast.While)
 
 
-entry(
+_entry(
     "item_assignment",
     texts.SET_ITEM,
     x=lambda facts: _place(facts)[0],
     index=lambda facts: _place(facts)[1],
     when=probes.is_written("node", ast.Subscript),
     change=probes.assigned,
-    update=lambda facts: facts.say(_update(facts) or "{nothing}"),
-    nothing=lambda facts: None,
+    update=_update,
     kept=_kept,
     title="An array cannot be changed in place",
     fixes=[
@@ -124,14 +114,12 @@ entry(
             when=_is_filled_in_loop,
         ),
     ],
-    **_CHANGED,
 )
-entry(
+_entry(
     "numpy_item_of_tracer",
     texts.SET_NUMPY_ITEM,
     x=probes.first(is_tracer, of="assigned"),
-    array=_owner_of("target"),
-    index=_index_of("target"),
+    array=lambda facts: _owner(facts.node("target")),
     when=probes.is_written("array", ast.Name),
     title="A NumPy array holds known values, but `{x}` is traced",
     why="`{array}` holds numbers now, while JAX records the program, and the value comes later.",
@@ -139,109 +127,70 @@ entry(
         "Make it JAX's array, and a new one with the change in it.",
         statement="{array} = {jnp}.asarray({array}).at[{index}].set({assigned})",
     ),
-    link=texts.AT_LINK,
 )
-entry(
+_entry(
     "item_deletion",
     texts.DELETE_ITEM,
-    deleted=lambda facts: facts.node("statement").targets[0],
-    x=_owner_of("deleted"),
-    index=_index_of("deleted"),
+    target=lambda facts: facts.node("statement").targets[0],
     when=[probes.is_written("statement", ast.Delete), lambda facts: is_array(facts.value("x"))],
     along=lambda facts: ", axis=0" if facts["x"].ndim > 1 else "",
     title="An item of an array cannot be deleted",
     fixes=Swap("Make a new array without it.", statement="{x} = {jnp}.delete({x}, {index}{along})"),
-    **_CHANGED,
 )
-entry(
+_entry(
     "shape_assignment",
     texts.SET_SHAPE,
-    x=_owner_of("target"),
     title="An array's shape cannot be assigned",
     fixes=Swap("Make a new array of that shape.", statement="{x} = {x}.reshape({assigned})"),
-    **_CHANGED,
 )
-
 
 # Methods of lists, and `.at`.
-
-_KEEP_IT = "Make a new array, and keep it. In a loop, collect in a Python list and stack once at the end."
-_APPENDED = "{jnp}.append({x}, {given})"
-
-
-def _is_append(facts: Facts) -> bool:
-    """Ask whether an entry is appended to an array of one axis; `jnp.append` would flatten others."""
-    return probes.calls("append")(facts) and getattr(facts.value("x"), "ndim", 0) == 1
-
-
-entry(
+_entry(
     "list_method",
     texts.NO_METHOD,
-    x=_owner_of("f"),
+    x=probes.holder,
     when=[probes.is_written("node", ast.Attribute), probes.calls("append", "extend", "insert", "fill")],
     title="An array has no method `{f.name}`",
-    fixes=Either(
-        Swap(
-            _KEEP_IT,
-            when=lambda facts: _is_append(facts) and probes.is_statement(facts),
-            call=f"{{x}} = {_APPENDED}",
-        ),
-        Swap(_KEEP_IT, when=_is_append, or_say=True, call=_APPENDED),
-    ),
-    **_CHANGED,
+    fixes="Make a new array, and keep it: `{jnp}.append(x, value)` for one axis, or `x.at[...].set(value)`. In a loop, "
+    "collect in a Python list and stack once at the end.",
 )
-_AT: dict[str, Any] = {"what": ("{x.is_here}", ""), "link": texts.AT_LINK}
-entry(
+_entry(
     "at_assigned",
     texts.AT_SET,
-    x=_owner_of("target"),
-    index=_index_of("target"),
     title="`.at[...]` is not assigned to",
     why="`.at[...]` only names the place; `.set(...)` returns a new array, and the old one stays as it was.",
     fixes=Swap("Call `.set`, and keep what it returns.", statement="{x} = {x}.at[{index}].set({assigned})"),
-    **_AT,
 )
-entry(
+_entry(
     "at_called",
     texts.AT_CALLED,
-    x=_owner_of("f"),
+    x=probes.owner,
     when=probes.calls("at"),
     title="`.at` takes square brackets",
     why="`.at` names a place as an index does, so slices work in it, and these need brackets.",
     fixes=Swap("Write an index, and keep the new array.", call="{x}.at[{given}]"),
-    **_AT,
 )
-entry(
+_entry(
     "at_arithmetic",
     texts.AT_ARITHMETIC,
-    x=_owner_of("left"),
+    x=lambda facts: _owner(facts.node("left")),
     change=probes.fact("right"),
     method=lambda facts: facts.say(_METHODS[type(facts.node("node").op)]),
     when=probes.is_written("node", ast.BinOp),
     title="`.at[...]` is a place, not a value",
     why="`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array.",
     fixes=Swap("Call the method.", node="{left}.{method}"),
-    **_AT,
 )
 
-
 # NumPy's functions that change an array, and its views of JAX's memory.
-
-
-def _maker(facts: Facts) -> ast.expr | None:
-    """Look at the call of `np.asarray` or `jax.device_get` that made the view."""
-    made = set_to(facts.scene.spot, str(facts["x"]))
-    function = facts.scene.spot.value(getattr(made, "func", None))
-    return made if function in (np.asarray, jax.device_get) else None
-
-
 entry(
     "read_only_view",
     texts.READ_ONLY,
     x=probes.first(lambda value: isinstance(value, np.ndarray) and not value.flags.writeable),
-    made=_maker,
+    made=lambda facts: set_to(facts.scene.spot, str(facts["x"])),
+    by=probes.function_of("made"),
     view=probes.argument(0, of="made"),
-    when=[probes.is_written("x", ast.Name), lambda facts: facts["made"] is not None],
+    when=[probes.is_written("x", ast.Name), lambda facts: facts.value("by") in (np.asarray, jax.device_get)],
     title="NumPy cannot change the memory of a JAX array",
     what="`{x}` was made by `{made}`.",
     why="It shares its memory with a JAX array, which never changes, so it is read-only.",

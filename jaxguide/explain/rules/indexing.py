@@ -2,7 +2,7 @@
 
 import ast
 import re
-from typing import Any
+from functools import partial
 
 from jaxguide.base.text import plural
 from jaxguide.code.user_frame import is_array, is_tracer
@@ -15,8 +15,6 @@ from jaxguide.explain.rewrites.masks import masked, masked_slice, masked_update,
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.transformed import parameters
 
-_GOTCHAS = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
-
 
 def _indexed(facts: Facts) -> ast.Subscript | None:
     """Look at `x[i]`, and at `x.at[i]` in `x.at[i].set(y)`."""
@@ -26,11 +24,14 @@ def _indexed(facts: Facts) -> ast.Subscript | None:
     return node if isinstance(node, ast.Subscript) else None
 
 
-_INDEX: dict[str, Any] = {
-    "indexed": _indexed,
-    "index": lambda facts: facts.node("indexed").slice,
-    "array": lambda facts: facts.node("indexed").value,
-}
+_entry = partial(
+    entry,
+    indexed=_indexed,
+    index=lambda facts: facts.node("indexed").slice,
+    array=lambda facts: facts.node("indexed").value,
+    x=probes.fact("index"),
+    link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
+)
 
 
 def _masked(facts: Facts) -> Fix | None:
@@ -45,7 +46,7 @@ def _masked(facts: Facts) -> Fix | None:
     return masked(scene, facts.node("indexed"), keep, str(mask), said)
 
 
-entry(
+_entry(
     "boolean_mask",
     texts.BOOLEAN_MASK,
     x=probes.one_of(probes.first(is_tracer, of="index"), probes.first(is_tracer, of="array")),
@@ -61,7 +62,6 @@ entry(
         ),
     ),
     link=texts.ERRORS_PAGE,
-    **_INDEX,
 )
 
 
@@ -78,7 +78,7 @@ def _window(facts: Facts) -> str | None:
     return length if isinstance(size, int) and 0 < size <= facts["array"].shape[axis] else None
 
 
-entry(
+_entry(
     "dynamic_slice",
     texts.DYNAMIC_SLICE,
     x=probes.first(is_tracer, of="index"),
@@ -102,7 +102,6 @@ entry(
         lambda facts: static_fix(facts.scene, *(one for _part, one in facts["bounds"] if is_tracer(one))),
     ],
     link=f"{texts.API}/jax.lax.dynamic_slice.html",
-    **_INDEX,
 )
 
 
@@ -111,24 +110,19 @@ def _is_under(transformation: str) -> Condition:
     return lambda facts: is_tracer(facts.value("x")) and facts.scene.under(facts.value("x")) == transformation
 
 
-entry(
+_entry(
     "swapped_parameters",
     texts.INDEX_FLOAT,
-    x=probes.fact("index"),
     when=[_is_under("lax.fori_loop"), lambda facts: str(facts["x"]) == facts.node("last").arg],
-    body=lambda facts: facts.scene.spot.function,
-    first=lambda facts: next(iter(parameters(facts.node("body"))), None),
-    last=lambda facts: next(reversed(parameters(facts.node("body"))), None),
+    last=lambda facts: next(reversed(parameters(known(facts.scene.spot.function))), None),  # type: ignore[arg-type]
     title="A loop body with its two parameters the other way round",
     why="`lax.fori_loop` gives its body the number of the turn first, and the carry second.",
-    fixes=Swap("Take the number of the turn first.", first="{x}", last="{first}"),
+    fixes="Take the number of the turn first, and the carry second.",
     link=f"{texts.API}/jax.lax.fori_loop.html",
-    **_INDEX,
 )
-entry(
+_entry(
     "index_of_floats",
     texts.INDEX_FLOAT,
-    x=probes.fact("index"),
     inside=probes.first(is_array, of="x"),
     title="An index that is a float",
     what=("{x.is_here}", "`{x}` is a float here."),
@@ -140,7 +134,6 @@ entry(
         "Make it an integer.",
     ),
     link=f"{texts.API}/jax.numpy.astype.html",
-    **_INDEX,
 )
 
 
@@ -150,42 +143,27 @@ def _mask_said(facts: Facts) -> ast.AST | None:
     return probes.first(lambda one: is_array(one) and one.dtype == bool and str(one.shape) == shape, "index")(facts)  # type: ignore[no-any-return]
 
 
-def _fits_the_first(facts: Facts) -> bool:
-    """Ask whether the mask fits the first entries of the array."""
-    (size, *rest), (longer, *others) = facts["got"], facts["needed"]
-    is_alone = facts.node("x") is facts.node("index") and facts.node("indexed") is facts.scene.node
-    return is_alone and size < longer and rest == others
-
-
-entry(
+_entry(
     "mask_of_another_shape",
     texts.MASK_SHAPE,
     x=probes.one_of(_mask_said, probes.fact("index")),
     when=probes.unless(probes.is_written("x", ast.Tuple)),
-    got=lambda facts: ast.literal_eval(facts["g1"]),
     needed=lambda facts: ast.literal_eval(f"({facts['g2']},)"),
     title="A mask and an array of different shapes",
     what="`{x}` has shape {g1}, and what it picks from has shape {needed}.",
     why="A mask says of each entry whether to keep it, so it has one value for each.",
-    fixes=[
-        Swap("If it is for the first entries, pick from these.", when=_fits_the_first, array="{array.atom}[:{got[0]}]"),
-        "Make the mask from the array itself, or say which axis it is for, as `[:, mask]` does.",
-    ],
-    link=_GOTCHAS,
-    **_INDEX,
+    fixes="Make the mask from the array itself, cut one of them to the size of the other, or say which axis it is for, "
+    "as `[:, mask]` does.",
 )
-entry(
+_entry(
     "index_of_list",
     texts.INDEX_LIST,
-    x=probes.fact("index"),
     title="A list used as an index",
     what="`{x}` is a list here.",
     why="NumPy takes a list for an array of positions; JAX does not guess, and a tuple means one index per axis.",
     fixes=Swap("Say that it is an array of positions.", x="{jnp}.array({x})"),
-    link=_GOTCHAS,
-    **_INDEX,
 )
-entry(
+_entry(
     "too_many_indices",
     texts.TOO_MANY_INDICES,
     x=probes.fact("array"),
@@ -193,16 +171,9 @@ entry(
     axes=lambda facts: plural("{count} axis", "{count} axes", int(facts["g1"])),
     title="More indices than axes",
     why="It has {axes} and {g2} indices were given: one index takes away one axis.",
-    fixes=[
-        Either(
-            Words(
-                "If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry.",
-                when=_is_under("jax.vmap"),
-            ),
-            "Give one index for each axis, from the first.",
-        ),
-        Code("Look at the shape first.", "{x.atom}.shape"),
-    ],
-    link=_GOTCHAS,
-    **_INDEX,
+    fixes=Words(
+        "If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry.",
+        when=_is_under("jax.vmap"),
+    ),
+    otherwise="Give at most one index for each axis, from the first: `{x.atom}.shape` has the axes.",
 )

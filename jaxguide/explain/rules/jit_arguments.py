@@ -1,18 +1,17 @@
 """Explain what `jax.jit` cannot take or return: unhashable static arguments, strings, functions, objects."""
 
 import ast
-import functools
 import re
+from functools import partial
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
 
 import jax
 
 from jaxguide.code.source import arguments_of, dotted, source_of
-from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.pytrees import as_pytree, class_named, is_constant
@@ -36,11 +35,13 @@ def _jitted(facts: Facts) -> Part | None:
     return Part(found[0], source, facts.scene) if len(found) == 1 else None
 
 
-def _parameters(facts: Facts) -> list[str]:
-    """Return the parameters of the jitted function that the call gives, without the `self` of a method."""
-    names = arguments_of(facts.node("jitted"))
-    bound = isinstance(facts.call().func, ast.Attribute) or facts["function"] == "__call__"
-    return names[1:] if names[:1] == ["self"] and bound else names
+def _given(facts: Facts) -> dict[str, ast.expr]:
+    """Find what the call gives, by the names of the jitted function's parameters; `self` is what a method is of."""
+    names, call = arguments_of(facts.node("jitted")), facts.call()
+    bound = isinstance(call.func, ast.Attribute) or facts["function"] == "__call__"
+    own = {"self": getattr(call.func, "value", call.func)} if names[:1] == ["self"] and bound else {}
+    given = {name: argument_of(call, number, name) for number, name in enumerate(names[len(own) :])}
+    return own | {name: node for name, node in given.items() if node is not None}
 
 
 def _own_class(facts: Facts) -> Part | None:
@@ -49,25 +50,18 @@ def _own_class(facts: Facts) -> Part | None:
     return Part(found, source, facts.scene) if source is not None and found is not None else None
 
 
-_OF_JIT: dict[str, Any] = {
-    "jitted": _jitted,
-    "function": lambda facts: getattr(facts.node("jitted"), "name", "<lambda>"),
-    "class_name": lambda facts: facts["type"].split(".")[-1],
-    "own_class": _own_class,
-    "link": texts.STATIC_LINK,
-}
+_of_jit = partial(
+    entry,
+    jitted=_jitted,
+    function=lambda facts: getattr(facts.node("jitted"), "name", "<lambda>"),
+    given_for=_given,
+    class_name=lambda facts: facts["type"].split(".")[-1],
+    own_class=_own_class,
+    link=texts.STATIC_LINK,
+)
 
 
 # Static arguments without a hash, or that the function does not have.
-
-
-def _without_hash(facts: Facts) -> tuple[str, ast.expr] | None:
-    """Return the first static argument that may have no hash: its name, and what the call gives."""
-    part, names = facts.part("jitted"), _parameters(facts)
-    static = static_names(part.source, part.node) or names  # type: ignore[arg-type]
-    given = [(name, argument_of(facts.call(), number, name)) for number, name in enumerate(names) if name in static]
-    found = [(name, node) for name, node in given if node is not None]
-    return next(((name, node) for name, node in found if not _is_hashable(facts.scene.spot.value(node))), None)
 
 
 def _is_hashable(value: object) -> bool:
@@ -79,48 +73,50 @@ def _is_hashable(value: object) -> bool:
     return value is not MISSING
 
 
+def _without_hash(facts: Facts) -> tuple[str, ast.expr] | None:
+    """Return the first static argument that may have no hash: its name, and what the call gives."""
+    part = facts.part("jitted")
+    static = static_names(part.source, part.node) or [*facts["given_for"]]  # type: ignore[arg-type]
+    found = [(name, node) for name, node in facts["given_for"].items() if name in static]
+    return next(((name, node) for name, node in found if not _is_hashable(facts.scene.spot.value(node))), None)
+
+
 def _unfrozen(facts: Facts) -> Part | None:
     """Look at `@dataclass` of a class, if no line sets an attribute and what the object holds has a hash."""
-    own, value = facts.part("own_class"), facts.value("x")
-    given = probes.all_given(facts.node("x")) if value is MISSING else []
-    held = [*vars(value).values()] if value is not MISSING else [facts.scene.spot.value(one) for one in given]
+    own, x = facts.part("own_class"), facts.part("x")
+    given = probes.all_given(x.node) if isinstance(x.node, ast.Call) else None
+    held = vars(x.value).values() if given is None else [x.inside(one).value_or_missing for one in given]
     sets = any(isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) for one in ast.walk(own.source.tree))
     decorator: ast.expr | None = next(iter(getattr(own.node, "decorator_list", [])), None)
-    if decorator is None or not dotted(decorator).endswith("dataclass"):
+    if decorator is None or not dotted(decorator).endswith("dataclass") or sets:
         return None
-    return own.inside(decorator) if not sets and all(map(_is_hashable, held)) else None
+    return own.inside(decorator) if all(map(_is_hashable, held)) else None
 
 
-def _holds_numbers(facts: Facts) -> bool:
-    """Ask whether what has no hash is an array or a dict; JAX names the type of a call's result."""
-    value, is_call = facts.value("x"), isinstance(facts.node("x"), ast.Call)
-    return is_array(value) or isinstance(value, dict) or (is_call and facts["class_name"] in ("ArrayImpl", "ndarray"))
-
-
-_NO_HASH: dict[str, Any] = {
-    **_OF_JIT,
-    "found": _without_hash,
-    "name": lambda facts: facts["found"][0],
-    "x": lambda facts: facts["found"][1],
-}
-entry(
+_hashless = partial(
+    _of_jit,
+    found=_without_hash,
+    name=lambda facts: facts["found"][0],
+    x=lambda facts: facts["found"][1],
+    variable="{name}",
+    title="A static argument has no hash",
+)
+_hashless(
     "traced_for_static",
     texts.UNHASHABLE_STATIC,
     when=lambda facts: called(facts.call().func) == "vmap" or facts.scene.tracer(facts.node("x")) is not None,
+    variable="{x}",
     title="A static argument needs a known value, but `{x}` is traced",
     what="`{x}` is given for the static argument `{name}` of `{function}`.",
     why="`{function}` is compiled for each value of `{name}`, and a traced value comes only later.",
     fixes=Static("x"),
     otherwise="Give a Python value: a number that is known while JAX records, and the same for every row.",
-    **_NO_HASH,
 )
-entry(
+_hashless(
     "unhashable_static",
     texts.UNHASHABLE_STATIC,
     when=probes.knows("own_class"),
-    variable="{name}",
     decorator=_unfrozen,
-    title="A static argument has no hash",
     what="`{x}` is an object of `{class_name}`, given for the static argument `{name}` of `{function}`.",
     why="A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
     "frozen and each of its parts has one.",
@@ -130,14 +126,11 @@ entry(
     ),
     otherwise="Keep in `{class_name}` what has a hash, such as tuples in place of lists, and pass arrays by "
     "themselves. Declare a dataclass with `frozen=True`; in another class, define `__hash__`.",
-    **_NO_HASH,
 )
-entry(
+_hashless(
     "unhashable_static",
     texts.UNHASHABLE_STATIC,
-    variable="{name}",
     number=lambda facts: "int" if facts["x"].dtype.kind in "iu" else "float",
-    title="A static argument has no hash",
     what=(
         "`{x}` is {x.what}, given for the static argument `{name}` of `{function}`.",
         "`{x}` is given for the static argument `{name}` of `{function}`.",
@@ -146,28 +139,26 @@ entry(
     fixes=Either(
         Swap("Give a tuple: it cannot change, so it has a hash.", when=probes.is_valued("x", list), x="tuple({x})"),
         Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
-        Words("Leave `{name}` traced: what holds numbers need not be static.", when=_holds_numbers),
         Words(
             "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
             "traced; or give a frozen dataclass of numbers and texts.",
             when=probes.is_written("x", ast.Dict),
         ),
+        "Leave `{name}` traced, if it holds numbers: these need not be static.",
     ),
-    **_NO_HASH,
 )
-entry(
+_of_jit(
     "static_name_unknown",
     texts.STATIC_NAME,
     x=lambda facts: facts["name"],
-    function=probes.one_of(probes.body_of(0), probes.around(ast.FunctionDef)),
-    names=lambda facts: ", ".join(arguments_of(facts.node("function"))),
+    definition=probes.one_of(probes.body_of(0), probes.around(ast.FunctionDef)),
+    names=lambda facts: ", ".join(arguments_of(facts.node("definition"))),
     title="`static_argnames` names an argument that is not there",
     what="`{x}` is not one of the arguments ({names}).",
     why="`jax.jit` finds a static argument by its name in the `def` line.",
     fixes="Name one of these, or leave it out.",
-    link=texts.STATIC_LINK,
 )
-entry(
+_of_jit(
     "static_number_unknown",
     texts.STATIC_NUMBER,
     x=probes.words("static_argnums"),
@@ -176,7 +167,6 @@ entry(
     what="`static_argnums={number}` for a function of {count}.",
     why="Arguments are counted from 0.",
     fixes="Give the argument's own name, in `static_argnames`.",
-    link=texts.STATIC_LINK,
 )
 
 
@@ -185,36 +175,28 @@ entry(
 
 def _passed(facts: Facts) -> Part | None:
     """Look at what the call gives for the argument that the message names, or at the part of it that is no array."""
-    names, top, call = _parameters(facts), facts["top"], facts.call()
-    node = argument_of(call, names.index(top), top) if top in names else None
-    if node is None and top == "self":
-        node = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    node = facts["given_for"].get(facts["top"])
     if node is None:
         return None
-    whole, inside = facts.at(node), facts["path"].removeprefix(top)
-    if not inside:
-        is_other = top == "self" and type(whole.value_or_missing).__name__ not in (facts["class_name"], "object")
-        return None if is_other else whole
-    held = [leaf for where, leaf in _leaves(facts, node) if jax.tree_util.keystr(where) == inside]
-    return Part(node, whole.source, facts.scene, whole.spot, inside, held[0] if held else MISSING)
-
-
-def _leaves(facts: Facts, node: ast.AST) -> list[tuple[Any, Any]]:
-    value = facts.scene.spot.value(node)
-    return jax.tree_util.tree_leaves_with_path(value) if value is not MISSING else []
+    whole, inside = facts.at(node), facts["path"].removeprefix(facts["top"])
+    if inside:
+        return Part(
+            node, whole.source, facts.scene, whole.spot, inside, probes.value_at(whole.value_or_missing, inside)
+        )
+    is_other = facts["top"] == "self" and type(whole.value_or_missing).__name__ not in (facts["class_name"], "object")
+    return None if is_other else whole
 
 
 def _is_function(value: object) -> bool:
     """Return whether a value is found by what it is and has no attributes to change: a function or a class."""
-    plain = isinstance(value, FunctionType | BuiltinFunctionType | type | functools.partial)
     of_jax = type(value).__module__.split(".")[0] in ("jax", "jaxlib", "numpy")  # jitted functions, ufuncs
-    return plain or (callable(value) and of_jax)
+    return isinstance(value, FunctionType | BuiltinFunctionType | type | partial) or (callable(value) and of_jax)
 
 
 def _is_safe(facts: Facts) -> bool:
     """Ask whether an object may be static: a module of linen, what holds only functions, or what cannot change."""
-    node = facts.node("passed")
-    value, leaves = facts.scene.spot.value(node), [leaf for _where, leaf in _leaves(facts, node)]
+    value = facts.scene.spot.value(facts.node("passed"))
+    leaves = jax.tree.leaves(value) if value is not MISSING else []
     functions = bool(leaves) and all(map(_is_function, leaves)) and _is_hashable(value)
     linen = any(one.__module__.startswith("flax.linen") for one in type(value).__mro__)
     return linen or functions or (value is not MISSING and is_constant(value))
@@ -223,8 +205,8 @@ def _is_safe(facts: Facts) -> bool:
 def _changed(facts: Facts) -> str | None:
     """Say the first attribute of the argument that the jitted function sets."""
     nodes = [one for one in ast.walk(facts.node("jitted")) if isinstance(one, ast.Attribute)]
-    own = [one for one in nodes if isinstance(one.ctx, ast.Store) and dotted(one.value) == facts["top"]]
-    return f"`{dotted(own[0])}`" if own else None
+    own = [dotted(one) for one in nodes if isinstance(one.ctx, ast.Store) and dotted(one.value) == facts["top"]]
+    return f"`{own[0]}`" if own else None
 
 
 def _static(facts: Facts) -> Fix | None:
@@ -242,40 +224,27 @@ def _registered(facts: Facts) -> Fix | None:
 
 
 _is_whole = probes.unless(probes.knows("inside"))
-_NO_ARRAY: dict[str, Any] = {
-    **_OF_JIT,
-    "top": lambda facts: re.split(r"[.\[]", facts["path"])[0],
-    "inside": lambda facts: facts["path"].removeprefix(facts["top"]) or None,
-    "passed": _passed,
-    "x": lambda facts: "self" if facts["path"] == "self" else facts["passed" if facts.knows("passed") else "path"],
-    "title": "`jax.jit` was given something that is not an array",
-    "what": (
+_no_array = partial(
+    _of_jit,
+    top=lambda facts: re.split(r"[.\[]", facts["path"])[0],
+    inside=lambda facts: facts["path"].removeprefix(facts["top"]) or None,
+    passed=_passed,
+    x=lambda facts: "self" if facts["path"] == "self" else facts["passed" if facts.knows("passed") else "path"],
+    title="`jax.jit` was given something that is not an array",
+    what=(
         "`{x}` is {passed.what} here, and `{function}` is compiled by `jax.jit`.",
         "`{x}` is an object of type `{class_name}` here, and `{function}` is compiled by `jax.jit`.",
     ),
-    "why": "Every argument of a jitted function becomes a traced array, unless it is declared static.",
-}
-entry(
-    "string_argument",
-    texts.NOT_AN_ARGUMENT,
-    when=[_is_whole, probes.is_valued("passed", str)],
-    fixes=_static,
-    **_NO_ARRAY,
+    why="Every argument of a jitted function becomes a traced array, unless it is declared static.",
 )
-entry(
+_no_array("string_argument", texts.NOT_AN_ARGUMENT, when=[_is_whole, probes.is_valued("passed", str)], fixes=_static)
+_no_array(
     "function_argument",
     texts.NOT_AN_ARGUMENT,
     when=[_is_whole, lambda facts: facts["top"] != "self" and _is_function(facts.value("passed"))],
-    fixes=[
-        _static,
-        Code(
-            "Leave it out of the jitted function's arguments: jit a function that uses it.",
-            "{jax}.jit(lambda ...: {function}({x}, ...))",
-        ),
-    ],
-    **_NO_ARRAY,
+    fixes=[_static, "Leave it out of the jitted function's arguments: jit a function that uses it."],
 )
-entry(
+_no_array(
     "object_argument",
     texts.NOT_AN_ARGUMENT,
     # An array that is not of numbers: `texts` explains those that it knows.
@@ -284,10 +253,6 @@ entry(
     fixes=[
         Either(_registered, when=probes.unless(probes.knows("changed"))),
         Either(_static, when=_is_safe),
-        Words(
-            "Use Equinox's `filter_jit`, which makes everything static that is not an array.",
-            when=lambda facts: probes.is_of(facts.scene.spot.value(facts.node("passed")), "equinox"),
-        ),
     ],
     otherwise=[
         Either(
@@ -304,7 +269,6 @@ entry(
             when=_is_whole,
         ),
     ],
-    **_NO_ARRAY,
 )
 
 
@@ -320,32 +284,30 @@ def _returning(facts: Facts) -> Part | None:
 
 def _no_array_of_result(facts: Facts) -> Part | None:
     """Look at the part of the returned expression that is no array."""
-    part, path = facts.part("jitted"), re.sub(r"^\w+", "", facts.found["path"] or "")
-    result = returned(part.node)  # type: ignore[arg-type]
-    node = part_of(result, path) if result is not None else None
-    return part.inside(node) if node is not None else None
+    result = returned(facts.node("jitted"))
+    node = part_of(result, re.sub(r"^\w+", "", facts.found["path"] or "")) if result is not None else None
+    return facts["jitted"].inside(node) if node is not None else None
 
 
-entry(
+_of_jit(
     "result_no_array",
     texts.NOT_JAX_RESULT,
     part=_no_array_of_result,
     x=probes.one_of(_no_array_of_result, _returning),
-    passed=lambda facts: None,
+    jitted=_returning,
     variable=("{part}", "{function}"),
     title="A jitted function returns something that is not an array",
     what=("`{part}` is of type `{type}`, returned by `{function}`.", "`{function}` returns a value of type `{type}`."),
     why="The compiled program hands back arrays; what is not an array cannot come out of it.",
     fixes=[
         Either(
-            _registered,
             "Register its class `{own_class.name}` as a pytree, or return its arrays in a tuple or a dict.",
             "Return the arrays only, and make the rest outside.",
         ),
-        Code("Jit only the part that computes, and call it from a plain function.", "compute = {jax}.jit(...)"),
+        "Or jit only the part that computes, and call it from a plain function.",
     ],
     line="x",
-    **_OF_JIT | {"jitted": _returning, "link": f"{texts.API}/jax.jit.html"},
+    link=f"{texts.API}/jax.jit.html",
 )
 entry(
     "function_called_too_early",
@@ -356,11 +318,6 @@ entry(
     title="`{f}` needs a function",
     what="`{x}` calls `{early}` at once, and gives its result to `{f}`.",
     why="A transformation takes a function and returns a function; the arguments come afterwards.",
-    fixes=Swap(
-        "Hand over the function, then call what comes back.",
-        when=lambda facts: getattr(facts.scene.source.parents.get(facts.call()), "func", None) is facts.call(),
-        or_say=True,
-        x="{early}",
-    ),
+    fixes="Hand over the function, then call what comes back: `{f}({early})(...)`.",
     link=f"{texts.API}/jax.{{f.name}}.html",
 )

@@ -129,10 +129,7 @@ entry(
     variable=("{held}", "{x}"),
     body=probes.one_of(*(probes.body_of(position) for position in range(3))),
     held=_held,
-    what=(
-        "Every turn of `{x}` draws from the same key, `{held}`.",
-        "Every turn of `{x}` draws from the same key.",
-    ),
+    what=("Every turn of `{x}` draws from the same key, `{held}`.", "Every turn of `{x}` draws from the same key."),
     fixes="Put a key into the carry and split it in each turn, or split it before, one key for each turn.",
     **_KEY,
 )

@@ -11,7 +11,7 @@ from jaxguide import compat
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
 from jaxguide.code.slices import first_line_of
-from jaxguide.code.source import source_of
+from jaxguide.code.source import names_in, source_of
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -58,18 +58,31 @@ def _stores(function: Any) -> Iterator[tuple[ast.stmt, ast.expr]]:
                 yield statement, place
 
 
-def _keeper(facts: Facts) -> tuple[Part, Part, Part] | None:
-    """Find a traced function, its last statement that stores a value outside of it, and the place.
+def _is_made_on(line: int, keeper: ast.stmt, function: ast.AST) -> bool:
+    """Return whether what a statement stores is made on a line: in the statement, or under a name that it reads."""
+    stored = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    read = names_in(keeper) & {one.id for one in stored if one.lineno == line}
+    return bool(read) or keeper.lineno <= line <= (keeper.end_lineno or 0)
 
-    Of several statements, one counts that names what holds the value where it is used.
+
+def _keeper(facts: Facts) -> tuple[Part, Part, Part] | None:
+    """Find a traced function, the statement that stores a value outside of it, and the place, if it is only one.
+
+    Of several places, one counts that names what holds the value where it is used, or that is set where it was made.
     """
-    held = set(re.findall(r"\w+", str(facts["traced"]))) - {"self"} if facts.knows("traced") else set()
+    held = {*texts.LEAK_ATTRIBUTE.findall(facts.scene.message)[:1]}
+    held |= set(re.findall(r"\w+", str(facts["traced"]))) - {"self"} if facts.knows("traced") else set()
+    line = int(facts["made"][2]) if facts.knows("made") else 0
     for function in _functions(facts):
         stores = [(function.inside(one), function.inside(place)) for one, place in _stores(function.node)]
         if held and len(stores) > 1:
             stores = [one for one in stores if set(re.findall(r"\w+", str(one[1]))) & held]
-        if stores:
+        elif len(stores) > 1:
+            stores = [one for one in stores if _is_made_on(line, one[0].node, function.node)] or stores  # type: ignore[arg-type]
+        if len({str(place) for _statement, place in stores}) == 1:
             return function, *stores[-1]
+        if len({keeper.line for keeper, _place in stores}) == 1:  # `self.a, self.b = ...`
+            return function, stores[0][0], stores[0][0].inside(stores[0][0].node.targets[0])  # type: ignore[attr-defined]
     return None
 
 

@@ -1,6 +1,6 @@
 """Cases of callbacks under transformations."""
 
-from explain_cases.case import Case, no_code, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -29,7 +29,7 @@ def f(x):
 result = jax.vmap(f)(jnp.arange(3.0))
 """,
         result="result",
-        after_fix=[[0.0, 0.8414710164070129, 0.9092974066734314], no_edits],
+        after_fix=[[0.0, 0.8414710164070129, 0.9092974066734314], no_code],
     ),
     Case(
         name="cb_wrongshape",
@@ -91,7 +91,6 @@ def f(x):
 result = jax.vmap(f)(jnp.arange(3.0))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="io_vmap_while",

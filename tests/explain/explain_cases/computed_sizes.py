@@ -1,6 +1,6 @@
 """Cases of sizes computed from shapes or values, and of typed keys, weak types and narrow dtypes."""
 
-from explain_cases.case import Case, no_code
+from explain_cases.case import Case
 
 CASES = [
     Case(
@@ -14,7 +14,6 @@ def f(y):
 result = f(jnp.array([0, 1, 2]))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="one_hot_named",
@@ -28,7 +27,6 @@ def f(y):
 result = f(jnp.array([0, 1, 2]))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="int_sqrt",
@@ -57,7 +55,6 @@ def f(x, n):
 result = f(jnp.arange(9.0), 9)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="prod_shape",
@@ -172,7 +169,6 @@ def f(x):
 result = f(jnp.array([1, 2]))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="segment_sum_max",
@@ -185,7 +181,6 @@ def f(x, ids):
 result = f(jnp.ones(3), jnp.array([0, 1, 1]))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="where_sinc",

@@ -33,7 +33,6 @@ def f(x):
     return lax.cond(x > 0, x, -x)  # <--
 result = f(-3.0)
 """,
-        after_fix=[3.0],
     ),
     Case(
         name="cond_pred",

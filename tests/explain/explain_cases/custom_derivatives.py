@@ -1,6 +1,6 @@
 """Cases of rules of `custom_jvp` and `custom_vjp` that take or return the wrong parts."""
 
-from explain_cases.case import Case, no_code
+from explain_cases.case import Case
 
 CASES = [
     Case(
@@ -20,7 +20,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0, 2.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_bwd_single",
@@ -39,7 +38,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0, 2.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_bwd_more",
@@ -57,7 +55,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_nondiff",
@@ -93,7 +90,6 @@ scaled.defvjp(fwd, bwd)
 result = jax.grad(scaled)(2.0, 3)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_fwd_no_pair",
@@ -111,7 +107,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_fwd_triple",
@@ -130,7 +125,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0, 2.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_bwd_shape",
@@ -148,7 +142,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(jnp.ones(3))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_bwd_args",
@@ -166,7 +159,6 @@ f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cjvp_tangent_only",
@@ -202,7 +194,6 @@ def f_jvp(primals, tangents):
 result = jax.grad(f)(1.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cjvp_nonlinear_sin",
@@ -220,7 +211,6 @@ def f_jvp(primals, tangents):
 result = jax.grad(f)(1.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cjvp_shape",
@@ -238,7 +228,6 @@ def f_jvp(primals, tangents):
 result = jax.grad(f)(jnp.ones(3))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cjvp_nondiff",
@@ -255,7 +244,6 @@ def app_jvp(primals, tangents):  # <--
 result = jax.grad(lambda x: app(jnp.sin, x))(1.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cjvp_unpack",
@@ -271,7 +259,6 @@ def f_jvp(x, y, t):  # <--
 result = jax.grad(f)(1.0, 2.0)
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="nondiff_tracer",
@@ -289,7 +276,6 @@ clip.defvjp(fwd, bwd)
 result = jax.jit(jax.grad(lambda x, lo: clip(x, lo)))(1.0, 0.5)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_fwd_returns_more",
@@ -309,7 +295,6 @@ norm.defvjp(fwd, bwd)
 result = jax.grad(lambda x: norm(x).sum())(jnp.ones(2))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cvjp_fwd_calls_its_function",
@@ -323,6 +308,5 @@ energy.defvjp(lambda x: (energy(x), x), lambda x, g: (g * 2 * x,))  # <--
 result = jax.hessian(energy)(1.0)
 """,
         result="result",
-        after_fix=[2.0, no_code],
     ),
 ]

@@ -40,7 +40,6 @@ def loss(w, x):
 g, aux = jax.grad(loss, has_aux=True)(jnp.ones(3), jnp.eye(3))
 """,
         result="g",
-        after_fix=[no_code],
     ),
     Case(
         name="aux_dict",
@@ -52,7 +51,6 @@ def loss(w):
 g, aux = jax.grad(loss, has_aux=True)(jnp.ones(3))
 """,
         result="g",
-        after_fix=[no_code],
     ),
     Case(
         name="aux_first_nonscalar",
@@ -77,7 +75,6 @@ def loss(w):
 g = jax.grad(loss)(jnp.ones(3))  # <--
 """,
         result="g",
-        after_fix=[no_code],
     ),
     Case(
         name="vjp_bare",
@@ -114,7 +111,6 @@ y, pull = jax.vjp(jnp.sin, 1.0)
 result = pull((1.0,))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vjp_list_tuple",
@@ -127,7 +123,6 @@ y, pull = jax.vjp(f, 1.0)
 result = pull([1.0, 1.0])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vjp_dict",
@@ -150,7 +145,6 @@ result = pull({"a": 1.0})  # <--
 result = jax.jvp(jnp.sin, (jnp.ones(3),), (1.0,))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="jvp_mismatch",
@@ -160,7 +154,6 @@ result = jax.jvp(jnp.sin, (jnp.ones(3),), (1.0,))  # <--
 result = jax.jvp(jnp.multiply, (1.0, 2.0), (1.0,))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="int_argnums",
@@ -172,7 +165,6 @@ def energy(pos, idx):
 result = jax.grad(energy, argnums=1)(jnp.ones((4, 3)), jnp.array([0, 1]))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="key_grad",

@@ -1,6 +1,6 @@
 """Cases of functions that take another number of arguments than JAX gives them."""
 
-from explain_cases.case import Case, no_code
+from explain_cases.case import Case
 
 CASES = [
     Case(
@@ -25,7 +25,6 @@ def step(carry):
 result = jax.lax.scan(step, 0.0, None, length=3)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_kw_params",
@@ -37,7 +36,6 @@ def step(params, carry, x):
 result = jax.lax.scan(step, 1.0, jnp.arange(3.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_bound_partial",
@@ -49,7 +47,6 @@ def step(params, scale, carry, x):
 result = jax.lax.scan(partial(step, 2.0), 1.0, jnp.arange(3.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_method",
@@ -78,7 +75,6 @@ def body(i, x):
 result = jax.lax.while_loop(cond, body, (0, 1.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="while_lambda_two_args",
@@ -88,7 +84,6 @@ result = jax.lax.while_loop(cond, body, (0, 1.0))  # <--
 result = jax.lax.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, 1.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="fori_body_three",
@@ -100,7 +95,6 @@ def body(i, a, b):
 result = jax.lax.fori_loop(0, 3, body, (0.0, 1.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_args",
@@ -114,7 +108,6 @@ def down(x):
 result = jax.lax.cond(True, up, down, 1.0, 2.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_args_tuple",
@@ -128,7 +121,6 @@ def down(x, y):
 result = jax.lax.cond(True, up, down, (1.0, 2.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="cond_lambda_noarg",
@@ -139,7 +131,6 @@ x = 3.0
 result = jax.lax.cond(x > 0, lambda: x + 1, lambda: x - 1, x)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="switch_args",
@@ -149,7 +140,6 @@ result = jax.lax.cond(x > 0, lambda: x + 1, lambda: x - 1, x)  # <--
 result = jax.lax.switch(1, [lambda x, y: x + y, lambda x: x], 2.0, 3.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="map_two_args",
@@ -159,7 +149,6 @@ result = jax.lax.switch(1, [lambda x, y: x + y, lambda x: x], 2.0, 3.0)  # <--
 result = jax.lax.map(lambda x, y: x + y, (jnp.ones(3), jnp.ones(3)))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="map_two_xs",
@@ -169,7 +158,6 @@ result = jax.lax.map(lambda x, y: x + y, (jnp.ones(3), jnp.ones(3)))  # <--
 result = jax.lax.map(lambda x, y: x + y, jnp.ones(3), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_list_xs",
@@ -219,7 +207,6 @@ result = jax.lax.scan(lambda c, i: (c + i, c), 0, 5)  # <--
 result = jax.lax.scan(lambda c, d: (c + d["a"] * d["b"], c), 0.0, {"a": jnp.ones(3), "b": 2.0})  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="scan_swapped",
@@ -231,7 +218,6 @@ def step(x, carry):
 result = jax.lax.scan(jnp.ones(3), 0.0, step)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="while_args_order",
@@ -241,6 +227,5 @@ result = jax.lax.scan(jnp.ones(3), 0.0, step)  # <--
 result = jax.lax.while_loop(1.0, lambda x: x < 10.0, lambda x: x * 2)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
 ]

@@ -75,7 +75,6 @@ def loss(w):
 result = jax.grad(loss)(3.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="grad_complexout",
@@ -99,7 +98,6 @@ def f(x):
 result = jax.grad(f)(jnp.arange(3.0))  # <--
 """,
         result="result",
-        after_fix=[no_code, [0.0, 0.0, 0.0]],
     ),
     Case(
         name="grad_argnums",

@@ -107,7 +107,6 @@ x = jnp.zeros(3)
 result = x.append(1.0)  # <--
 """,
         result="result",
-        after_fix=[[0.0, 0.0, 0.0, 1.0]],
     ),
     Case(
         name="set_mask",

@@ -11,7 +11,6 @@ CASES = [
 result = jax.jvp(jnp.sin, (1.0,), (1,))  # <--
 """,
         result="result",
-        after_fix=[(0.8414709568023682, 0.5403022766113281)],
     ),
     Case(
         name="jvp_struct",
@@ -21,7 +20,6 @@ result = jax.jvp(jnp.sin, (1.0,), (1,))  # <--
 result = jax.jvp(jnp.sin, 1.0, 1.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vjp_shape",
@@ -32,7 +30,6 @@ y, pull = jax.vjp(jnp.sin, jnp.ones(3))
 result = pull(1.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="customjvp_missing",
@@ -90,6 +87,5 @@ f.defvjp(fwd, bwd)
 result = jax.jacfwd(f)(1.0)  # <--
 """,
         result="result",
-        after_fix=[2.0],
     ),
 ]

@@ -66,7 +66,6 @@ def f(x):
 f(1.0)
 """,
         result="f",
-        after_fix=[no_code],
     ),
     Case(
         name="cache_of_tracer",

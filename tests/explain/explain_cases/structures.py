@@ -215,7 +215,6 @@ def body(acc, i):
     return acc + x[i]  # <--
 result = lax.fori_loop(0, 3, body, 0.0)
 """,
-        after_fix=[3.0],
     ),
     Case(
         name="static_scalar_array",
