@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jaxguide.code.edits import Edit
+from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat.error_texts import Phrase
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.known_facts import Condition, Facts, Probe, Said, Unsure
@@ -79,14 +80,16 @@ class Either:
 
 
 class Static:
-    """The fix that makes static the arguments of a jitted function whose traced values these facts are."""
+    """The fix that makes static the arguments of a jitted function whose traced values these facts are, or else all."""
 
     def __init__(self, *facts: str, when: Condition = always):
         self.facts, self.when = facts, when
 
     def made(self, facts: Facts) -> Fix | None:
         """Return the fix."""
-        return static_fix(facts.scene, *(facts.part(name).value for name in self.facts))
+        values = [facts.part(name).value for name in self.facts]
+        traced = (value for _part, value in facts.scene.spot.parts(facts.scene.node) if is_tracer(value))
+        return static_fix(facts.scene, *(values or traced))
 
 
 # A function is for a fix that is computed; it may return several.

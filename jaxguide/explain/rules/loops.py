@@ -1,7 +1,7 @@
 """Explain `lax.scan`, `lax.while_loop` and `lax.fori_loop`: bodies, conditions, lengths, and carries that change."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import jax
 import numpy as np
@@ -16,14 +16,15 @@ from jaxguide.explain.scene import called
 _SCAN = f"{texts.API}/jax.lax.scan.html"
 _is_scan = probes.calls("scan")
 _is_one = probes.is_valued("start", int, float, jax.Array)
-_LOOP: dict[str, Any] = {
-    "body": probes.loop_body,
-    "start": probes.loop_start,
-    "carry": probes.loop_carry,
-    "result": probes.result_of("body"),
-    "output": lambda facts: probes.item("result", 1)(facts) if _is_scan(facts) else None,
-    "out": lambda facts: probes.item("result", 0)(facts) if facts.knows("output") else facts["result"],
-}
+_loop = partial(
+    entry,
+    body=probes.loop_body,
+    start=probes.loop_start,
+    carry=probes.loop_carry,
+    result=probes.result_of("body"),
+    output=lambda facts: probes.item("result", 1)(facts) if _is_scan(facts) else None,
+    out=lambda facts: probes.item("result", 0)(facts) if facts.knows("output") else facts["result"],
+)
 
 
 def _parts(facts: Facts) -> int:
@@ -32,10 +33,7 @@ def _parts(facts: Facts) -> int:
     return len(value) if type(value) is tuple else len(written.elts) if isinstance(written, ast.Tuple) else 0
 
 
-# Bodies that return nothing, or no pair.
-
-
-entry(
+_loop(
     "loop_body_returns_none",
     texts.SCAN_PAIR,
     texts.CARRY_STRUCTURE,
@@ -49,7 +47,6 @@ entry(
         "End it with `return` and the carry for the next turn.",
     ),
     link=f"{texts.API}/jax.lax.{{f.name}}.html",
-    **_LOOP,
 )
 
 
@@ -59,7 +56,7 @@ def _is_carry_alone(facts: Facts) -> bool:
     return not hasattr(facts.node("result"), "elts") and (_parts(facts) > 0 or not is_tuple)
 
 
-entry(
+_loop(
     "scan_pair",
     texts.SCAN_PAIR,
     x=probes.loop_given,
@@ -79,11 +76,7 @@ entry(
     ],
     otherwise="Put what belongs to the carry into one tuple, and the outputs into another.",
     link=_SCAN,
-    **_LOOP,
 )
-
-
-# Lengths and conditions.
 
 
 def _has_other_axis(facts: Facts) -> bool:
@@ -146,9 +139,6 @@ entry(
 )
 
 
-# A carry that changes its dtype or shape.
-
-
 def _changed_name(facts: Facts) -> str | None:
     """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `shardings.py`."""
     change, carry = facts["change"], facts["carry"] if facts.knows("carry") else "loop_carry[1]"
@@ -173,15 +163,15 @@ def _starts_as_number(facts: Facts) -> bool:
     return is_number and _is_alone(facts) and not _grows(facts)
 
 
-_CARRY: dict[str, Any] = {
-    **_LOOP,
-    "x": _changed_name,
-    "change": probes.said(texts.CARRY_TYPES),
-    "what": "`{x}` goes in as {change[old]} and comes out as {change[new]}.",
-    "why": "One turn is compiled once and used for all, so what comes out must fit what goes in.",
-    "link": _SCAN,
-}
-entry(
+_carry = partial(
+    _loop,
+    x=_changed_name,
+    change=probes.said(texts.CARRY_TYPES),
+    what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
+    why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
+    link=_SCAN,
+)
+_carry(
     "carry_type",
     texts.CARRY_TYPE,
     when=[probes.knows("start"), lambda facts: facts["change"]["shape"] == facts["change"]["new_shape"]],
@@ -199,9 +189,8 @@ entry(
         ),
     ],
     otherwise="Start with the dtype that a turn gives.",
-    **_CARRY,
 )
-entry(
+_carry(
     "carry_type",
     texts.CARRY_TYPE,
     when=probes.knows("start"),
@@ -233,9 +222,8 @@ entry(
             when=_starts_as_number,
         ),
     ],
-    **_CARRY,
 )
-entry(
+_loop(
     "carry_structure",
     texts.CARRY_STRUCTURE,
     x=probes.loop_carry,
@@ -271,5 +259,4 @@ entry(
         "Return as carry just the parts that the start has, in the same kind of container.",
     ),
     link=_SCAN,
-    **_LOOP,
 )

@@ -1,8 +1,8 @@
 """Explain names that a module of JAX never had: misspelled, of NumPy alone, of another library, of another module."""
 
 from difflib import get_close_matches
+from functools import partial
 from types import ModuleType
-from typing import Any
 
 from jaxguide.base.did_you_mean import suggestion
 from jaxguide.code.user_frame import MISSING
@@ -61,26 +61,26 @@ def _renamed(facts: Facts) -> Fix:
     return facts.scene.fix(sentence, *edits) or facts.scene.advice(sentence)
 
 
-_NAME: dict[str, Any] = {
-    "x": probes.node,
-    "home": probes.holder,
-    "places": _places,
-    "close": _close,
-    "other": lambda facts: resolved(f"{facts['module'].removeprefix('jax.')}.{facts['name']}"),
-    "what": "",
-    "link": "https://docs.jax.dev/en/latest/jax.html",
-}
-_MISSING: dict[str, Any] = {"title": "`{module}` has no `{name}`", **_NAME}
-entry(
+_name = partial(
+    entry,
+    x=probes.node,
+    home=probes.holder,
+    places=_places,
+    close=_close,
+    other=lambda facts: resolved(f"{facts['module'].removeprefix('jax.')}.{facts['name']}"),
+    what="",
+    link="https://docs.jax.dev/en/latest/jax.html",
+)
+_missing = partial(_name, title="`{module}` has no `{name}`")
+_name(
     "module_not_imported",
     texts.NO_MODULE_NAME,
     when=lambda facts: isinstance(resolved(f"{facts['module']}.{facts['name']}"), ModuleType),
     title="`{module}.{name}` is not imported",
     why="It is a module of its own, which `import jax` alone does not load.",
     fixes="Add `import {module}.{name}` at the top.",
-    **_NAME,
 )
-entry(
+_missing(
     "missing_name",
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: facts["name"] in ("int", "float", "complex", "str", "object")],
@@ -90,9 +90,8 @@ entry(
         "JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
     ),
     fixes=Either(Swap("Write Python's type.", x="{number}"), "Keep what is not a number in Python or NumPy."),
-    **_MISSING,
 )
-entry(
+_missing(
     "missing_name",
     texts.NO_MODULE_NAME,
     same=_same,
@@ -120,18 +119,16 @@ entry(
         Swap("Choose between the new value and the old ones.", call="{array} = {jnp}.where({where}, {new}, {array})"),
         "JAX has `{instead}` for this.",
     ),
-    **_MISSING,
 )
-entry(
+_missing(
     "missing_name",
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: len(facts["places"]) > 1],
     why="Other modules have that name: {named}.",
     named=lambda facts: " and ".join(f"`{place}`" for place in facts["places"]),
     fixes="Write the one that you mean.",
-    **_MISSING,
 )
-entry(
+_missing(
     "missing_name",
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: not isinstance(facts["other"], type)],
@@ -148,14 +145,12 @@ entry(
         ),
         "Call NumPy's, outside of transformed functions.",
     ),
-    **_MISSING,
 )
-entry(
+_missing(
     "missing_name",
     texts.NO_MODULE_NAME,
     when=_is_missing,
     asked=lambda facts: suggestion(facts["close"]).strip() or None,
     why="No name of that spelling is in this module.",
     fixes="{asked}",
-    **_MISSING,
 )

@@ -1,6 +1,7 @@
 """Explain traced values used where Python needs a number: `float`, `int`, `.item()`, `math`, `range`, list indices."""
 
 import ast
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -28,9 +29,6 @@ entry(
     why=f"`.{{f.name}}()` makes a Python value {_LATER}",
     fixes=Swap("Leave it out: JAX computes with the array itself. Call it on the result, outside.", call="{owner}"),
 )
-
-
-# Indices of lists, and counts of loops; the index or the count may be `int(i)`.
 
 
 def _conversion(facts: Facts) -> ast.Call | None:
@@ -62,15 +60,15 @@ def _make(facts: Facts) -> str | None:
     return "stack" if any(is_array(one) and one.ndim for one in items) else "array"
 
 
-_CONVERTED: dict[str, Any] = {
-    "conversion": _conversion,
-    "converted": lambda facts: facts.node("conversion").args[0],
-}
-entry(
+_converted = partial(
+    entry,
+    conversion=_conversion,
+    converted=lambda facts: facts.node("conversion").args[0],
+)
+_converted(
     "list_index_of_tracer",
     texts.INTEGER,
     texts.CONCRETE,
-    **_CONVERTED,
     place=_place,
     slice=lambda facts: facts.node("place").slice,
     items=lambda facts: facts.node("place").value,
@@ -147,9 +145,6 @@ entry(
 )
 
 
-# Numbers of Python's own.
-
-
 def _is_size(facts: Facts) -> bool:
     """Ask whether the integer that is made is in a slice or in a call that takes a size, by itself or by its name."""
     made, name = facts.node("conversion"), getattr(facts.node("target"), "id", "") if facts.knows("target") else ""
@@ -164,10 +159,9 @@ def _is_key(facts: Facts) -> bool:
     return isinstance(outer, ast.Subscript) and isinstance(facts.scene.spot.value(outer.value), dict)
 
 
-entry(
+_converted(
     "number_of_tracer",
     texts.CONCRETE,
-    **_CONVERTED,
     name=lambda facts: facts["conversion"].name,
     x=probes.one_of(probes.first(is_tracer, of="converted"), probes.fact("converted")),
     when=lambda facts: facts["x"].value_or_missing is not MISSING or probes.is_written("x", ast.Name)(facts),

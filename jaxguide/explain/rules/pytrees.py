@@ -26,9 +26,6 @@ _TREE_MAP = f"{error_texts.API}/jax.tree.map.html"
 _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
 
 
-# A None or a container where `jax.tree.map` meets an array in the first tree.
-
-
 def _odd_leaf(facts: Facts) -> Part:
     """Look at a leaf that is no array, of the trees that `jax.tree.map` takes: where it is in its tree."""
     spot, call = known(tree_map_around(facts.scene))
@@ -57,9 +54,6 @@ entry(
     ),
     link=_TREE_MAP,
 )
-
-
-# Arithmetic on trees.
 
 
 def _operands(facts: Facts, node: ast.AST) -> dict[str, Any]:
@@ -116,9 +110,6 @@ entry(
 )
 
 
-# Trees that differ.
-
-
 def _parts(facts: Facts) -> list[Part]:
     """Look at the parts of the trees that `jax.tree.map` takes, at the path where JAX found a difference."""
     trees = [facts.at(one) for one in facts.call().args[1:]] if is_tree_map(facts.call()) else []
@@ -172,9 +163,6 @@ entry(
 )
 
 
-# Dicts and classes that JAX cannot take apart.
-
-
 def _class_given(facts: Facts) -> str | None:
     """Say the only class of the student's of which an object is given in the call; JAX names none up to 0.10."""
     names = {called(one) or type(facts.scene.spot.value(one)).__name__ for one in facts.call().args}
@@ -205,9 +193,6 @@ entry(
     fixes="Make the array a child, a data field; or, if it must be static, keep a tuple of its numbers.",
     link=_PYTREES,
 )
-
-
-# Trees in place of arrays.
 
 
 def _is_tree_for_array(facts: Facts) -> bool:

@@ -1,7 +1,7 @@
 """Explain values that are not a PRNG key: seeds, floats, several keys at once, arithmetic on keys, too many draws."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part
+from jaxguide.explain.known_facts import Facts
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
 # Functions of `numpy.random` -> those of `jax.random`, if their names differ.
@@ -25,13 +25,9 @@ def _is_raw(value: object) -> bool:
     return isinstance(value, jax.Array) and value.dtype == jnp.uint32 and value.shape == (2,)
 
 
-# Something else in the place of a key.
-
-
 def _no_key(facts: Facts) -> ast.expr | None:
     """Look at what a function got in place of a key; a library's function may take the key anywhere."""
-    place = probes.argument(0, "key") if _is_of_jax_random(facts) else probes.as_said
-    found: ast.expr | None = place(facts)
+    found = (probes.argument(0, "key") if _is_of_jax_random(facts) else probes.as_said)(facts)
     return None if probes.is_key(facts.scene.spot.value(found)) or probes.calls("wrap_key_data")(facts) else found
 
 
@@ -49,18 +45,21 @@ def _is_forgotten(facts: Facts) -> bool:
 
 
 def _is_whole(facts: Facts) -> bool:
+    """Ask whether it is one whole number, which may be a seed; those of raw keys are of dtype uint32."""
     value = facts.value("x")
-    return type(value) is int or (is_array(value) and value.ndim == 0 and jnp.issubdtype(value.dtype, jnp.integer))
+    is_integer = is_array(value) and value.ndim == 0 and jnp.issubdtype(value.dtype, jnp.integer)
+    return type(value) is int or (is_integer and value.dtype != jnp.uint32)
 
 
 _NO_KEY = (texts.KEY_NUMBER, texts.KEY_DTYPE, texts.KEY_SHAPE, texts.KEY_TYPE, texts.KEY_NDIM)
-_NEEDS_KEY: dict[str, Any] = {
-    "x": _no_key,
-    "title": "`{f}` needs a key",
-    "what": ("`{x}` is {x.what} here.", "`{x}` is not a key."),
-    "why": "JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
-    "link": _PAGE,
-}
+_needs_key = partial(
+    entry,
+    x=_no_key,
+    title="`{f}` needs a key",
+    what=("`{x}` is {x.what} here.", "`{x}` is not a key."),
+    why="JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
+    link=_PAGE,
+)
 entry(
     "key_not_first",
     *_NO_KEY,
@@ -73,30 +72,22 @@ entry(
     fixes=Swap("Change their order.", x="{key}", key="{x}"),
     link=_PAGE,
 )
-entry(
+_needs_key(
     "key_forgotten",
     *_NO_KEY,
     when=_is_forgotten,
     fixes=Swap("The key comes first.", x="{random}.key(0), {x}"),
-    **_NEEDS_KEY,
 )
 for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [], "0")):
-    entry(
+    _needs_key(
         _kind,
         *_NO_KEY,
         when=_when,
         left_out=probes.left_out,
-        keys=probes.gone_through("x"),
-        fixes=[
-            Words(
-                "Give `{left_out[0]}` a key: `{left_out[1]}` was left out of the call.",
-                when=probes.is_valued("x", type(None)),
-            ),
-            Words(
-                "`{keys}` is one raw key, of two numbers. Make several of it first: `{random}.split({keys}, n)`.",
-                when=lambda facts: _is_raw(facts.value("keys")),
-            ),
-        ],
+        fixes=Words(
+            "Give `{left_out[0]}` a key: `{left_out[1]}` was left out of the call.",
+            when=probes.is_valued("x", type(None)),
+        ),
         otherwise=[
             Swap("Make a key from a seed, once in a program.", x=f"{{random}}.key({_seed})"),
             Code(
@@ -105,11 +96,7 @@ for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [],
                 when=probes.is_written("x", ast.Name),
             ),
         ],
-        **_NEEDS_KEY,
     )
-
-
-# Several keys, two kinds of keys, arithmetic.
 
 
 def _is_drawn_once(facts: Facts) -> bool:
@@ -117,13 +104,6 @@ def _is_drawn_once(facts: Facts) -> bool:
     parent = facts.scene.source.parents.get(facts.call())
     is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
     return _is_of_jax_random(facts) and not is_unpacked
-
-
-def _key_and_other(facts: Facts) -> tuple[Part, Part] | None:
-    """Find the key and the other operand; the message has their dtypes in this order: `key<fry>, int32`."""
-    kinds = tuple(kind.startswith("key<") for kind in texts.KEY_DTYPES.findall(facts.scene.message))
-    left, right = facts["left"], facts["right"]
-    return {(True, False): (left, right), (False, True): (right, left)}.get(kinds)
 
 
 entry(
@@ -152,35 +132,24 @@ entry(
 entry(
     "key_arithmetic",
     texts.KEY_ARITHMETIC,
-    pair=_key_and_other,
-    x=lambda facts: facts["pair"][0],
-    whole=lambda facts: facts["pair"][1] if facts["pair"][1].shape == () else None,
+    # The message has the dtypes of the operands in their order: `key<fry>, int32`.
+    x=lambda facts: facts["left" if texts.KEY_DTYPES.findall(facts.scene.message)[0].startswith("key<") else "right"],
     title="Arithmetic on a key",
     what="`{x}` is a PRNG key here.",
     why="A key is not a number: what makes new keys of it must spread them over all keys.",
     fixes=[
-        Swap(
-            "Make another key of it and a number.",
-            when=lambda facts: "float" not in facts.scene.message,
-            node="{random}.fold_in({x}, {whole})",
-        ),
+        Code("Make another key of it and an integer.", "{random}.fold_in({x}, number)"),
         Code("Split it.", "key, other = {random}.split({x})"),
     ],
     link=_PAGE,
 )
-
-
-# Seeds, and what a key, a split or a module is not.
-
-_SEED: dict[str, Any] = {"x": probes.argument(0, "seed"), "title": "A seed is one integer", "link": _PAGE}
-entry(
-    "wrong_seed",
-    texts.KEY_OF_KEY,
-    why="It is a key already: a seed is the number from which the first key is made.",
-    fixes=Swap("Use it as it is.", call="{x}"),
-    **_SEED,
-)
 for _phrase, _when, _why, _fix in (
+    (
+        texts.KEY_OF_KEY,
+        [],
+        "It is a key already: a seed is the number from which the first key is made.",
+        Swap("Use it as it is.", call="{x}"),
+    ),
     (
         texts.KEY_SEEDS,
         [lambda facts: _is_raw(facts.value("x"))],
@@ -195,7 +164,16 @@ for _phrase, _when, _why, _fix in (
         Swap("Give an integer.", x="int({x})"),
     ),
 ):
-    entry("wrong_seed", _phrase, when=_when, why=_why, fixes=_fix, **_SEED)
+    entry(
+        "wrong_seed",
+        _phrase,
+        x=probes.argument(0, "seed"),
+        when=_when,
+        title="A seed is one integer",
+        why=_why,
+        fixes=_fix,
+        link=_PAGE,
+    )
 entry(
     "sample_too_large",
     texts.LARGER_SAMPLE,
@@ -211,10 +189,6 @@ entry(
     ],
     link=f"{texts.API}/jax.random.choice.html",
 )
-
-
-# What a key, a split or a module is not.
-
 entry(
     "keys_unpacked",
     structure_texts.UNPACKED,

@@ -1,5 +1,6 @@
 """Explain a `jax.Ref` where JAX allows none: returned, differentiated, passed twice, or written by each row."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -73,8 +74,12 @@ entry(
     ],
     link=_PAGE,
 )
-_WRITE: dict[str, Any] = {"x": probes.first(_is_ref, of="statement"), "link": _PAGE}
-entry(
+_write = partial(
+    entry,
+    x=probes.first(_is_ref, of="statement"),
+    link=_PAGE,
+)
+_write(
     "reference_shared_by_rows",
     texts.REF_WRITE,
     when=lambda facts: facts["g1"] == "vmapped",
@@ -85,9 +90,8 @@ entry(
         "Return the value, and write all rows at once to the Ref outside of `jax.vmap`.",
         "Give each row its part: make a Ref with an axis for the rows, and pass it as a mapped argument.",
     ],
-    **_WRITE,
 )
-entry(
+_write(
     "write_of_differentiated_value",
     texts.REF_WRITE,
     title="A differentiated value is written to a `jax.Ref` from outside",
@@ -97,5 +101,4 @@ entry(
         Swap("Write it as a constant, to look at it.", assigned="{lax}.stop_gradient({assigned})"),
         "Make the Ref inside the function, with `jax.new_ref`, or return the value instead.",
     ],
-    **_WRITE,
 )

@@ -2,7 +2,7 @@
 
 import ast
 import importlib.metadata
-from typing import Any
+from functools import partial
 
 import jax
 
@@ -58,16 +58,17 @@ def _of_module(facts: Facts) -> list[Fix]:
     return [facts.scene.advice(f"In place of `{name}`: `{code}`.") for name, code in codes.items() if code]
 
 
-_GONE: dict[str, Any] = {
-    "since": lambda facts: facts["removal"].since or None,
-    "installed": lambda facts: jax.__version__,
-    "why": (
+_gone_entry = partial(
+    entry,
+    since=lambda facts: facts["removal"].since or None,
+    installed=lambda facts: jax.__version__,
+    why=(
         "JAX removed it in version {since}; version {installed} is installed.",
         "Older versions had it; version {installed}, which is installed, does not.",
     ),
-    "link": "https://docs.jax.dev/en/latest/changelog.html",
-}
-entry(
+    link="https://docs.jax.dev/en/latest/changelog.html",
+)
+_gone_entry(
     "removed_name",
     *_MISSING,
     x=probes.node,
@@ -87,7 +88,6 @@ entry(
         "JAX has nothing in its place. Do without it, or install an older JAX: `pip install 'jax<{since}'`.",
         "JAX's change log says when it went, and why.",
     ),
-    **_GONE,
 )
 
 
@@ -98,7 +98,7 @@ def _version(facts: Facts) -> str | None:
         return None
 
 
-entry(
+_gone_entry(
     "library_for_older_jax",
     *_MISSING,
     x=probes.node,
@@ -110,7 +110,6 @@ entry(
     title="`{library}` {version} was written for an older JAX",
     what="It uses `{full}`.",
     fixes="Install a newer `{library}`, or a JAX that still has the name.",
-    **_GONE,
 )
 
 
@@ -121,7 +120,7 @@ def _written(facts: Facts) -> str | None:
     return facts.say(template) if was_called == (facts.knows("f") and probes.is_called(facts)) else None
 
 
-entry(
+_gone_entry(
     "removed_array_attribute",
     texts.NO_METHOD,
     texts.DEPRECATED_ATTRIBUTE,
@@ -138,9 +137,8 @@ entry(
         Swap("Write this instead.", when=probes.is_called, call="{written}"),
         Swap("Write this instead.", node="{written}"),
     ),
-    **_GONE,
 )
-entry(
+_gone_entry(
     "device_called",
     texts.DEVICE_CALLED,
     x=probes.owner,
@@ -149,9 +147,8 @@ entry(
     title="`.device` of an array is not a method any more",
     why="JAX removed the method in version 0.4.27; `.device` is the device itself now, and was called.",
     fixes=Swap("Leave out the parentheses.", call="{f}"),
-    link=_GONE["link"],
 )
-entry(
+_gone_entry(
     "removed_option",
     texts.NO_OPTION,
     x=probes.call,
@@ -161,5 +158,4 @@ entry(
     title="JAX no longer has the option `{g1}`",
     what="",
     fixes=Swap("Delete the line.", or_say=True, statement=""),
-    **_GONE,
 )

@@ -22,7 +22,7 @@ entry(
     structure_texts.EINSUM_SIZES,
     x=_operand,
     when=probes.calls("einsum"),
-    title="A letter of `einsum` that stands for axes of different lengths",
+    title="One letter of `einsum` for axes of different lengths",
     what="`{g1}` stands for axes of the lengths {g3} and {g4}, one of them in `{x}`.",
     why="Axes with the same letter are taken together, entry by entry, so they have one length.",
     fixes="Give these axes letters of their own if they are not meant to meet, or bring them to one length.",

@@ -2,13 +2,13 @@
 
 import ast
 import re
-from typing import Any
+from functools import partial
 
 from jaxguide.base.text import plural
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe
+from jaxguide.explain.known_facts import Facts, Probe
 from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.scene import called
 
@@ -20,20 +20,10 @@ def _shape(text: str) -> _Shape:
     return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-# Operators and functions of two arrays.
-
-
 def _shapes_given(facts: Facts) -> str | None:
     """Say which shapes the arguments have: `x` (2, 3), `y` (4,)."""
     shapes = [(facts.scene.quote(one), computed_shape(facts.scene, one)) for one in probes.all_given(facts.call())]
     return ", ".join(f"`{text}` {shape}" for text, shape in shapes if shape is not None) or None
-
-
-def _takes_one_example(facts: Facts) -> bool:
-    """Ask whether a layer of equinox, which takes one example, was given a batch of them."""
-    layer, shape = facts.value("f"), facts["batch"].shape
-    sizes = (getattr(layer, "in_features", None), getattr(layer, "in_size", None))
-    return probes.is_of(layer, "equinox") and not facts.call().keywords and len(shape) == 2 and shape[-1] in sizes
 
 
 def _side(operand: str, group: str) -> Probe:
@@ -50,17 +40,12 @@ def _are_compared(facts: Facts) -> bool:
     return all(_shape(facts[group])[-len(facts[shape]) :] == facts[shape] for shape, group in pairs)
 
 
-def _column(facts: Facts) -> Part | None:
-    """Look at the operand that is as long as the first axis of the matrix beside it."""
-    sides = (("left", facts["one"], facts["other"]), ("right", facts["other"], facts["one"]))
-    return next((facts[name] for name, own, matrix in sides if len(matrix) == 2 and own == matrix[:1]), None)
-
-
-_BLAMED: dict[str, Any] = {
-    "x": lambda facts: facts["right" if isinstance(facts.node("right"), ast.Name) else "left"],
-    "title": "Shapes that do not fit",
-    "link": _BROADCASTING,
-}
+_blamed = partial(
+    entry,
+    x=lambda facts: facts["right" if isinstance(facts.node("right"), ast.Name) else "left"],
+    title="Shapes that do not fit",
+    link=_BROADCASTING,
+)
 entry(
     "shapes_in_library",
     texts.BROADCAST,
@@ -69,23 +54,21 @@ entry(
     texts.DOT,
     x=probes.function,
     when=probes.in_library,
-    batch=probes.argument(0),
     shapes=_shapes_given,
     said=lambda facts: " ".join(facts.scene.message.split(". ")[0].split()).rstrip("."),
     title="Shapes that do not fit, in the code of {library}",
     what=("`{f}` is given arrays of these shapes: {shapes}.", ""),
     why="It combines them, or what it makes of them, and JAX refuses: {said}.",
     fixes=[
-        Swap(
-            "It takes one example: map it over the batch with `jax.vmap`.",
-            when=_takes_one_example,
-            f="{jax}.vmap({f})",
+        Words(
+            "A layer of equinox takes one example: map it over a batch with `{jax}.vmap`.",
+            when=lambda facts: probes.is_of(facts.value("f"), "equinox"),
         ),
         "Compare them with the shapes that `{f}` expects.",
     ],
     link=_BROADCASTING,
 )
-entry(
+_blamed(
     "shapes_do_not_broadcast",
     texts.LAX_RANK,
     name=lambda facts: texts.JNP_OF_LAX.get(facts["f"].name, facts["f"].name),
@@ -95,37 +78,23 @@ entry(
     ),
     why="`{f}` does not broadcast: both shapes must be the same.",
     fixes=Swap("Use the function of `jax.numpy`, which broadcasts.", f="{jnp}.{name}"),
-    **_BLAMED,
 )
-entry(
+_blamed(
     "shapes_do_not_broadcast",
     texts.BROADCAST,
     texts.BROADCAST_TRACED,
     one=_side("left", "g1"),
     other=_side("right", "g2"),
-    column=_column,
     when=_are_compared,
     what="`{left}` has shape {one}, `{right}` has shape {other}.",
     why="From the last axis backward, sizes must be the same or 1, and these are not.",
-    fixes=[
-        Swap(
-            "If every pair is meant: put one along a new axis.",
-            when=lambda facts: len(facts["one"]) == len(facts["other"]) == 1,
-            left="{left.atom}[:, None]",
-        ),
-        Swap("Line it up with the rows: give it a second axis of length 1.", column="{column.atom}[:, None]"),
-    ],
+    fixes=Swap(
+        "If every pair is meant: put one along a new axis.",
+        when=lambda facts: len(facts["one"]) == len(facts["other"]) == 1,
+        left="{left.atom}[:, None]",
+    ),
     otherwise="Bring one to the other's shape, where you know which axis is which.",
-    **_BLAMED,
 )
-
-
-def _turned(facts: Facts) -> Part | None:
-    """Look at the matrix that would fit with its axes in the other order; of a sum, another part may be meant."""
-    one, other = facts["left"].shape, facts["right"].shape
-    if len(one) == 2 and one[0] in other[-2:][:1]:
-        return facts.part("left")
-    return facts.part("right") if one[-1:] == other[1:] and not isinstance(facts.node("right"), ast.BinOp) else None
 
 
 entry(
@@ -134,14 +103,17 @@ entry(
     x=probes.fact("left"),
     when=lambda facts: called(facts.scene.node) in ("", "dot", "matmul"),
     lengths=lambda facts: [facts["g1"].strip("(,)"), facts["g2"].strip("(,)")],
-    turned=_turned,
     title="A product of shapes that do not meet",
     what=(
         "`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
         "In `{node}`, the axes that are summed over have the lengths {lengths[0]} and {lengths[1]}.",
     ),
     why="A matrix product sums over the last axis of the left and the last but one (or only) axis of the right.",
-    fixes=Swap("Swap the axes of `{turned}`.", turned="{turned.atom}.T"),
+    fixes=Swap(
+        "Swap the axes of `{left}`.",
+        when=lambda facts: facts["left"].ndim == 2 and facts["left"].shape[0] in facts["right"].shape[-2:][:1],
+        left="{left.atom}.T",
+    ),
     otherwise=[
         Words(
             "With one entry of `{right}`, of shape ({right.shape[1]},), the product fits: if it is a batch of "
@@ -152,9 +124,6 @@ entry(
     ],
     link=f"{texts.API}/jax.numpy.matmul.html",
 )
-
-
-# Reshaping, and axes.
 
 
 def _new_shape(facts: Facts) -> str:
@@ -182,11 +151,6 @@ entry(
             when=lambda facts: facts["new"][: len(facts["old"])] == facts["old"],
             call="{jnp}.broadcast_to({x.atom}[{places}], {shape})",
         ),
-        Swap(
-            "If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing.",
-            when=lambda facts: facts["new"][-len(facts["old"]) :] == facts["old"],
-            call="{jnp}.broadcast_to({x}, {shape})",
-        ),
     ],
     otherwise="Choose sizes whose product is {g2}.",
     link=f"{texts.API}/jax.numpy.reshape.html",
@@ -211,9 +175,6 @@ entry(
     otherwise="Give an axis that is there.",
     link=_BROADCASTING,
 )
-
-
-# Arrays that are joined.
 
 
 def _are_given_one_by_one(facts: Facts) -> bool:
@@ -285,13 +246,9 @@ entry(
     ranks=lambda facts: len({len(shape) for _text, shape in facts["joined"]}),
     when=probes.calls("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"),
     shapes=lambda facts: ", ".join(f"`{text}` {shape}" for text, shape in facts["joined"]),
-    stacks=lambda facts: None if probes.calls("concatenate")(facts) else "Stacked arrays all have the same shape.",
     title="Arrays that cannot be joined",
     what="The shapes are {shapes}.",
-    why=(
-        "{stacks}",
-        "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are joined.",
-    ),
+    why="Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are joined.",
     fixes=Either(
         Words(
             "Give every part the same number of axes: `part[None]` adds one in front.",
@@ -312,8 +269,7 @@ entry(
     texts.JOINED,
     x=probes.argument(0),
     when=probes.calls("array", "asarray"),
-    are_lists=lambda facts: all(isinstance(row, list | tuple) for row in facts["x"].value) or None,
-    lengths=lambda facts: facts["are_lists"] and ", ".join(str(len(row)) for row in facts["x"].value),
+    lengths=lambda facts: ", ".join(str(len(row)) for row in facts["x"].value if isinstance(row, list | tuple)) or None,
     title="Rows of different lengths",
     what=("`{x}` has rows of {lengths} entries.", ""),
     why="An array is a full block: every row has the same length.",

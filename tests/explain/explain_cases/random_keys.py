@@ -66,7 +66,7 @@ key = jax.random.key(0)
 result = key + 1  # <--
 """,
         result="jax.random.key_data(result).shape",
-        after_fix=[(2,), no_edits],
+        after_fix=[no_edits, no_edits],
     ),
     Case(
         name="key_arith_jnp",
@@ -77,7 +77,7 @@ key = jax.random.key(0)
 result = jnp.add(key, 1)  # <--
 """,
         result="jax.random.key_data(result).shape",
-        after_fix=[(2,), no_edits],
+        after_fix=[no_edits, no_edits],
     ),
     Case(
         name="key_seed_float",
@@ -159,7 +159,7 @@ result = jnp.random.normal(size=(2, 3))  # <--
 result = jax.random.normal(jax.random.key(0) + 1, (3,)).shape  # <--
 """,
         result="result",
-        after_fix=[(3,), no_edits],
+        after_fix=[no_edits, no_edits],
     ),
     Case(
         name="key_of_a_list_added_to",
@@ -170,7 +170,7 @@ keys = jax.random.split(jax.random.key(0), 2)
 result = jax.random.normal(keys[0] + 1, (3,)).shape  # <--
 """,
         result="result",
-        after_fix=[(3,), no_edits],
+        after_fix=[no_edits, no_edits],
     ),
     Case(
         name="next_of_a_key_stream",

@@ -99,7 +99,7 @@ x, like = jnp.arange(2.0), jnp.ones((3, 2, 5))
 result = jnp.reshape(x, like.shape[:2])  # <--
 """,
         result="result",
-        after_fix=[[[0.0, 1.0]] * 3],
+        after_fix=[no_code],
     ),
     Case(
         name="reshape_to_repeat_one_or_all",
@@ -110,7 +110,7 @@ x, shape = jnp.arange(2.0), (2, 2)
 result = x.reshape(shape)  # <--
 """,
         result="result",
-        after_fix=[[[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]],
+        after_fix=[[[0.0, 0.0], [1.0, 1.0]]],
     ),
     Case(
         name="product_with_a_batch",
@@ -258,7 +258,7 @@ def f(w, x):
 result = f(jnp.ones((2, 3)), jnp.ones(2))
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+        after_fix=[no_code],
     ),
     Case(
         name="dot",

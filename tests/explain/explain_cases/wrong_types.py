@@ -221,7 +221,7 @@ def f(x, i):
 result = f(1.0, 1)
 """,
         result="result",
-        after_fix=[2.0, 2.0],
+        after_fix=[2.0],
     ),
     Case(
         name="hash_tracer",
