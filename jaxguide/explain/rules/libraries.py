@@ -467,8 +467,8 @@ _optax(
             "If `jax.value_and_grad` returned it, take the pair apart: the value comes first.",
             when=lambda facts: isinstance(facts.value("x"), tuple) and np.shape(facts.value("x")[0]) == (),
         ),
-        "`{by[0]}` was differentiated by `{by[1]}`. Differentiate it by the parameters that `init` was given: make them "
-        "its first argument, or say their place in `argnums`.",
+        "`{by[0]}` was differentiated by `{by[1]}`. Differentiate it by the parameters that `init` was given: make "
+        "them its first argument, or say their place in `argnums`.",
         "Give `update` the gradients of the parameters that `init` was given: they are the argument that `jax.grad` "
         "takes, by default the first.",
     ),

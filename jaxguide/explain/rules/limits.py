@@ -6,7 +6,6 @@ import operator
 import jax
 import numpy as np
 
-from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Swap, Words, entry
@@ -41,7 +40,6 @@ entry(
     number=_number,
     written=lambda facts: next((n for n in ast.walk(facts.scene.node) if _integer(facts, n) == facts["number"]), None),
     computed=lambda facts: facts["number"] if facts["x"] != str(facts["number"]) else None,
-    floats=probes.first(lambda value: is_array(value) and jax.dtypes.issubdtype(value.dtype, np.floating)),
     title="An integer does not fit into {int_type}",
     what=("`{x}` is {computed} here.", ""),
     why="{int_type} holds {limits.min} to {limits.max}, and JAX makes no larger type by itself.",
@@ -50,7 +48,6 @@ entry(
         when=lambda facts: facts["int_type"] != "int32" and -(2**31) <= facts["number"] < 2**31,
     ),
     otherwise=[
-        Swap("Beside an array of floats, make it a float.", when=probes.knows("floats"), written="float({x})"),
         Words(
             "Turn on 64-bit types at the start of the program: `{jax}.config.update('jax_enable_x64', True)`.",
             when=lambda facts: abs(facts["number"]) < 2**63 and not jax.config.jax_enable_x64,

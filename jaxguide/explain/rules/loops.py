@@ -4,7 +4,6 @@ import ast
 from functools import partial
 
 import jax
-import numpy as np
 
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
@@ -42,10 +41,7 @@ _loop(
     title="A loop body without `return`",
     what="`{x}` returns None.",
     why="`lax.{f.name}` hands what one turn returns to the next, and a function without `return` gives None.",
-    fixes=Either(
-        Words("End it with `return`, the carry for the next turn, a comma, and an output or None.", when=_is_scan),
-        "End it with `return` and the carry for the next turn.",
-    ),
+    fixes="End it with `return` and the carry for the next turn; in `lax.scan`, a comma and an output or None follow.",
     link=f"{texts.API}/jax.lax.{{f.name}}.html",
 )
 
@@ -62,7 +58,7 @@ _loop(
     x=probes.loop_given,
     when=_is_scan,
     title="A scan body that does not return a pair",
-    what=("`{x}` returns {result.count} values, `{result}`.", "`{x}` returns `{result}`, which is not a pair."),
+    what="`{x}` returns `{result}`, which is not a pair.",
     why="`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None.",
     pair=probes.first_and_rest("result"),
     fixes=[
@@ -79,12 +75,6 @@ _loop(
 )
 
 
-def _has_other_axis(facts: Facts) -> bool:
-    """Ask whether another axis of an array is as long as the first one of another array."""
-    others = [size for leaf in jax.tree.leaves(facts.value("x")) for size in np.shape(leaf)[1:]]
-    return int(facts["g1"]) in others or int(facts["g2"]) in others
-
-
 entry(
     "scan_length",
     texts.SCAN_SIZES,
@@ -94,13 +84,10 @@ entry(
     title="A scan of no clear length",
     what="The arrays in `{x}` have {g1} and {g2} entries.",
     why="`lax.scan` takes one entry of each array per turn, so all have the same length.",
-    fixes=[
-        Words("If another axis counts the turns: move it to the front with `{jnp}.moveaxis`.", when=_has_other_axis),
-        Swap(
-            "If the last entries are too many: cut them to one length.",
-            x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
-        ),
-    ],
+    fixes=Swap(
+        "If the last entries are too many: cut them to one length.",
+        x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
+    ),
     link=_SCAN,
 )
 entry(

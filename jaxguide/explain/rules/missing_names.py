@@ -133,16 +133,10 @@ _missing(
     texts.NO_MODULE_NAME,
     when=[_is_missing, lambda facts: not isinstance(facts["other"], type)],
     scipy=lambda facts: "SciPy" if facts["module"].startswith("jax.scipy") else None,
-    inner=lambda facts: facts["module"].removeprefix("jax.numpy"),
     why=("{scipy} has it, and JAX does not.", "NumPy has it, and `{module}` does not."),
     fixes=Either(
         "Call {scipy}'s outside of transformed functions; inside, the program can call it on the host: "
         "`jaxguide.callbacks.host_function`.",
-        Swap(
-            "Take NumPy's: it works on results, outside of transformed functions.",
-            when=lambda facts: isinstance(facts["other"], ModuleType),
-            x="{np}{inner}.{name}",
-        ),
         "Call NumPy's, outside of transformed functions.",
     ),
 )

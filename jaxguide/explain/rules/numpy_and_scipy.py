@@ -78,11 +78,6 @@ entry(
     why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
     fixes=Either(
         _with_jax,
-        Swap(
-            "JAX has no such function: let the program call this one on the host.",
-            when=probes.is_valued("f", np.ufunc),
-            f="host_function({f}, elementwise=True)",
-        ),
         "Call it outside the transformed function, or let the program call it on the host: "
         "`jaxguide.callbacks.host_function`.",
     ),

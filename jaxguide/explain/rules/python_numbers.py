@@ -75,8 +75,6 @@ _converted(
     x=probes.first(is_tracer, of="slice"),
     index=probes.words(("{converted}", "{slice}")),
     make=_make,
-    called=lambda facts: facts.scene.source.parents.get(facts.node("place")),
-    given=lambda facts: "".join(f", {facts.scene.quote(one)}" for one in facts.node("called").args),
     title="A list needs a known index, but `{x}` is traced",
     why="A Python list is looked up now, while JAX records the program, and the index comes later.",
     fixes=[
@@ -84,18 +82,11 @@ _converted(
             "Make one array of the list: an array can be indexed by a traced number.",
             place="{jnp}.{make}({items})[{index}]",
         ),
-        Swap(
-            "Let the program choose one of the functions: `lax.switch`.",
-            when=lambda facts: (
-                all(map(callable, facts["items"].value)) and probes.is_written("called", ast.Call)(facts)
-            ),
-            called="{lax}.switch({index}, {items}{given})",
-        ),
         Static("x"),
         Words(
             "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one function for "
             "each.",
-            when=lambda facts: not facts.knows("make") and not any(map(callable, facts["items"].value)),
+            when=probes.unless(probes.knows("make")),
         ),
     ],
 )
@@ -186,15 +177,13 @@ _converted(
 
 def _functions_of_jax(facts: Facts) -> Fix | None:
     """Return the fix that takes JAX's functions in place of those of `math` in the statement that get tracers."""
-    scene, edits = facts.scene, []
-    for call in ast.walk(facts.node("statement")):
-        if getattr(scene.spot.value(getattr(call, "func", None)), "__module__", "") == "math" and scene.tracer(call):
-            given = [f"{facts['jnp']}.log({scene.quote(one)})" for one in call.args]  # type: ignore[attr-defined]
-            if called(call) == "log" and len(given) == 2:
-                edits.append(scene.source.replace(call, f"({' / '.join(given)})"))
-            elif hasattr(jnp, called(call)):
-                edits.append(scene.source.replace(call.func, f"{facts['jnp']}.{called(call)}"))  # type: ignore[attr-defined]
-    return scene.fix("Use JAX's own function of that name.", *edits)
+    spot, source = facts.scene.spot, facts.scene.source
+    calls = [
+        one for one in ast.walk(facts.node("statement")) if isinstance(one, ast.Call) and hasattr(jnp, called(one))
+    ]
+    of_math = [one for one in calls if getattr(spot.value(one.func), "__module__", "") == "math" and len(one.args) == 1]
+    edits = [source.replace(one.func, f"{facts['jnp']}.{called(one)}") for one in of_math if facts.scene.tracer(one)]
+    return facts.scene.fix("Use JAX's own function of that name.", *edits)
 
 
 entry(
@@ -205,6 +194,7 @@ entry(
     title="`{f}` needs a known value, but `{x}` is traced",
     why="The module `math` computes with Python numbers now, while JAX records the program.",
     fixes=_functions_of_jax,
+    otherwise="Use JAX's own function of that name.",
 )
 entry(
     "static_needed",

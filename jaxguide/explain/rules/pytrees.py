@@ -138,7 +138,6 @@ entry(
     what=(
         "`{one}` has the keys {keys[1]}, and `{other}` has {keys[2]}.",
         "`{one}` is {one.what}, and `{other}` is {other.what}.",
-        "At `{path}`, JAX found {g1}.",
         "JAX found {g1}.",
     ),
     why="The function gets the leaves of all trees at one place, so every tree has the parts of the first one.",
@@ -211,14 +210,7 @@ entry(
     title="`{f}` was given a tree of arrays",
     what=_IS_TREE,
     why="`{f}` works on one array, and the leaves have shapes of their own.",
-    fixes=Either(
-        Swap(
-            "Add up the sums of all leaves.",
-            when=lambda facts: facts["f"].name == "sum" and facts["rest"] == "",
-            call="sum({f}(leaf) for leaf in {jax}.tree.leaves({x}))",
-        ),
-        "Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",
-    ),
+    fixes="Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",
     link=_TREE_MAP,
 )
 

@@ -247,7 +247,6 @@ entry(
             "For a GPU of NVIDIA, install `jax[cuda13]` or `jax[cuda12]`, as its driver asks.",
             when=lambda facts: facts["g1"] in ("gpu", "cuda"),
         ),
-        Words("For a TPU, install `jax[tpu]` on a machine that has one.", when=lambda facts: facts["g1"] == "tpu"),
     ],
     link="https://docs.jax.dev/en/latest/installation.html",
 )

@@ -250,7 +250,6 @@ _specs(
     ),
     why="Each entry of a spec says how one axis of the array is split over the devices.",
     fixes=Either(
-        Words("Give it a spec with an entry for each of its axes, at most.", when=lambda facts: facts["rank"] != "0"),
         Swap(
             "Give it whole to every device: `{P}()`.",
             when=lambda facts: facts["path"] == f"[{facts['number']}]{facts['inner']}",
@@ -353,13 +352,8 @@ entry(
     what=("The mesh has shape {shape}.", "The devices have {axes}, and the mesh gets {said_names}."),
     why="A mesh is an array of devices, whose axes have names.",
     fixes=Either(
-        Words("Give a list of devices, also of a single one.", when=lambda facts: facts["rank"] == "0"),
-        Words(
-            "Take the sizes from `jax.device_count()`. To try it out on a CPU: set the environment variable "
-            "`XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
-            when=probes.knows("found"),
-        ),
-        Words("Give one name for each size.", when=probes.calls("make_mesh")),
+        "Take the sizes from `jax.device_count()`, {devices} here. To try it out on a CPU: set the environment "
+        "variable `XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
         "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
     ),
     link=f"{error_texts.API}/jax.make_mesh.html",
@@ -394,12 +388,10 @@ _explicit(
     title="An index into an axis that is split over the devices",
     what="`{node}` works on {array}, where `@` names the mesh axis that splits an axis.",
     fixes=[
-        Either(
-            Swap(
-                "Say how the result is split; `{P}()` gives it whole to every device.",
-                node="{x.atom}.at[{index}].get(out_sharding={P}())",
-            ),
-            "Index with `.at[...].get(out_sharding={P}(...))`, which says how the result is split.",
+        Swap(
+            "Say how the result is split; `{P}()` gives it whole to every device.",
+            or_say=True,
+            node="{x.atom}.at[{index}].get(out_sharding={P}())",
         ),
         _AUTOMATIC,
     ],

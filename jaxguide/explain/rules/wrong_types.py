@@ -140,11 +140,7 @@ entry(
     why="Python repeats a {g1} now, while JAX records the program, and the count comes later.",
     fixes=[
         Static("x", when=lambda facts: is_traced_integer(facts.value("x"))),  # a float counts nothing
-        Swap(
-            "If every entry is to be multiplied: make an array of the list.",
-            when=lambda facts: facts["g1"] != "str",
-            left="{jnp}.array({left})",
-        ),
+        "If every entry is to be multiplied: make an array of it, `{jnp}.array({left})`.",
     ],
     link=texts.STATIC_LINK,
 )

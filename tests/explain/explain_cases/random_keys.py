@@ -1,6 +1,6 @@
 """Cases of values that are not PRNG keys."""
 
-from explain_cases.case import Case, no_code, no_edits
+from explain_cases.case import Case, no_edits
 
 CASES = [
     Case(
@@ -227,7 +227,6 @@ state = {"w": jnp.ones(3), "key": jax.random.key(0)}
 np.savez(io.BytesIO(), **state)  # <--
 """,
         result="1",
-        after_fix=[no_code],
     ),
     Case(
         name="key_typed_and_raw",
@@ -238,7 +237,6 @@ typed, raw = jax.random.key(0), jax.random.PRNGKey(1)
 jnp.stack([typed, raw])  # <--
 """,
         result="1",
-        after_fix=[no_code],
     ),
     Case(
         name="sample_larger_than_population",
