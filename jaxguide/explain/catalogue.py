@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import is_tracer
@@ -47,25 +48,18 @@ class Swap:
 class Code:
     """A fix that shows code, which the student puts where it belongs."""
 
-    sentence: str
+    sentence: Said
     text: Said
     when: Condition = always
 
     def made(self, facts: Facts) -> Fix | None:
         """Return the fix."""
-        return facts.scene.fix(facts.say(self.sentence), code=facts.say(self.text))
+        sentence = facts.say(self.sentence)
+        return facts.scene.fix(sentence, code=facts.say(self.text)) if self.text else facts.scene.advice(sentence)
 
 
-@dataclass(frozen=True)
-class Words:
-    """A fix in words only; a plain text among the fixes is the same without a condition."""
-
-    sentence: Said
-    when: Condition = always
-
-    def made(self, facts: Facts) -> Fix | None:
-        """Return the fix."""
-        return facts.scene.advice(facts.say(self.sentence))
+# A fix in words only; a plain text among the fixes is the same without a condition.
+Words = partial(Code, text="")
 
 
 class Either:
@@ -93,7 +87,7 @@ class Static:
 
 
 # A function is for a fix that is computed; it may return several.
-AnyFix = Swap | Code | Words | Either | Static | str | Callable[[Facts], Fix | Sequence[Fix | None] | None]
+AnyFix = Swap | Code | Either | Static | str | Callable[[Facts], Fix | Sequence[Fix | None] | None]
 
 
 @dataclass(frozen=True)
@@ -187,7 +181,7 @@ def _tried(facts: Facts, fix: AnyFix) -> list[Fix]:
     try:
         if isinstance(fix, str):
             return [facts.scene.advice(facts.say(fix))]
-        if isinstance(fix, Swap | Code | Words | Either | Static):
+        if isinstance(fix, Swap | Code | Either | Static):
             made: Fix | Sequence[Fix | None] | None = fix.made(facts) if fix.when(facts) else None
         else:
             made = fix(facts)

@@ -385,7 +385,7 @@ def _differentiated(facts: Facts) -> tuple[str, str] | None:
     """Say the function whose derivative the gradients are, and by which parameter it was differentiated."""
     name, source = str(facts["x"]), facts["x"].source
     for one in ast.walk(source.tree):
-        made = getattr(getattr(one, "value", None), "func", None)
+        made: Any = getattr(getattr(one, "value", None), "func", None)
         is_it = isinstance(one, ast.Assign) and name in source.quote(one.targets[0]).split(", ")
         if is_it and called(made) in TRANSFORMS and (place := function_behind(facts["x"].spot, made.args[0])):
             return source.quote(made.args[0]), parameters(place[1])[argnums(made)[0]].arg

@@ -6,6 +6,7 @@
 
 import ast
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -168,10 +169,13 @@ def _left_out(facts: Facts) -> str | None:
     return " and ".join(f"`{name}`" for name in names[values:]) if is_for_each else None
 
 
-_specs = partial(
+# What only some of the messages say.
+_UNSAID: dict[str, Any] = dict.fromkeys(
+    ("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None
+)
+_specs: Callable[..., None] = partial(
     entry,
-    # What only some of the messages say.
-    **dict.fromkeys(("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None),
+    **_UNSAID,
     made=_mapping("shard_map"),
     function=_mapped_function,
     specs=lambda facts: probes.keyword(facts["name"], of="made")(facts),
