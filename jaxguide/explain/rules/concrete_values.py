@@ -2,7 +2,6 @@
 
 import ast
 from functools import partial
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -164,10 +163,6 @@ def _place(facts: Facts) -> ast.Subscript | None:
     return node if of_list and isinstance(node, ast.Subscript) else None
 
 
-def _is_floating(value: Any) -> bool:
-    return is_array(value) and bool(jnp.issubdtype(value.dtype, np.floating))
-
-
 def _make(facts: Facts) -> str | None:
     """Say the function that makes one array of a list; None if it holds texts, functions, or arrays of other shapes."""
     items = facts["items"].value
@@ -243,7 +238,7 @@ entry(
 entry(
     "range_of_float",
     texts.INTEGER_SCALAR,
-    x=probes.given(_is_floating),
+    x=probes.given(lambda value: is_array(value) and jnp.issubdtype(value.dtype, np.floating)),
     when=probes.calls("range"),
     title="`range` counts in integers, but was given a float",
     why="A float cannot say how often a loop turns, not even 3.0.",

@@ -13,6 +13,7 @@ from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.scene import called
 
 _SCAN = f"{texts.API}/jax.lax.scan.html"
+_scan = partial(entry, link=_SCAN)
 _is_scan = probes.calls("scan")
 _is_one = probes.is_valued("start", int, float, jax.Array)
 _loop = partial(
@@ -75,7 +76,7 @@ _loop(
 )
 
 
-entry(
+_scan(
     "scan_length",
     texts.SCAN_SIZES,
     x=probes.argument(2, "xs"),
@@ -88,9 +89,8 @@ entry(
         "If the last entries are too many: cut them to one length.",
         x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
     ),
-    link=_SCAN,
 )
-entry(
+_scan(
     "scan_length",
     texts.SCAN_LENGTH,
     texts.SCAN_NO_LENGTH,
@@ -108,7 +108,6 @@ entry(
         Swap("Leave `length` out: the arrays say it.", call="{f}({kept})"),
         Code("Say how many turns.", "{f}({given}, length=TURNS)"),
     ),
-    link=_SCAN,
 )
 entry(
     "while_condition",

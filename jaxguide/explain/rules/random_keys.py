@@ -14,6 +14,7 @@ from jaxguide.explain.catalogue import Code, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
+_key = partial(entry, link=_PAGE)
 # Functions of `numpy.random` -> those of `jax.random`, if their names differ.
 _LIKE = {"rand": "uniform", "random": "uniform", "randn": "normal", "integers": "randint", "shuffle": "permutation"}
 
@@ -60,7 +61,7 @@ _needs_key = partial(
     why="JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
     link=_PAGE,
 )
-entry(
+_key(
     "key_not_first",
     *_NO_KEY,
     x=_no_key,
@@ -70,7 +71,6 @@ entry(
     what="`{x}` stands where the key belongs, and `{key}` is the key.",
     why="Every function of `jax.random` takes the key first, and then what it draws.",
     fixes=Swap("Change their order.", x="{key}", key="{x}"),
-    link=_PAGE,
 )
 _needs_key(
     "key_forgotten",
@@ -106,7 +106,7 @@ def _is_drawn_once(facts: Facts) -> bool:
     return _is_of_jax_random(facts) and not is_unpacked
 
 
-entry(
+_key(
     "several_keys",
     texts.KEY_BATCH,
     x=probes.one_of(probes.given(lambda value: probes.is_key(value) and value.ndim > 0), probes.argument(0, "key")),
@@ -116,9 +116,8 @@ entry(
         Swap("Draw once for each key.", when=_is_drawn_once, call="{jax}.vmap(lambda key: {f}(key{rest}))({x})"),
         Swap("Take one of them.", x="{x.atom}[0]"),
     ],
-    link=_PAGE,
 )
-entry(
+_key(
     "typed_and_raw_keys",
     texts.KEY_PROMOTION,
     x=probes.one_of(probes.first(probes.is_key), probes.call),
@@ -127,9 +126,8 @@ entry(
     why="A typed key is not an array of numbers, and JAX converts neither into the other.",
     fixes="Use keys of one kind: `jax.random.key` makes typed ones, `jax.random.wrap_key_data` makes them of raw ones. "
     "Keep numbers in arrays of their own.",
-    link=_PAGE,
 )
-entry(
+_key(
     "key_arithmetic",
     texts.KEY_ARITHMETIC,
     # The message has the dtypes of the operands in their order: `key<fry>, int32`.
@@ -141,7 +139,6 @@ entry(
         Code("Make another key of it and an integer.", "{random}.fold_in({x}, number)"),
         Code("Split it.", "key, other = {random}.split({x})"),
     ],
-    link=_PAGE,
 )
 for _phrase, _when, _why, _fix in (
     (
@@ -164,7 +161,7 @@ for _phrase, _when, _why, _fix in (
         Swap("Give an integer.", x="int({x})"),
     ),
 ):
-    entry(
+    _key(
         "wrong_seed",
         _phrase,
         x=probes.argument(0, "seed"),
@@ -172,7 +169,6 @@ for _phrase, _when, _why, _fix in (
         title="A seed is one integer",
         why=_why,
         fixes=_fix,
-        link=_PAGE,
     )
 entry(
     "sample_too_large",
@@ -217,7 +213,7 @@ entry(
     "`jax.random.wrap_key_data`.",
     link=f"{texts.API}/jax.random.key_data.html",
 )
-entry(
+_key(
     "random_of_numpy",
     texts.NO_MODULE_RANDOM,
     x=probes.node,
@@ -227,9 +223,8 @@ entry(
     why="JAX keeps no hidden state: `jax.random` takes a key in every call.",
     fixes=Code("Use `jax.random`, with a key first.", "{random}.{like}(key, ...)"),
     otherwise="Make a key, `key = jax.random.key(seed)`, and give it to every draw of `jax.random`.",
-    link=_PAGE,
 )
-entry(
+_key(
     "next_of_key_stream",
     texts.KEY_STREAM_NEXT,
     x=probes.argument(0),
@@ -238,5 +233,4 @@ entry(
     what="`{x}` is a KeyStream here.",
     why="Python's `next` wants an iterator, which has an end; a stream of keys has none.",
     fixes=Swap("Ask the stream itself for its next key.", call="{x.atom}.next()"),
-    link=_PAGE,
 )

@@ -13,6 +13,7 @@ from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.transformed import part_of
 
 _PAGE = "https://docs.jax.dev/en/latest/array_refs.html"
+_ref = partial(entry, link=_PAGE)
 
 
 def _is_ref(value: object) -> bool:
@@ -32,7 +33,7 @@ def _returned(facts: Facts) -> Part | None:
     return facts["result"].inside(node) if node is not None else None
 
 
-entry(
+_ref(
     "returned_reference",
     texts.REF_RETURNED,
     x=_returned,
@@ -45,9 +46,8 @@ entry(
         Swap("Return what is in it, an array.", x="{x.atom}[...]"),
         "If the caller has the Ref, return nothing: the caller sees what was written to it.",
     ],
-    link=_PAGE,
 )
-entry(
+_ref(
     "differentiated_reference",
     texts.REF_DIFFERENTIATED,
     x=probes.leaf(_is_ref),
@@ -58,9 +58,8 @@ entry(
         Swap("Differentiate with respect to what is in it, if the function only reads it.", x="{x.atom}[...]"),
         "Pass an array, and make the Ref inside the function, with `jax.new_ref`.",
     ],
-    link=_PAGE,
 )
-entry(
+_ref(
     "aliased_reference",
     texts.REF_TWICE,
     texts.REF_CLOSED_OVER,
@@ -72,7 +71,6 @@ entry(
         "Pass what is in it, `{x.atom}[...]`, if this argument is only read.",
         "Pass it once, or only use it from the enclosing scope.",
     ],
-    link=_PAGE,
 )
 _write = partial(
     entry,

@@ -62,6 +62,7 @@ def _same_arrays(facts: Facts) -> tuple[Part, Part] | None:
 
 
 _DONATION = "https://docs.jax.dev/en/latest/buffer_donation.html"
+_COPY_OF_TREE = "{jax}.tree.map({jnp}.copy, {argument})"
 entry(
     "deleted_array",
     texts.DELETED,
@@ -70,19 +71,14 @@ entry(
     gift=_gift,
     giver=lambda facts: facts["gift"][1],
     argument=lambda facts: facts["gift"][2],
+    copy=lambda facts: "{jnp}.copy({argument})" if probes.is_valued("argument", jax.Array)(facts) else _COPY_OF_TREE,
+    copied=lambda facts: facts.say(facts["copy"]),
     function=probes.function_of("giver"),
     title="An array whose memory is gone",
     what=("`{x}` was an array {x.array_type}, and was given away in `{giver}`.", "`{x}` was an array {x.array_type}."),
     why="A donated argument gives its memory to the result, so it cannot be read afterwards.",
     fixes=[
-        Either(
-            Swap(
-                "Give away a copy, and keep this one.",
-                when=probes.is_valued("argument", jax.Array),
-                argument="{jnp}.copy({argument})",
-            ),
-            Swap("Give away a copy, and keep this one.", argument="{jax}.tree.map({jnp}.copy, {argument})"),
-        ),
+        Swap("Give away a copy, and keep this one.", argument="{copied}"),
         "If the new values are meant, go on with the result of `{function}`, not with what was given.",
         Words("Or do not donate: the result then has memory of its own.", when=probes.knows("giver")),
     ],
