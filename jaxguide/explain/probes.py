@@ -111,9 +111,12 @@ def fact(name: str) -> Probe:
     return lambda facts: facts[name]
 
 
-def given(holds: Callable[[Any], object]) -> Probe:
+@probe_maker
+def given(facts: Facts, holds: Callable[[Any], object]) -> ast.expr | None:
     """Look at the only argument of the running call whose value is such a one."""
-    return lambda facts: _only([one for one in all_given(facts.call()) if _holds(facts, one, holds)])
+    values = [(one, facts.scene.spot.value(one)) for one in all_given(facts.call())]
+    found = [one for one, value in values if value is not MISSING and holds(value)]
+    return found[0] if len(found) == 1 else None
 
 
 def as_said(facts: Facts) -> ast.expr | None:
@@ -208,13 +211,10 @@ def value_at(tree: Any, path: str) -> Any:
     """Return the value at a path that JAX writes, such as `['dense'][0].w`; `MISSING` if there is none."""
     value = tree
     for key, name in re.findall(r"\[(.*?)\]|\.(\w+)", path):
-        if name:
-            value = getattr(value, name, MISSING) if hasattr(value, "_fields") else MISSING
-            continue
-        index: Any = ast.literal_eval(key) if re.fullmatch(r"-?\d+|'[^']*'", key) else None
+        is_known = hasattr(value, "_fields") if name else isinstance(value, dict | list | tuple)
         try:
-            value = value[index] if isinstance(value, dict | list | tuple) else MISSING
-        except (LookupError, TypeError):
+            value = (getattr(value, name) if name else value[ast.literal_eval(key)]) if is_known else MISSING
+        except (AttributeError, LookupError, SyntaxError, TypeError, ValueError):
             return MISSING
     return value
 
@@ -351,7 +351,9 @@ def left_out(facts: Facts) -> tuple[str, str] | None:
         default = defaults_of(inside).get(name) if inside is not None else None
         if inside is None or not isinstance(default, ast.Constant) or default.value is not None:
             return None
-        if not isinstance(running, ast.Call) or called(running) != getattr(inside, "name", None) or _unpacks(running):
+        if not isinstance(running, ast.Call) or called(running) != getattr(inside, "name", None):
+            return None
+        if None in [one.arg for one in running.keywords] or any(isinstance(one, ast.Starred) for one in running.args):
             return None
         names = [one for one in arguments_of(inside) if one != "self"]
         handed_on = argument_of(running, names.index(name) if name in names else len(names), name)
@@ -363,18 +365,12 @@ def left_out(facts: Facts) -> tuple[str, str] | None:
     return None
 
 
-def _unpacks(running: ast.Call) -> bool:
-    starred = any(isinstance(one, ast.Starred) for one in running.args)
-    return starred or any(one.arg is None for one in running.keywords)
-
-
 @probe_maker
 def model(facts: Facts, library: str) -> ast.expr | None:
     """Look at the object of a class of a library, such as a layer, that is called or whose method is."""
     func = facts.call().func
-    holders = [func, *([func.value] if isinstance(func, ast.Attribute) else [])]
-    values = [(one, facts.scene.spot.value(one)) for one in holders]
-    return next((one for one, value in values if value is not MISSING and is_of(value, library)), None)
+    holders = [func, getattr(func, "value", func)]
+    return next((one for one in holders if is_of(facts.scene.spot.value(one), library)), None)
 
 
 def is_key(value: object) -> bool:
@@ -504,12 +500,3 @@ STANDARD: dict[str, Probe] = {
 def all_given(running: ast.Call) -> list[ast.expr]:
     """Return what a call is given, by position and by keyword."""
     return [*running.args, *(one.value for one in running.keywords)]
-
-
-def _holds(facts: Facts, node: ast.expr, holds: Callable[[Any], object]) -> bool:
-    value = facts.scene.spot.value(node)
-    return value is not MISSING and bool(holds(value))
-
-
-def _only(found: list[ast.expr]) -> ast.expr | None:
-    return found[0] if len(found) == 1 else None
