@@ -40,7 +40,7 @@ INSIDE = {
         {"transformed", "without_source", "offered"},
         {"rewrites"},
         {"known_facts"},
-        {"mapped", "probes"},
+        {"probes"},
         {"traced_truths"},
         {"catalogue"},
         {"rules"},

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
-from jaxguide.code.source import FunctionNode, Source, source_of
+from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
 
 MISSING = object()
 
@@ -112,6 +112,12 @@ class UserFrame:
                 return
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
             return  # a length is known, also that of a traced array
+        if isinstance(node, ast.Lambda):  # this frame may have other values by the names of its parameters
+            inside, own = self.parts(node.body), arguments_of(node)
+            yield from (
+                found for found in inside if not any(getattr(one, "id", "") in own for one in ast.walk(found[0]))
+            )
+            return
         for child in ast.iter_child_nodes(node):
             yield from self.parts(child)
 

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 # jaxlib versions whose CPU compiler fails on a reduction of 4096 or more elements that feeds an unordered callback.
@@ -356,6 +356,18 @@ def traced_by(tracer: Any) -> TracedBy:
     if found is None:
         return TracedBy(_TRACERS.get(type(tracer).__name__))
     return TracedBy(getattr(info, "traced_for", None), found[1], found[2], int(found[3]))
+
+
+def is_recording(tracer: Any, frame: FrameType | None) -> bool:
+    """Return whether a frame, or one that called it, runs the trace of a tracer, which JAX keeps in a local name there.
+
+    After an error, the trace itself says that it has ended (0.10.2 to 0.12.0.1).
+    """
+    while frame is not None:
+        if any(value is tracer._trace for value in frame.f_locals.values()):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def without_batching(value: Any) -> Any:

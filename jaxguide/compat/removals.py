@@ -171,7 +171,7 @@ REMOVALS: dict[str, Removal] = {
         "0.8.0", code="jax.debug.callback, jax.pure_callback, jax.experimental.io_callback"
     ),
     "jax.experimental.host_callback.call": Removal("0.8.0", code="jax.experimental.io_callback(f, result_shape, x)"),
-    "jax.experimental.host_callback.id_tap": Removal("0.8.0", code="jax.debug.callback(f, x)"),
+    "jax.experimental.host_callback.id_tap": Removal("0.8.0", code="jax.debug.callback(lambda x: f(x, ()), x)"),
     "jax.experimental.host_callback.id_print": Removal("0.8.0", code='jax.debug.print("{}", x)'),
     "jax.experimental.host_callback.barrier_wait": Removal("0.8.0", code="jax.effects_barrier()"),
     "jax.experimental.export": Removal("0.4.36", "jax.export"),

@@ -54,7 +54,7 @@ INDIVISIBLE_SPEC = Phrase(
 NOT_REPLICATED = Phrase(
     ValueError,
     r"out_specs which require replication .*?(?P<name>out_specs)(?P<path>\S*) is P\((?P<split>.*?),?\) which implies "
-    r"that the corresponding output value is .*? mesh ax(?:is '|es \{.*?\} and not \{)(?P<axes>[\w,]+)",
+    r"that the corresponding output value is .*? mesh ax(?:is '|es \{.*?\} and not \{)(?P<axes>[^'}]+)",
 )
 
 # The name of the axis of a `jax.pmap` without `axis_name` (0.10.2 to 0.12.0.1).

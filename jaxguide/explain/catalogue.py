@@ -4,8 +4,10 @@ import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from jaxguide.code.edits import Edit
+from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat.error_texts import Phrase
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.known_facts import Condition, Facts, Probe, Said, Unsure
@@ -46,25 +48,18 @@ class Swap:
 class Code:
     """A fix that shows code, which the student puts where it belongs."""
 
-    sentence: str
+    sentence: Said
     text: Said
     when: Condition = always
 
     def made(self, facts: Facts) -> Fix | None:
         """Return the fix."""
-        return facts.scene.fix(facts.say(self.sentence), code=facts.say(self.text))
+        sentence = facts.say(self.sentence)
+        return facts.scene.fix(sentence, code=facts.say(self.text)) if self.text else facts.scene.advice(sentence)
 
 
-@dataclass(frozen=True)
-class Words:
-    """A fix in words only; a plain text among the fixes is the same without a condition."""
-
-    sentence: Said
-    when: Condition = always
-
-    def made(self, facts: Facts) -> Fix | None:
-        """Return the fix."""
-        return facts.scene.advice(facts.say(self.sentence))
+# A fix in words only; a plain text among the fixes is the same without a condition.
+Words = partial(Code, text="")
 
 
 class Either:
@@ -79,18 +74,20 @@ class Either:
 
 
 class Static:
-    """The fix that makes static the arguments of a jitted function whose traced values these facts are."""
+    """The fix that makes static the arguments of a jitted function whose traced values these facts are, or else all."""
 
     def __init__(self, *facts: str, when: Condition = always):
         self.facts, self.when = facts, when
 
     def made(self, facts: Facts) -> Fix | None:
         """Return the fix."""
-        return static_fix(facts.scene, *(facts.part(name).value for name in self.facts))
+        values = [facts.part(name).value for name in self.facts]
+        traced = (value for _part, value in facts.scene.spot.parts(facts.scene.node) if is_tracer(value))
+        return static_fix(facts.scene, *(values or traced))
 
 
 # A function is for a fix that is computed; it may return several.
-AnyFix = Swap | Code | Words | Either | Static | str | Callable[[Facts], Fix | Sequence[Fix | None] | None]
+AnyFix = Swap | Code | Either | Static | str | Callable[[Facts], Fix | Sequence[Fix | None] | None]
 
 
 @dataclass(frozen=True)
@@ -184,7 +181,7 @@ def _tried(facts: Facts, fix: AnyFix) -> list[Fix]:
     try:
         if isinstance(fix, str):
             return [facts.scene.advice(facts.say(fix))]
-        if isinstance(fix, Swap | Code | Words | Either | Static):
+        if isinstance(fix, Swap | Code | Either | Static):
             made: Fix | Sequence[Fix | None] | None = fix.made(facts) if fix.when(facts) else None
         else:
             made = fix(facts)

@@ -164,7 +164,7 @@ def known(value: _Value | None) -> _Value:
     return value
 
 
-class Facts(Mapping[str, Any]):
+class Facts:
     """What templates may name, each found when it is first needed: parts, words, and groups of the message.
 
     A group is `{g1}`, or has the name that it has in the phrase.
@@ -186,12 +186,6 @@ class Facts(Mapping[str, Any]):
             value = self._probes[name](self)
             self._known[name] = self.at(value) if isinstance(value, ast.AST) else value
         return known(self._known[name])
-
-    def __iter__(self) -> Any:
-        return iter({**self._known, **self._probes})
-
-    def __len__(self) -> int:
-        return len({**self._known, **self._probes})
 
     def at(self, node: ast.AST, spot: UserFrame | None = None) -> Part:
         """Return an expression of the innermost frame, or of another one, as a part."""

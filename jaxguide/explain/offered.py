@@ -75,14 +75,7 @@ def _has(module: ModuleType, name: str) -> bool:
 
 def _bound(tree: ast.AST) -> set[str]:
     """Return all names that a file binds."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names.add(node.asname or node.name.split(".")[0])
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return names
+    nodes = list(ast.walk(tree))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    named = {getattr(node, place, None) for node in nodes for place in ("arg", "asname", "name")}
+    return stored | {name.split(".")[0] for name in named if isinstance(name, str)}

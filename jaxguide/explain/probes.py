@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import jax
 
@@ -16,9 +16,15 @@ from jaxguide.explain.rewrites.static_arguments import size_arguments
 from jaxguide.explain.scene import argument_of, called, is_traced_integer
 from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
 
+_P = ParamSpec("_P")
 # The position and name of a loop's body, and of its initial value.
 _LOOP_BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
 _LOOP_START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
+
+
+def probe_maker(look: Callable[Concatenate[Facts, _P], Any]) -> Callable[_P, Callable[[Facts], Any]]:
+    """Make a function of facts and arguments into one of the arguments that returns a probe."""
+    return lambda *args, **keywords: lambda facts: look(facts, *args, **keywords)
 
 
 def node(facts: Facts) -> ast.AST:
@@ -53,14 +59,11 @@ def statement(facts: Facts) -> ast.stmt | None:
     return facts.scene.spot.statement
 
 
-def argument(position: int, name: str | None = None, of: str = "call") -> Probe:
+@probe_maker
+def argument(facts: Facts, position: int, name: str | None = None, of: str = "call") -> Any:
     """Look at an argument of the running call, or of another one, by position or by keyword."""
-
-    def found(facts: Facts) -> Any:
-        node = argument_of(facts.node(of), position, name)
-        return node if node is None or of == "call" else facts.part(of).inside(node)
-
-    return found
+    node = argument_of(facts.node(of), position, name)
+    return node if node is None or of == "call" else facts.part(of).inside(node)
 
 
 def keyword(*names: str, of: str = "call") -> Probe:
@@ -83,30 +86,24 @@ def last_of(call: str) -> Probe:
     return _inside(call, lambda call: next(reversed([*call.args, *call.keywords]), None))
 
 
-def _inside(call: str, look: Callable[[ast.Call], ast.AST | None]) -> Probe:
+@probe_maker
+def _inside(facts: Facts, call: str, look: Callable[[ast.Call], ast.AST | None]) -> Part | None:
     """Look at a part of a call, in the frame of that call."""
-
-    def found(facts: Facts) -> Part | None:
-        part = facts.part(call)
-        looked = look(part.node) if isinstance(part.node, ast.Call) else None
-        return part.inside(looked) if looked is not None else None
-
-    return found
+    part = facts.part(call)
+    looked = look(part.node) if isinstance(part.node, ast.Call) else None
+    return part.inside(looked) if looked is not None else None
 
 
-def running(*names: str) -> Probe:
+@probe_maker
+def running(facts: Facts, *names: str) -> Part | None:
     """Look at the innermost running call of a function or method with one of these names, in any of the frames."""
-
-    def found(facts: Facts) -> Part | None:
-        for spot in reversed(facts.scene.spots):
-            call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
-            while call is not None and called(call) not in names and spot.source is not None:
-                call = spot.source.around(spot.source.parents.get(call), ast.Call)
-            if call is not None:
-                return facts.at(call, spot)
-        return None
-
-    return found
+    for spot in reversed(facts.scene.spots):
+        call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+        while call is not None and called(call) not in names and spot.source is not None:
+            call = spot.source.around(spot.source.parents.get(call), ast.Call)
+        if call is not None:
+            return facts.at(call, spot)
+    return None
 
 
 def fact(name: str) -> Probe:
@@ -114,9 +111,12 @@ def fact(name: str) -> Probe:
     return lambda facts: facts[name]
 
 
-def given(holds: Callable[[Any], object]) -> Probe:
+@probe_maker
+def given(facts: Facts, holds: Callable[[Any], object]) -> ast.expr | None:
     """Look at the only argument of the running call whose value is such a one."""
-    return lambda facts: _only([one for one in all_given(facts.call()) if _holds(facts, one, holds)])
+    values = [(one, facts.scene.spot.value(one)) for one in all_given(facts.call())]
+    found = [one for one, value in values if value is not MISSING and holds(value)]
+    return found[0] if len(found) == 1 else None
 
 
 def as_said(facts: Facts) -> ast.expr | None:
@@ -154,15 +154,12 @@ def operands(node: ast.AST) -> list[ast.expr]:
     return operands(node.test) if isinstance(node, ast.Assert | ast.If) else []
 
 
-def first(holds: Callable[[Any], object], of: str = "node") -> Probe:
+@probe_maker
+def first(facts: Facts, holds: Callable[[Any], object], of: str = "node") -> ast.AST | None:
     """Look at the first part of the failing expression, or of another fact, that has such a value."""
-
-    def found(facts: Facts) -> ast.AST | None:
-        part = facts.part(of)
-        hit = part.spot.first(part.node, lambda value: bool(holds(value))) if part.spot is not None else None
-        return hit[0] if hit is not None else None
-
-    return found
+    part = facts.part(of)
+    hit = part.spot.first(part.node, lambda value: bool(holds(value))) if part.spot is not None else None
+    return hit[0] if hit is not None else None
 
 
 def traced(facts: Facts) -> ast.AST | None:
@@ -191,16 +188,16 @@ def container(holds: Callable[[Any], object], of: str = "node") -> Probe:
     return _within(of, _containers, holds)
 
 
-def _within(of: str, inside: Callable[[Any], Iterable[tuple[str, Any]]], holds: Callable[[Any], object]) -> Probe:
-    def found(facts: Facts) -> Part | None:
-        whole = facts.part(of)
-        for part, value in whole.spot.parts(whole.node) if whole.spot is not None else ():
-            for path, held in inside(value):
-                if holds(held):
-                    return Part(part, whole.source, facts.scene, whole.spot, path, held)
-        return None
-
-    return found
+@probe_maker
+def _within(
+    facts: Facts, of: str, inside: Callable[[Any], Iterable[tuple[str, Any]]], holds: Callable[[Any], object]
+) -> Part | None:
+    whole = facts.part(of)
+    for part, value in whole.spot.parts(whole.node) if whole.spot is not None else ():
+        for path, held in inside(value):
+            if holds(held):
+                return Part(part, whole.source, facts.scene, whole.spot, path, held)
+    return None
 
 
 def _containers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -214,36 +211,27 @@ def value_at(tree: Any, path: str) -> Any:
     """Return the value at a path that JAX writes, such as `['dense'][0].w`; `MISSING` if there is none."""
     value = tree
     for key, name in re.findall(r"\[(.*?)\]|\.(\w+)", path):
-        if name:
-            value = getattr(value, name, MISSING) if hasattr(value, "_fields") else MISSING
-            continue
-        index: Any = ast.literal_eval(key) if re.fullmatch(r"-?\d+|'[^']*'", key) else None
+        is_known = hasattr(value, "_fields") if name else isinstance(value, dict | list | tuple)
         try:
-            value = value[index] if isinstance(value, dict | list | tuple) else MISSING
-        except (LookupError, TypeError):
+            value = (getattr(value, name) if name else value[ast.literal_eval(key)]) if is_known else MISSING
+        except (AttributeError, LookupError, SyntaxError, TypeError, ValueError):
             return MISSING
     return value
 
 
-def item(of: str, number: int) -> Probe:
+@probe_maker
+def item(facts: Facts, of: str, number: int) -> Part | None:
     """Look at one of the items that a list, a tuple or the like writes out."""
-
-    def found(facts: Facts) -> Part | None:
-        part = facts.part(of)
-        items = getattr(part.node, "elts", [])
-        return part.inside(items[number]) if number < len(items) else None
-
-    return found
+    part = facts.part(of)
+    items = getattr(part.node, "elts", [])
+    return part.inside(items[number]) if number < len(items) else None
 
 
-def first_and_rest(of: str) -> Probe:
+@probe_maker
+def first_and_rest(facts: Facts, of: str) -> str | None:
     """Say the first of the items that a tuple writes out, and the others in a tuple of their own: `loss, (a, b)`."""
-
-    def found(facts: Facts) -> str | None:
-        texts = [str(one) for one in facts.part(of).items]
-        return f"{texts[0]}, ({', '.join(texts[1:])})" if len(texts) > 2 else ", ".join(texts)
-
-    return found
+    texts = [str(one) for one in facts.part(of).items]
+    return f"{texts[0]}, ({', '.join(texts[1:])})" if len(texts) > 2 else ", ".join(texts)
 
 
 def around(*kinds: type[ast.AST]) -> Probe:
@@ -265,40 +253,16 @@ def assigned(facts: Facts) -> ast.expr | None:
     return found.value if isinstance(found, ast.Assign | ast.AnnAssign | ast.AugAssign) else None
 
 
-def gone_through(by: str = "x") -> Probe:
-    """Look at what a loop around a name goes through, one after the other as that name: `keys` in `for k in keys`."""
-
-    def found(facts: Facts) -> ast.expr | None:
-        loop = loop_of(facts, facts.node(by))
-        return loop.iter if loop is not None and isinstance(loop.target, ast.Name) else None
-
-    return found
-
-
-def loop_of(facts: Facts, name: ast.AST) -> ast.For | ast.comprehension | None:
-    """Return the nearest loop or part of a comprehension around a name that sets the name."""
-    outer: ast.AST | None = name if isinstance(name, ast.Name) else None
-    while outer is not None:
-        for loop in getattr(outer, "generators", [outer] if isinstance(outer, ast.For) else []):
-            if facts.scene.quote(name) in [getattr(one, "id", "") for one in ast.walk(loop.target)]:
-                return loop  # type: ignore[no-any-return]
-        outer = facts.scene.source.parents.get(outer)
-    return None
-
-
-def others(than: str = "x") -> Probe:
+@probe_maker
+def others(facts: Facts, than: str = "x") -> str:
     """Say what the running call is given besides one argument: `, y, axis=0`; '' for nothing."""
-
-    def found(facts: Facts) -> str:
-        left_out = facts.node(than) if than else None
-        running, quote = facts.call(), facts.scene.quote
-        texts = [quote(one) for one in running.args if one is not left_out]
-        for one in running.keywords:
-            name = f"{one.arg}=" if one.arg is not None else "**"
-            texts += [f"{name}{quote(one.value)}"] if one.value is not left_out else []
-        return "".join(f", {text}" for text in texts)
-
-    return found
+    left_out = facts.node(than) if than else None
+    running, quote = facts.call(), facts.scene.quote
+    texts = [quote(one) for one in running.args if one is not left_out]
+    for one in running.keywords:
+        name = f"{one.arg}=" if one.arg is not None else "**"
+        texts += [f"{name}{quote(one.value)}"] if one.value is not left_out else []
+    return "".join(f", {text}" for text in texts)
 
 
 def given_text(facts: Facts) -> str:
@@ -311,48 +275,36 @@ def body_of(position: int, name: str | None = None) -> Probe:
     return definition(argument(position, name))
 
 
-def definition(given_by: Probe) -> Probe:
+@probe_maker
+def definition(facts: Facts, given_by: Probe) -> Part | None:
     """Look at the definition of the student's function that an expression names, or that it is."""
-
-    def found(facts: Facts) -> Part | None:
-        given: Any = given_by(facts)
-        node: Any = given.node if isinstance(given, Part) else given
-        place = function_behind(facts.scene.spot, node)
-        return Part(place[1], place[0], facts.scene) if place is not None else None
-
-    return found
+    given: Any = given_by(facts)
+    node: Any = given.node if isinstance(given, Part) else given
+    place = function_behind(facts.scene.spot, node)
+    return Part(place[1], place[0], facts.scene) if place is not None else None
 
 
-def result_of(function: str) -> Probe:
+@probe_maker
+def result_of(facts: Facts, function: str) -> Part | None:
     """Look at the one expression that a function returns."""
-
-    def found(facts: Facts) -> Part | None:
-        part = facts.part(function)
-        result = returned(part.node) if isinstance(part.node, FunctionNode) else None
-        return part.inside(result) if result is not None else None
-
-    return found
+    part = facts.part(function)
+    result = returned(part.node) if isinstance(part.node, FunctionNode) else None
+    return part.inside(result) if result is not None else None
 
 
-def returns_nothing(function: str) -> Condition:
+@probe_maker
+def returns_nothing(facts: Facts, function: str) -> bool:
     """Ask whether a `def` has no `return` with a value."""
-
-    def holds(facts: Facts) -> bool:
-        inside = facts.node(function)
-        nodes = own_nodes(inside) if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef) else None
-        return nodes is not None and not any(isinstance(one, ast.Return) and one.value is not None for one in nodes)
-
-    return holds
+    inside = facts.node(function)
+    nodes = own_nodes(inside) if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    return nodes is not None and not any(isinstance(one, ast.Return) and one.value is not None for one in nodes)
 
 
-def parameter_of(function: str, number: int) -> Probe:
+@probe_maker
+def parameter_of(facts: Facts, function: str, number: int) -> str | None:
     """Say the name of a positional parameter of a function."""
-
-    def found(facts: Facts) -> str | None:
-        names = [one.arg for one in parameters(facts.node(function))]
-        return names[number] if number < len(names) else None
-
-    return found
+    names = [one.arg for one in parameters(facts.node(function))]
+    return names[number] if number < len(names) else None
 
 
 def loop_given(facts: Facts) -> ast.expr | None:
@@ -399,7 +351,9 @@ def left_out(facts: Facts) -> tuple[str, str] | None:
         default = defaults_of(inside).get(name) if inside is not None else None
         if inside is None or not isinstance(default, ast.Constant) or default.value is not None:
             return None
-        if not isinstance(running, ast.Call) or called(running) != getattr(inside, "name", None) or _unpacks(running):
+        if not isinstance(running, ast.Call) or called(running) != getattr(inside, "name", None):
+            return None
+        if None in [one.arg for one in running.keywords] or any(isinstance(one, ast.Starred) for one in running.args):
             return None
         names = [one for one in arguments_of(inside) if one != "self"]
         handed_on = argument_of(running, names.index(name) if name in names else len(names), name)
@@ -411,21 +365,12 @@ def left_out(facts: Facts) -> tuple[str, str] | None:
     return None
 
 
-def _unpacks(running: ast.Call) -> bool:
-    starred = any(isinstance(one, ast.Starred) for one in running.args)
-    return starred or any(one.arg is None for one in running.keywords)
-
-
-def model(library: str) -> Probe:
+@probe_maker
+def model(facts: Facts, library: str) -> ast.expr | None:
     """Look at the object of a class of a library, such as a layer, that is called or whose method is."""
-
-    def found(facts: Facts) -> ast.expr | None:
-        func = facts.call().func
-        holders = [func, *([func.value] if isinstance(func, ast.Attribute) else [])]
-        values = [(one, facts.scene.spot.value(one)) for one in holders]
-        return next((one for one, value in values if value is not MISSING and is_of(value, library)), None)
-
-    return found
+    func = facts.call().func
+    holders = [func, getattr(func, "value", func)]
+    return next((one for one in holders if is_of(facts.scene.spot.value(one), library)), None)
 
 
 def is_key(value: object) -> bool:
@@ -438,19 +383,16 @@ def is_of(value: object, library: str) -> bool:
     return any(kind.__module__.split(".")[0] == library for kind in type(value).__mro__)
 
 
-def one_of(*probes: Probe) -> Probe:
+@probe_maker
+def one_of(facts: Facts, *probes: Probe) -> Any:
     """Look at what the first of several probes finds."""
-
-    def found(facts: Facts) -> Any:
-        for probe in probes:
-            try:
-                if (one := probe(facts)) is not None:
-                    return one
-            except Unsure:
-                continue
-        return None
-
-    return found
+    for probe in probes:
+        try:
+            if (one := probe(facts)) is not None:
+                return one
+        except Unsure:
+            continue
+    return None
 
 
 def said(pattern: re.Pattern[str]) -> Probe:
@@ -558,12 +500,3 @@ STANDARD: dict[str, Probe] = {
 def all_given(running: ast.Call) -> list[ast.expr]:
     """Return what a call is given, by position and by keyword."""
     return [*running.args, *(one.value for one in running.keywords)]
-
-
-def _holds(facts: Facts, node: ast.expr, holds: Callable[[Any], object]) -> bool:
-    value = facts.scene.spot.value(node)
-    return value is not MISSING and bool(holds(value))
-
-
-def _only(found: list[ast.expr]) -> ast.expr | None:
-    return found[0] if len(found) == 1 else None

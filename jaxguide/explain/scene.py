@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -121,30 +121,12 @@ class Scene:
             return short if module in ("jax.numpy", "numpy") else module
         return f"{self.name_of('jax')}.{module.removeprefix('jax.')}"
 
-    @property
-    def jnp(self) -> str:
-        """The student's name for `jax.numpy`."""
-        return self.name_of("jax.numpy")
-
-    @property
-    def np(self) -> str:
-        """The student's name for `numpy`."""
-        return self.name_of("numpy")
-
-    @property
-    def lax(self) -> str:
-        """The student's name for `jax.lax`."""
-        return self.name_of("jax.lax")
-
-    @property
-    def jax(self) -> str:
-        """The student's name for `jax`."""
-        return self.name_of("jax")
-
-    @property
-    def random(self) -> str:
-        """The student's name for `jax.random`."""
-        return self.name_of("jax.random")
+    # The student's names for these modules.
+    jnp = property(lambda self: self.name_of("jax.numpy"))
+    np = property(lambda self: self.name_of("numpy"))
+    lax = property(lambda self: self.name_of("jax.lax"))
+    jax = property(lambda self: self.name_of("jax"))
+    random = property(lambda self: self.name_of("jax.random"))
 
     def call(self) -> ast.Call | None:
         """Return the call that was running in the innermost frame."""
@@ -172,13 +154,9 @@ class Scene:
         transformation = error_texts.TRANSFORMATIONS.get(by.transformation or "")
         if transformation is None:
             return ""
-        name = by.function
-        if name is None:
-            code = self.spot.frame.f_code.co_name
-            name = code if not code.startswith("<") else None
-        if name is None or name == "<lambda>":
-            return ", inside {transformation}".format(transformation=f"`{transformation}`")
-        return ", inside {transformation} of {name}".format(transformation=f"`{transformation}`", name=f"`{name}`")
+        code = self.spot.frame.f_code.co_name
+        name = by.function or ("<lambda>" if code.startswith("<") else code)
+        return f", inside `{transformation}`" + (f" of `{name}`" if name != "<lambda>" else "")
 
     def under(self, tracer: Any) -> str:
         """Return the transformation that traces a value as the student writes it, such as `jax.jit`."""
@@ -212,10 +190,6 @@ class Scene:
         """Return a fix in words only, if the right code is uncertain."""
         return Fix(sentence, "")
 
-    def fixes(self, *fixes: Fix | None) -> tuple[Fix, ...]:
-        """Return the fixes that are not None, at most three, and none twice."""
-        return tuple(dict.fromkeys(fix for fix in fixes if fix is not None))[:3]
-
     def explanation(
         self,
         kind: str,
@@ -228,13 +202,10 @@ class Scene:
         link: str = "",
         line: Line | None = None,
     ) -> Explanation | None:
-        """Return the explanation of this error, or None without any fix, since a card without fixes does not help."""
-        made = self.fixes(*fixes)
-        if not made:
-            return None
-        return Explanation(
-            kind, title, line or self.spot.line, variable, what, why, made, error_texts.link(self.message) or link
-        )
+        """Return the explanation of this error with at most three fixes, or None without any: it would not help."""
+        made = tuple(dict.fromkeys(fix for fix in fixes if fix is not None))[:3]
+        page = error_texts.link(self.message) or link
+        return Explanation(kind, title, line or self.spot.line, variable, what, why, made, page) if made else None
 
     def _imports(self, source: Source, edits: list[Edit]) -> list[Edit]:
         text = " ".join(edit.text for edit in edits if not edit.text.startswith(("import ", "from ")))
@@ -244,7 +215,7 @@ class Scene:
     def _missing_imports(self, source: Source | None, text: str) -> list[str]:
         """Return the imports that a piece of code needs and a file or cell does not have."""
         known = self.spot.frame.f_globals
-        used = {node.id for node in _names(text)}
+        used = set(re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*(?=\.|\()", text))
         present = {line.strip() for line in source.lines} if source is not None else set()
         return [line for name, line in _IMPORTS.items() if name in used and name not in known and line not in present]
 
@@ -291,10 +262,3 @@ def called(call: ast.AST | None) -> str:
         return ""
     name = dotted(call.func)
     return name.split(".")[-1] if name else getattr(call.func, "attr", "")
-
-
-def _names(text: str) -> Iterator[ast.Name]:
-    """Yield the names in a piece of code, which may be incomplete."""
-
-    for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*(?=\.|\()", text):
-        yield ast.Name(word)

@@ -303,7 +303,7 @@ opt = optax.adam(1e-3)
 state = opt.init(model)  # <--
 """,
         "1",
-        [1],
+        [no_code],
     ),
     _case(
         "equinox_optax_update",
@@ -319,7 +319,7 @@ updates, state = opt.update(grads, state, model)
 model = optax.apply_updates(model, updates)  # <--
 """,
         "1",
-        [1],
+        [no_code],
     ),
     _case(
         "equinox_setattr",
@@ -572,7 +572,7 @@ x = jnp.ones((16, 4))
 result = model(x)  # <--
 """,
         "result.shape",
-        [(16, 2), no_code],
+        [no_code, no_code],
     ),
     _case(
         "nnx_optimizer_of_old",

@@ -224,6 +224,16 @@ result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(
         [28.0, no_code],
     ),
     _case(
+        "a_sum_along_an_axis_whose_name_has_a_dash",
+        "not_replicated",
+        "a.sum()",
+        """
+f = jax.shard_map(lambda a: a.sum(), mesh=Mesh(np.array(jax.devices()), ("dp-1",)), in_specs=P("dp-1"), out_specs=P())
+result = f(jnp.arange(8.0))  # <--
+""",
+        [28.0, no_code],
+    ),
+    _case(
         "a_mean_that_is_said_to_be_the_same_along_two_axes",
         "not_replicated",
         "jnp.mean(a)",
@@ -292,6 +302,16 @@ b = jax.device_put(jnp.ones(4), jax.devices()[1])
 result = a + b  # <--
 """,
         [[2.0] * 4],
+    ),
+    _case(
+        "an_array_that_was_put_nowhere_beside_two_devices",
+        "devices_differ",
+        "b",
+        """
+a, b = jax.device_put(jnp.ones(4), jax.devices()[1]), jax.device_put(jnp.ones(4), jax.devices()[0])
+result = jax.jit(lambda c, a, b: c + a + b)(jnp.ones(4), a, b)  # <--
+""",
+        [[3.0] * 4],
     ),
     _case(
         "two_meshes_in_a_jitted_function",

@@ -78,11 +78,6 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         ["lax.switch(i, [...])"],
         ["one array"],
     ),
-    "a_dict_that_is_written": (
-        "counts = {}\n@jax.jit\ndef f(x):\n    counts[x.sum()] = 1\nf(jnp.arange(2))",
-        [".at[", "].set("],
-        ["keys =="],
-    ),
     "a_loop_that_fills_a_list": (
         """
 @jax.jit
@@ -212,10 +207,23 @@ run({"key": None})
         ["`key` is None here."],
         ["left out"],
     ),
-    "the_numbers_of_a_raw_key": (
-        "key = jax.random.PRNGKey(0)\nfor part in key:\n    jax.random.normal(part)",
-        ["`key` is one raw key, of two numbers."],
-        ["jax.random.key(part)"],
+    "a_program_that_was_recorded_before": (
+        """
+@partial(jax.jit, static_argnums=0)
+def apply(f, x):
+    return f(x)
+class Scaled:
+    def __init__(self, scale): self.scale = scale
+    def __hash__(self): return 0
+    def __eq__(self, other): return True
+    def __call__(self, x): return x * self.scale
+def loss(scale, x):
+    return apply(Scaled(scale), x).sum()
+jax.grad(loss)(1.0, jnp.ones(3))
+jax.grad(loss)(2.0, jnp.ones(3))
+""",
+        ["`apply(Scaled(scale), x)` uses a program that was recorded before"],
+        ["`scale` is what is left"],
     ),
     "a_leak_beside_a_list_of_its_own": (
         """

@@ -9,8 +9,6 @@ WITHOUT_A_CASE = {
     "DONATED_AND_USED",
     "LINEN_IMMUTABLE",
     "LINEN_NO_COLLECTIONS",
-    "OPTAX_APPLY",
-    "OPTAX_INIT",
     "SCAN_NO_LENGTH",
 }
 
@@ -20,4 +18,5 @@ def test_every_phrase_matches_an_error_that_a_case_raises() -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     phrases, missing = (line.split(":")[1].split() for line in done.stdout.splitlines()[-2:])
     of_missing = tuple(f"{library.upper()}_" for library in missing)
+    of_missing += ("OPTAX_APPLY", "OPTAX_INIT") if "equinox" in missing else ()  # what optax says of equinox's models
     assert {name for name in phrases if not name.startswith(of_missing)} == WITHOUT_A_CASE

@@ -7,7 +7,7 @@ FAMILIES = (
     "shardings",  # before `cond_and_switch`, `custom_derivatives` and `loops`: types that differ in their axes only
     "custom_derivatives",  # before `leaks`: a tracer that `nondiff_argnums` took
     "leaks",  # what JAX says of a value that has leaked may be wrong
-    "booleans",  # before `python_numbers` and `sizes`, which explain what is left of their common phrase
+    "booleans",  # before `concrete_values` and `sizes`, which explain what is left of their common phrase
     "array_methods",
     "callbacks",
     "computed_sizes",
@@ -22,15 +22,12 @@ FAMILIES = (
     "key_reuse",
     "limits",
     "loops",
-    "missing_names",
-    "numpy_and_scipy",
     "texts",
-    "python_numbers",
+    "concrete_values",
     "pytrees",
     "random_keys",
     "references",
-    "removed_names",
-    "required_shapes",
+    "names",
     "run_time_errors",
     "shapes",
     "sizes",

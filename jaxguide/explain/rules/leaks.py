@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,17 +16,19 @@ from jaxguide.code.source import names_in, source_of
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, entry
+from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import called
 
 
 def _has_ended(facts: Facts) -> bool:
     """Ask whether the function that a value comes from has ended: JAX says so, or it is not running."""
-    frame = facts.scene.spot.frame.f_back
-    while frame is not None and package_name(frame.f_code.co_filename) != "jax":
+    frame = facts.scene.spot.frame
+    if texts.LEAK.match(facts.scene.error) is not None:
+        return not facts.knows("traced") or not compat.is_recording(facts["traced"].value, frame)
+    while frame.f_back is not None and package_name(frame.f_code.co_filename) != "jax":
         frame = frame.f_back
-    return texts.LEAK.match(facts.scene.error) is not None or (frame is None and facts.knows("traced"))
+    return frame.f_back is None and facts.knows("traced")
 
 
 def _places(facts: Facts) -> list[tuple[str, str, int]]:
@@ -106,31 +109,32 @@ def _said(facts: Facts) -> str | None:
 
 
 _RECORDED = "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
-_KEEPER: dict[str, Any] = {
-    "traced": probes.traced,
-    "made": probes.said(texts.LEAK_MADE),
-    "name": lambda facts: next((name for name, _file, _line in _places(facts)), None),
-    "said": _said,
-    "kept_by": _keeper,
-    "keeper": lambda facts: facts["kept_by"][1],
-    "kept": lambda facts: facts["kept_by"][2],
-    "append": lambda facts: (
+_keeper_entry = partial(
+    entry,
+    traced=probes.traced,
+    made=probes.said(texts.LEAK_MADE),
+    name=lambda facts: next((name for name, _file, _line in _places(facts)), None),
+    said=_said,
+    kept_by=_keeper,
+    keeper=lambda facts: facts["kept_by"][1],
+    kept=lambda facts: facts["kept_by"][2],
+    append=lambda facts: (
         facts["keeper"].inside(facts.node("keeper").value) if probes.is_written("keeper", ast.Expr)(facts) else None
     ),
-    "method": probes.function_of("append"),
-    "value": probes.argument(0, of="append"),
-    "why": (
+    method=probes.function_of("append"),
+    value=probes.argument(0, of="append"),
+    why=(
         "While JAX records `{name}`, its values stand for values to come; kept elsewhere they stand for nothing. Only "
         "what is returned comes out.",
         _RECORDED,
     ),
-    "link": texts.ERRORS_PAGE,
-}
-_LEAKED: dict[str, Any] = {
-    **_KEEPER,
-    "title": "A traced value was used after its function had ended",
-    "when": _has_ended,
-}
+    link=texts.ERRORS_PAGE,
+)
+_leaked = partial(
+    _keeper_entry,
+    title="A traced value was used after its function had ended",
+    when=_has_ended,
+)
 _REMAINS = "Then see whether this remains: {said}"
 _RETURN = "Return the value from `{name}` and keep it outside."
 _FIX = Either(
@@ -147,7 +151,7 @@ _FIX = Either(
     _RETURN,
     "Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside.",
 )
-entry(
+_leaked(
     "leaked_tracer",
     texts.ANY,
     x=lambda facts: facts["traced"] if facts.knows("decorator") else None,
@@ -158,9 +162,9 @@ entry(
         "Or compute it in `__init__`, before any function is traced.",
         _REMAINS,
     ],
-    **_LEAKED | {"why": _RECORDED},
+    why=_RECORDED,
 )
-entry(
+_leaked(
     "leaked_tracer",
     texts.ANY,
     x=probes.one_of(
@@ -174,10 +178,18 @@ entry(
         "`{x}` {left} what is left of a traced value of `{name}`{place}.",
         "`{x}` {left} what is left of a traced value.",
     ),
-    fixes=[_FIX, _REMAINS],
-    **_LEAKED,
+    fixes=[
+        Either(
+            Words(
+                "In a function that haiku transforms, call no `jax.jit` or the like: jit `init` and `apply` outside.",
+                when=lambda facts: facts.scene.library == "haiku",
+            ),
+            _FIX,
+        ),
+        _REMAINS,
+    ],
 )
-entry(
+_leaked(
     "leaked_tracer",
     texts.LEAK,
     x=_cached,
@@ -186,9 +198,19 @@ entry(
         "Compute with NumPy in `{x}`, or inside `with jax.ensure_compile_time_eval():`.",
         "Or do without the cache: a compiled program computes it once, when it is recorded.",
     ],
-    **_LEAKED | {"why": _RECORDED},
+    why=_RECORDED,
 )
-entry(
+_keeper_entry(
+    "leaked_tracer",
+    texts.LEAK,
+    x=probes.call,
+    when=lambda facts: hasattr(facts.value("f"), "lower"),
+    title="A recorded program holds a traced value of an earlier call",
+    what="`{x}` uses a program that was recorded before, in which a value from outside of `{f}` was traced.",
+    why="JAX uses a program again if function, static arguments and types are equal, whatever they took from outside.",
+    fixes="Give `{f}` what is traced as arguments, not through attributes, globals or objects whose `==` overlooks it.",
+)
+_keeper_entry(
     "leak_found",
     texts.LEAK_FOUND,
     x=probes.fact("kept"),
@@ -197,5 +219,4 @@ entry(
     title="A traced value is kept outside of its function",
     what="`{function}` keeps a traced value in `{x}`.",
     fixes=_FIX,
-    **_KEEPER,
 )

@@ -19,7 +19,7 @@ from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part, known
 from jaxguide.explain.scene import called
-from jaxguide.explain.transformed import part_of
+from jaxguide.explain.transformed import TRANSFORMS, argnums, function_behind, parameters, part_of
 from jaxguide.jaxpr.value_words import describe
 
 # Flax's linen: what `init` and `apply` are given.
@@ -34,6 +34,7 @@ _linen = partial(
     alone=lambda facts: facts["params"] if len(getattr(facts.node("given"), "keys", ())) == 1 else None,
     runner=probes.function_of("run"),
     last=probes.last_of("run"),
+    module=lambda facts: "The model" if facts["where"] == "/" else f"`{facts['where']}`",
     link=f"{_GUIDE}/flax_basics.html",
 )
 _linen(
@@ -62,7 +63,7 @@ _linen(
     whole=lambda facts: facts.part("alone").inside(known(getattr(facts.node("alone"), "value", None))),
     when=lambda facts: facts["collection"] != "params",
     title="A collection was left out of `apply`",
-    what="`{where}` reads the collection `{collection}`, which `{x}` does not have.",
+    what="{module} reads the collection `{collection}`, which `{x}` does not have.",
     why="A module keeps nothing itself: `apply` is given every collection that it reads.",
     fixes=Swap(
         "Give it all that `init` returned.",
@@ -79,7 +80,7 @@ _linen(
     around=lambda facts: facts.part("run").source.parents.get(facts.node("run")),
     target=lambda facts: facts.part("run").inside(known(getattr(facts.node("around"), "targets", [None])[0])),
     title="A module changes a collection that may not change",
-    what="`{where}` updates the collection `{collection}`.",
+    what="{module} updates the collection `{collection}`.",
     why="`apply` is a pure function: what changes is named in `mutable`, and comes out as a second result.",
     fixes=Swap(
         "Let it change, and take the new values: `apply` then returns two things.",
@@ -311,14 +312,8 @@ entry(
     title="`{f.name}` was given a model with more than arrays in it",
     what="`{x}` is a model of equinox, with functions or settings among its parts.",
     why="A model is a pytree, and JAX takes every part of it for an array.",
-    fixes=Either(
-        Swap("Give it the arrays alone.", when=probes.calls("init"), x="{eqx}.filter({x}, {eqx}.is_array)"),
-        Swap(
-            "Use equinox's function, which skips other parts.", probes.calls("apply_updates"), f="{eqx}.apply_updates"
-        ),
-        "Use equinox's transformation, such as `{eqx}.filter_jit` or `{eqx}.filter_grad`; or take the arrays out, "
-        "`{eqx}.partition({x}, {eqx}.is_array)`, and `{eqx}.combine` inside.",
-    ),
+    fixes="Use equinox's function, such as `{eqx}.filter_jit`, `{eqx}.filter_grad` or `{eqx}.apply_updates`; or take "
+    "out the arrays, `{eqx}.partition({x}, {eqx}.is_array)`, and `{eqx}.combine` them inside with the rest.",
     link=_EQUINOX,
 )
 entry(
@@ -384,6 +379,17 @@ def _shown(value: Any) -> str:
     keys = ", ".join(f"`{key}`" for key in value) if isinstance(value, dict) else ""
     words = "a dict with the key {keys}", "a dict with the keys {keys}"
     return plural(*words, len(value), keys=keys) if keys else describe(value)
+
+
+def _differentiated(facts: Facts) -> tuple[str, str] | None:
+    """Say the function whose derivative the gradients are, and by which parameter it was differentiated."""
+    name, source = str(facts["x"]), facts["x"].source
+    for one in ast.walk(source.tree):
+        made: Any = getattr(getattr(one, "value", None), "func", None)
+        is_it = isinstance(one, ast.Assign) and name in source.quote(one.targets[0]).split(", ")
+        if is_it and called(made) in TRANSFORMS and (place := function_behind(facts["x"].spot, made.args[0])):
+            return source.quote(made.args[0]), parameters(place[1])[argnums(made)[0]].arg
+    return None
 
 
 def _unused_key(facts: Facts) -> ast.expr | None:
@@ -455,11 +461,14 @@ _optax(
         "`{x}`, {own}, has other parts than the parameters that the optimizer was made for.",
     ),
     why="Each parameter is changed by its own gradient, so both have the same keys and parts.",
+    by=_differentiated,
     fixes=Either(
         Words(
             "If `jax.value_and_grad` returned it, take the pair apart: the value comes first.",
             when=lambda facts: isinstance(facts.value("x"), tuple) and np.shape(facts.value("x")[0]) == (),
         ),
+        "`{by[0]}` was differentiated by `{by[1]}`. Differentiate it by the parameters that `init` was given: make "
+        "them its first argument, or say their place in `argnums`.",
         "Give `update` the gradients of the parameters that `init` was given: they are the argument that `jax.grad` "
         "takes, by default the first.",
     ),

@@ -6,10 +6,9 @@ import operator
 import jax
 import numpy as np
 
-from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 
 _OPERATORS = {ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.Mult: operator.mul}
@@ -31,16 +30,6 @@ def _number(facts: Facts) -> int | None:
     return None if limits.min <= number <= limits.max else number
 
 
-def _written(facts: Facts) -> ast.AST | None:
-    """Look at the outermost expression in the failing code whose value is this number."""
-    return next((one for one in ast.walk(facts.scene.node) if _integer(facts, one) == facts["number"]), None)
-
-
-def _is_below_zero(facts: Facts) -> bool:
-    """Ask whether a negative number is meant for a dtype without a sign."""
-    return bool(facts["number"] < 0 and facts["int_type"].startswith("u"))
-
-
 entry(
     "too_large_integer",
     texts.TOO_LARGE,
@@ -49,22 +38,16 @@ entry(
     int_type=lambda facts: facts.found["dtype"] or "int32",
     limits=lambda facts: np.iinfo(facts["int_type"]),
     number=_number,
-    written=_written,
+    written=lambda facts: next((n for n in ast.walk(facts.scene.node) if _integer(facts, n) == facts["number"]), None),
     computed=lambda facts: facts["number"] if facts["x"] != str(facts["number"]) else None,
-    larger=lambda facts: "int16" if abs(facts["number"]) < 2**15 else "int32",
-    floats=probes.first(lambda value: is_array(value) and jax.dtypes.issubdtype(value.dtype, np.floating)),
     title="An integer does not fit into {int_type}",
     what=("`{x}` is {computed} here.", ""),
     why="{int_type} holds {limits.min} to {limits.max}, and JAX makes no larger type by itself.",
-    fixes=Either(
-        Words("Take a dtype with negative numbers, such as `{jnp}.int32`.", when=_is_below_zero),
-        Words(
-            "Take a dtype that holds it, such as `{jnp}.{larger}`.",
-            when=lambda facts: facts["int_type"] not in ("int32", "uint32") and abs(facts["number"]) < 2**31,
-        ),
+    fixes=Words(
+        "Take a dtype that holds it, such as `{jnp}.int32`.",
+        when=lambda facts: facts["int_type"] != "int32" and -(2**31) <= facts["number"] < 2**31,
     ),
     otherwise=[
-        Swap("Beside an array of floats, make it a float.", when=probes.knows("floats"), written="float({x})"),
         Words(
             "Turn on 64-bit types at the start of the program: `{jax}.config.update('jax_enable_x64', True)`.",
             when=lambda facts: abs(facts["number"]) < 2**63 and not jax.config.jax_enable_x64,

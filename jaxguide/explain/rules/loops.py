@@ -1,10 +1,9 @@
 """Explain `lax.scan`, `lax.while_loop` and `lax.fori_loop`: bodies, conditions, lengths, and carries that change."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import jax
-import numpy as np
 
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
@@ -14,16 +13,18 @@ from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.scene import called
 
 _SCAN = f"{texts.API}/jax.lax.scan.html"
+_scan = partial(entry, link=_SCAN)
 _is_scan = probes.calls("scan")
 _is_one = probes.is_valued("start", int, float, jax.Array)
-_LOOP: dict[str, Any] = {
-    "body": probes.loop_body,
-    "start": probes.loop_start,
-    "carry": probes.loop_carry,
-    "result": probes.result_of("body"),
-    "output": lambda facts: probes.item("result", 1)(facts) if _is_scan(facts) else None,
-    "out": lambda facts: probes.item("result", 0)(facts) if facts.knows("output") else facts["result"],
-}
+_loop = partial(
+    entry,
+    body=probes.loop_body,
+    start=probes.loop_start,
+    carry=probes.loop_carry,
+    result=probes.result_of("body"),
+    output=lambda facts: probes.item("result", 1)(facts) if _is_scan(facts) else None,
+    out=lambda facts: probes.item("result", 0)(facts) if facts.knows("output") else facts["result"],
+)
 
 
 def _parts(facts: Facts) -> int:
@@ -32,10 +33,7 @@ def _parts(facts: Facts) -> int:
     return len(value) if type(value) is tuple else len(written.elts) if isinstance(written, ast.Tuple) else 0
 
 
-# Bodies that return nothing, or no pair.
-
-
-entry(
+_loop(
     "loop_body_returns_none",
     texts.SCAN_PAIR,
     texts.CARRY_STRUCTURE,
@@ -44,12 +42,8 @@ entry(
     title="A loop body without `return`",
     what="`{x}` returns None.",
     why="`lax.{f.name}` hands what one turn returns to the next, and a function without `return` gives None.",
-    fixes=Either(
-        Words("End it with `return`, the carry for the next turn, a comma, and an output or None.", when=_is_scan),
-        "End it with `return` and the carry for the next turn.",
-    ),
+    fixes="End it with `return` and the carry for the next turn; in `lax.scan`, a comma and an output or None follow.",
     link=f"{texts.API}/jax.lax.{{f.name}}.html",
-    **_LOOP,
 )
 
 
@@ -59,13 +53,13 @@ def _is_carry_alone(facts: Facts) -> bool:
     return not hasattr(facts.node("result"), "elts") and (_parts(facts) > 0 or not is_tuple)
 
 
-entry(
+_loop(
     "scan_pair",
     texts.SCAN_PAIR,
     x=probes.loop_given,
     when=_is_scan,
     title="A scan body that does not return a pair",
-    what=("`{x}` returns {result.count} values, `{result}`.", "`{x}` returns `{result}`, which is not a pair."),
+    what="`{x}` returns `{result}`, which is not a pair.",
     why="`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None.",
     pair=probes.first_and_rest("result"),
     fixes=[
@@ -79,20 +73,10 @@ entry(
     ],
     otherwise="Put what belongs to the carry into one tuple, and the outputs into another.",
     link=_SCAN,
-    **_LOOP,
 )
 
 
-# Lengths and conditions.
-
-
-def _has_other_axis(facts: Facts) -> bool:
-    """Ask whether another axis of an array is as long as the first one of another array."""
-    others = [size for leaf in jax.tree.leaves(facts.value("x")) for size in np.shape(leaf)[1:]]
-    return int(facts["g1"]) in others or int(facts["g2"]) in others
-
-
-entry(
+_scan(
     "scan_length",
     texts.SCAN_SIZES,
     x=probes.argument(2, "xs"),
@@ -101,16 +85,12 @@ entry(
     title="A scan of no clear length",
     what="The arrays in `{x}` have {g1} and {g2} entries.",
     why="`lax.scan` takes one entry of each array per turn, so all have the same length.",
-    fixes=[
-        Words("If another axis counts the turns: move it to the front with `{jnp}.moveaxis`.", when=_has_other_axis),
-        Swap(
-            "If the last entries are too many: cut them to one length.",
-            x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
-        ),
-    ],
-    link=_SCAN,
+    fixes=Swap(
+        "If the last entries are too many: cut them to one length.",
+        x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
+    ),
 )
-entry(
+_scan(
     "scan_length",
     texts.SCAN_LENGTH,
     texts.SCAN_NO_LENGTH,
@@ -128,7 +108,6 @@ entry(
         Swap("Leave `length` out: the arrays say it.", call="{f}({kept})"),
         Code("Say how many turns.", "{f}({given}, length=TURNS)"),
     ),
-    link=_SCAN,
 )
 entry(
     "while_condition",
@@ -144,9 +123,6 @@ entry(
     ),
     link=f"{texts.API}/jax.lax.while_loop.html",
 )
-
-
-# A carry that changes its dtype or shape.
 
 
 def _changed_name(facts: Facts) -> str | None:
@@ -173,15 +149,15 @@ def _starts_as_number(facts: Facts) -> bool:
     return is_number and _is_alone(facts) and not _grows(facts)
 
 
-_CARRY: dict[str, Any] = {
-    **_LOOP,
-    "x": _changed_name,
-    "change": probes.said(texts.CARRY_TYPES),
-    "what": "`{x}` goes in as {change[old]} and comes out as {change[new]}.",
-    "why": "One turn is compiled once and used for all, so what comes out must fit what goes in.",
-    "link": _SCAN,
-}
-entry(
+_carry = partial(
+    _loop,
+    x=_changed_name,
+    change=probes.said(texts.CARRY_TYPES),
+    what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
+    why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
+    link=_SCAN,
+)
+_carry(
     "carry_type",
     texts.CARRY_TYPE,
     when=[probes.knows("start"), lambda facts: facts["change"]["shape"] == facts["change"]["new_shape"]],
@@ -199,9 +175,8 @@ entry(
         ),
     ],
     otherwise="Start with the dtype that a turn gives.",
-    **_CARRY,
 )
-entry(
+_carry(
     "carry_type",
     texts.CARRY_TYPE,
     when=probes.knows("start"),
@@ -233,9 +208,8 @@ entry(
             when=_starts_as_number,
         ),
     ],
-    **_CARRY,
 )
-entry(
+_loop(
     "carry_structure",
     texts.CARRY_STRUCTURE,
     x=probes.loop_carry,
@@ -271,5 +245,4 @@ entry(
         "Return as carry just the parts that the start has, in the same kind of container.",
     ),
     link=_SCAN,
-    **_LOOP,
 )

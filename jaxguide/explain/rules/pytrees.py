@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -23,10 +24,8 @@ from jaxguide.explain.scene import called
 from jaxguide.jaxpr.value_words import describe
 
 _TREE_MAP = f"{error_texts.API}/jax.tree.map.html"
+_tree = partial(entry, link=_TREE_MAP)
 _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
-
-
-# A None or a container where `jax.tree.map` meets an array in the first tree.
 
 
 def _odd_leaf(facts: Facts) -> Part:
@@ -43,7 +42,7 @@ def _odd_leaf(facts: Facts) -> Part:
     return replace(whole, path=jax.tree_util.keystr(path), held=odd)
 
 
-entry(
+_tree(
     "leaf_of_another_kind",
     structure_texts.CONTAINER_OPERAND,
     x=_odd_leaf,
@@ -55,11 +54,7 @@ entry(
         Words("Give an array there too, such as zeros, or test for None.", when=probes.is_valued("x", type(None))),
         "Map over trees of the same structure: take the part that belongs to each leaf.",
     ),
-    link=_TREE_MAP,
 )
-
-
-# Arithmetic on trees.
 
 
 def _operands(facts: Facts, node: ast.AST) -> dict[str, Any]:
@@ -92,7 +87,7 @@ def _are_alike(facts: Facts) -> bool:
     return numbers and len(set(map(jax.tree.structure, facts["trees"].values()))) == 1
 
 
-entry(
+_tree(
     "arithmetic_on_trees",
     structure_texts.CONTAINER_OPERAND,
     x=lambda facts: next((one for one in _operands(facts, facts.scene.node) if one in facts["trees"]), None),
@@ -112,11 +107,7 @@ entry(
         ),
         "Do it leaf by leaf, with `jax.tree.map`; or take the part of `{x}` that belongs to the other operand.",
     ),
-    link=_TREE_MAP,
 )
-
-
-# Trees that differ.
 
 
 def _parts(facts: Facts) -> list[Part]:
@@ -131,7 +122,7 @@ def _children(value: Any) -> Any:
     return jax.tree.structure(value, is_leaf=lambda part: part is not value)
 
 
-entry(
+_tree(
     "trees_differ",
     structure_texts.TREES_DIFFER,
     x=probes.one_of(probes.fact("other"), probes.fact("path"), probes.function),
@@ -147,7 +138,6 @@ entry(
     what=(
         "`{one}` has the keys {keys[1]}, and `{other}` has {keys[2]}.",
         "`{one}` is {one.what}, and `{other}` is {other.what}.",
-        "At `{path}`, JAX found {g1}.",
         "JAX found {g1}.",
     ),
     why="The function gets the leaves of all trees at one place, so every tree has the parts of the first one.",
@@ -168,11 +158,7 @@ entry(
         "Use one kind of container in both trees: for JAX, a `{types[1]}` is not a `{types[2]}`.",
         "Give both trees the same keys and lengths, for instance by making one from the other.",
     ),
-    link=_TREE_MAP,
 )
-
-
-# Dicts and classes that JAX cannot take apart.
 
 
 def _class_given(facts: Facts) -> str | None:
@@ -207,9 +193,6 @@ entry(
 )
 
 
-# Trees in place of arrays.
-
-
 def _is_tree_for_array(facts: Facts) -> bool:
     value = facts.value("x")
     if value is MISSING:
@@ -218,7 +201,7 @@ def _is_tree_for_array(facts: Facts) -> bool:
 
 
 _IS_TREE = ("`{x}` is {x.what} here, and its leaves are arrays.", "`{x}` is a dict here.")
-entry(
+_tree(
     "tree_for_array",
     structure_texts.TREE_FOR_ARRAY,
     x=probes.argument(0),
@@ -226,15 +209,7 @@ entry(
     title="`{f}` was given a tree of arrays",
     what=_IS_TREE,
     why="`{f}` works on one array, and the leaves have shapes of their own.",
-    fixes=Either(
-        Swap(
-            "Add up the sums of all leaves.",
-            when=lambda facts: facts["f"].name == "sum" and facts["rest"] == "",
-            call="sum({f}(leaf) for leaf in {jax}.tree.leaves({x}))",
-        ),
-        "Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",
-    ),
-    link=_TREE_MAP,
+    fixes="Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",
 )
 
 
@@ -242,7 +217,7 @@ def _looks_inside(facts: Facts) -> bool:
     return isinstance(facts.node("comparison").ops[0], ast.In | ast.NotIn)
 
 
-entry(
+_tree(
     "trees_compared",
     structure_texts.COMPARED,
     x=probes.operand(1),
@@ -269,5 +244,4 @@ entry(
             comparison="{negation}{jax}.tree.all({jax}.tree.map({jnp}.array_equal, {left}, {x}))",
         ),
     ),
-    link=_TREE_MAP,
 )

@@ -1,7 +1,7 @@
 """Explain values that are not a PRNG key: seeds, floats, several keys at once, arithmetic on keys, too many draws."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +11,10 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part
+from jaxguide.explain.known_facts import Facts
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
+_key = partial(entry, link=_PAGE)
 # Functions of `numpy.random` -> those of `jax.random`, if their names differ.
 _LIKE = {"rand": "uniform", "random": "uniform", "randn": "normal", "integers": "randint", "shuffle": "permutation"}
 
@@ -25,13 +26,9 @@ def _is_raw(value: object) -> bool:
     return isinstance(value, jax.Array) and value.dtype == jnp.uint32 and value.shape == (2,)
 
 
-# Something else in the place of a key.
-
-
 def _no_key(facts: Facts) -> ast.expr | None:
     """Look at what a function got in place of a key; a library's function may take the key anywhere."""
-    place = probes.argument(0, "key") if _is_of_jax_random(facts) else probes.as_said
-    found: ast.expr | None = place(facts)
+    found = (probes.argument(0, "key") if _is_of_jax_random(facts) else probes.as_said)(facts)
     return None if probes.is_key(facts.scene.spot.value(found)) or probes.calls("wrap_key_data")(facts) else found
 
 
@@ -49,19 +46,22 @@ def _is_forgotten(facts: Facts) -> bool:
 
 
 def _is_whole(facts: Facts) -> bool:
+    """Ask whether it is one whole number, which may be a seed; those of raw keys are of dtype uint32."""
     value = facts.value("x")
-    return type(value) is int or (is_array(value) and value.ndim == 0 and jnp.issubdtype(value.dtype, jnp.integer))
+    is_integer = is_array(value) and value.ndim == 0 and jnp.issubdtype(value.dtype, jnp.integer)
+    return type(value) is int or (is_integer and value.dtype != jnp.uint32)
 
 
 _NO_KEY = (texts.KEY_NUMBER, texts.KEY_DTYPE, texts.KEY_SHAPE, texts.KEY_TYPE, texts.KEY_NDIM)
-_NEEDS_KEY: dict[str, Any] = {
-    "x": _no_key,
-    "title": "`{f}` needs a key",
-    "what": ("`{x}` is {x.what} here.", "`{x}` is not a key."),
-    "why": "JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
-    "link": _PAGE,
-}
-entry(
+_needs_key = partial(
+    entry,
+    x=_no_key,
+    title="`{f}` needs a key",
+    what=("`{x}` is {x.what} here.", "`{x}` is not a key."),
+    why="JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
+    link=_PAGE,
+)
+_key(
     "key_not_first",
     *_NO_KEY,
     x=_no_key,
@@ -71,32 +71,23 @@ entry(
     what="`{x}` stands where the key belongs, and `{key}` is the key.",
     why="Every function of `jax.random` takes the key first, and then what it draws.",
     fixes=Swap("Change their order.", x="{key}", key="{x}"),
-    link=_PAGE,
 )
-entry(
+_needs_key(
     "key_forgotten",
     *_NO_KEY,
     when=_is_forgotten,
     fixes=Swap("The key comes first.", x="{random}.key(0), {x}"),
-    **_NEEDS_KEY,
 )
 for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [], "0")):
-    entry(
+    _needs_key(
         _kind,
         *_NO_KEY,
         when=_when,
         left_out=probes.left_out,
-        keys=probes.gone_through("x"),
-        fixes=[
-            Words(
-                "Give `{left_out[0]}` a key: `{left_out[1]}` was left out of the call.",
-                when=probes.is_valued("x", type(None)),
-            ),
-            Words(
-                "`{keys}` is one raw key, of two numbers. Make several of it first: `{random}.split({keys}, n)`.",
-                when=lambda facts: _is_raw(facts.value("keys")),
-            ),
-        ],
+        fixes=Words(
+            "Give `{left_out[0]}` a key: `{left_out[1]}` was left out of the call.",
+            when=probes.is_valued("x", type(None)),
+        ),
         otherwise=[
             Swap("Make a key from a seed, once in a program.", x=f"{{random}}.key({_seed})"),
             Code(
@@ -105,11 +96,7 @@ for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [],
                 when=probes.is_written("x", ast.Name),
             ),
         ],
-        **_NEEDS_KEY,
     )
-
-
-# Several keys, two kinds of keys, arithmetic.
 
 
 def _is_drawn_once(facts: Facts) -> bool:
@@ -119,14 +106,7 @@ def _is_drawn_once(facts: Facts) -> bool:
     return _is_of_jax_random(facts) and not is_unpacked
 
 
-def _key_and_other(facts: Facts) -> tuple[Part, Part] | None:
-    """Find the key and the other operand; the message has their dtypes in this order: `key<fry>, int32`."""
-    kinds = tuple(kind.startswith("key<") for kind in texts.KEY_DTYPES.findall(facts.scene.message))
-    left, right = facts["left"], facts["right"]
-    return {(True, False): (left, right), (False, True): (right, left)}.get(kinds)
-
-
-entry(
+_key(
     "several_keys",
     texts.KEY_BATCH,
     x=probes.one_of(probes.given(lambda value: probes.is_key(value) and value.ndim > 0), probes.argument(0, "key")),
@@ -136,9 +116,8 @@ entry(
         Swap("Draw once for each key.", when=_is_drawn_once, call="{jax}.vmap(lambda key: {f}(key{rest}))({x})"),
         Swap("Take one of them.", x="{x.atom}[0]"),
     ],
-    link=_PAGE,
 )
-entry(
+_key(
     "typed_and_raw_keys",
     texts.KEY_PROMOTION,
     x=probes.one_of(probes.first(probes.is_key), probes.call),
@@ -147,40 +126,27 @@ entry(
     why="A typed key is not an array of numbers, and JAX converts neither into the other.",
     fixes="Use keys of one kind: `jax.random.key` makes typed ones, `jax.random.wrap_key_data` makes them of raw ones. "
     "Keep numbers in arrays of their own.",
-    link=_PAGE,
 )
-entry(
+_key(
     "key_arithmetic",
     texts.KEY_ARITHMETIC,
-    pair=_key_and_other,
-    x=lambda facts: facts["pair"][0],
-    whole=lambda facts: facts["pair"][1] if facts["pair"][1].shape == () else None,
+    # The message has the dtypes of the operands in their order: `key<fry>, int32`.
+    x=lambda facts: facts["left" if texts.KEY_DTYPES.findall(facts.scene.message)[0].startswith("key<") else "right"],
     title="Arithmetic on a key",
     what="`{x}` is a PRNG key here.",
     why="A key is not a number: what makes new keys of it must spread them over all keys.",
     fixes=[
-        Swap(
-            "Make another key of it and a number.",
-            when=lambda facts: "float" not in facts.scene.message,
-            node="{random}.fold_in({x}, {whole})",
-        ),
+        Code("Make another key of it and an integer.", "{random}.fold_in({x}, number)"),
         Code("Split it.", "key, other = {random}.split({x})"),
     ],
-    link=_PAGE,
-)
-
-
-# Seeds, and what a key, a split or a module is not.
-
-_SEED: dict[str, Any] = {"x": probes.argument(0, "seed"), "title": "A seed is one integer", "link": _PAGE}
-entry(
-    "wrong_seed",
-    texts.KEY_OF_KEY,
-    why="It is a key already: a seed is the number from which the first key is made.",
-    fixes=Swap("Use it as it is.", call="{x}"),
-    **_SEED,
 )
 for _phrase, _when, _why, _fix in (
+    (
+        texts.KEY_OF_KEY,
+        [],
+        "It is a key already: a seed is the number from which the first key is made.",
+        Swap("Use it as it is.", call="{x}"),
+    ),
     (
         texts.KEY_SEEDS,
         [lambda facts: _is_raw(facts.value("x"))],
@@ -195,7 +161,15 @@ for _phrase, _when, _why, _fix in (
         Swap("Give an integer.", x="int({x})"),
     ),
 ):
-    entry("wrong_seed", _phrase, when=_when, why=_why, fixes=_fix, **_SEED)
+    _key(
+        "wrong_seed",
+        _phrase,
+        x=probes.argument(0, "seed"),
+        when=_when,
+        title="A seed is one integer",
+        why=_why,
+        fixes=_fix,
+    )
 entry(
     "sample_too_large",
     texts.LARGER_SAMPLE,
@@ -211,10 +185,6 @@ entry(
     ],
     link=f"{texts.API}/jax.random.choice.html",
 )
-
-
-# What a key, a split or a module is not.
-
 entry(
     "keys_unpacked",
     structure_texts.UNPACKED,
@@ -243,7 +213,7 @@ entry(
     "`jax.random.wrap_key_data`.",
     link=f"{texts.API}/jax.random.key_data.html",
 )
-entry(
+_key(
     "random_of_numpy",
     texts.NO_MODULE_RANDOM,
     x=probes.node,
@@ -253,9 +223,8 @@ entry(
     why="JAX keeps no hidden state: `jax.random` takes a key in every call.",
     fixes=Code("Use `jax.random`, with a key first.", "{random}.{like}(key, ...)"),
     otherwise="Make a key, `key = jax.random.key(seed)`, and give it to every draw of `jax.random`.",
-    link=_PAGE,
 )
-entry(
+_key(
     "next_of_key_stream",
     texts.KEY_STREAM_NEXT,
     x=probes.argument(0),
@@ -264,5 +233,4 @@ entry(
     what="`{x}` is a KeyStream here.",
     why="Python's `next` wants an iterator, which has an end; a stream of keys has none.",
     fixes=Swap("Ask the stream itself for its next key.", call="{x.atom}.next()"),
-    link=_PAGE,
 )

@@ -1,5 +1,6 @@
 """Explain a `jax.Ref` where JAX allows none: returned, differentiated, passed twice, or written by each row."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.transformed import part_of
 
 _PAGE = "https://docs.jax.dev/en/latest/array_refs.html"
+_ref = partial(entry, link=_PAGE)
 
 
 def _is_ref(value: object) -> bool:
@@ -31,7 +33,7 @@ def _returned(facts: Facts) -> Part | None:
     return facts["result"].inside(node) if node is not None else None
 
 
-entry(
+_ref(
     "returned_reference",
     texts.REF_RETURNED,
     x=_returned,
@@ -44,9 +46,8 @@ entry(
         Swap("Return what is in it, an array.", x="{x.atom}[...]"),
         "If the caller has the Ref, return nothing: the caller sees what was written to it.",
     ],
-    link=_PAGE,
 )
-entry(
+_ref(
     "differentiated_reference",
     texts.REF_DIFFERENTIATED,
     x=probes.leaf(_is_ref),
@@ -57,9 +58,8 @@ entry(
         Swap("Differentiate with respect to what is in it, if the function only reads it.", x="{x.atom}[...]"),
         "Pass an array, and make the Ref inside the function, with `jax.new_ref`.",
     ],
-    link=_PAGE,
 )
-entry(
+_ref(
     "aliased_reference",
     texts.REF_TWICE,
     texts.REF_CLOSED_OVER,
@@ -71,10 +71,13 @@ entry(
         "Pass what is in it, `{x.atom}[...]`, if this argument is only read.",
         "Pass it once, or only use it from the enclosing scope.",
     ],
+)
+_write = partial(
+    entry,
+    x=probes.first(_is_ref, of="statement"),
     link=_PAGE,
 )
-_WRITE: dict[str, Any] = {"x": probes.first(_is_ref, of="statement"), "link": _PAGE}
-entry(
+_write(
     "reference_shared_by_rows",
     texts.REF_WRITE,
     when=lambda facts: facts["g1"] == "vmapped",
@@ -85,9 +88,8 @@ entry(
         "Return the value, and write all rows at once to the Ref outside of `jax.vmap`.",
         "Give each row its part: make a Ref with an axis for the rows, and pass it as a mapped argument.",
     ],
-    **_WRITE,
 )
-entry(
+_write(
     "write_of_differentiated_value",
     texts.REF_WRITE,
     title="A differentiated value is written to a `jax.Ref` from outside",
@@ -97,5 +99,4 @@ entry(
         Swap("Write it as a constant, to look at it.", assigned="{lax}.stop_gradient({assigned})"),
         "Make the Ref inside the function, with `jax.new_ref`, or return the value instead.",
     ],
-    **_WRITE,
 )

@@ -4,6 +4,7 @@ import ast
 import itertools
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,8 +19,6 @@ from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.transformed import TRANSFORMS, makers
-
-# Arrays that were given away.
 
 
 def _is_deleted(value: object) -> bool:
@@ -56,13 +55,14 @@ def _gift(facts: Facts) -> tuple[Part, Part, Part] | None:
 
 def _same_arrays(facts: Facts) -> tuple[Part, Part] | None:
     """Find two arguments, or parts of them, that are the same array."""
-    given = [(facts.at(node), facts.at(node).value_or_missing) for node in probes.all_given(facts.call())]
-    leaves = [(part, path, leaf) for part, value in given for path, leaf in jax.tree.leaves_with_path(value)]
-    parts = [replace(part, path=jax.tree_util.keystr(path), held=leaf) for part, path, leaf in leaves if is_array(leaf)]
+    given = [facts.at(node) for node in probes.all_given(facts.call())]
+    leaves = [(one, *leaf) for one in given for leaf in jax.tree.leaves_with_path(one.value_or_missing)]
+    parts = [replace(one, path=jax.tree_util.keystr(path), held=leaf) for one, path, leaf in leaves if is_array(leaf)]
     return next((pair for pair in itertools.combinations(parts, 2) if pair[0].held is pair[1].held), None)
 
 
 _DONATION = "https://docs.jax.dev/en/latest/buffer_donation.html"
+_COPY_OF_TREE = "{jax}.tree.map({jnp}.copy, {argument})"
 entry(
     "deleted_array",
     texts.DELETED,
@@ -71,19 +71,14 @@ entry(
     gift=_gift,
     giver=lambda facts: facts["gift"][1],
     argument=lambda facts: facts["gift"][2],
+    copy=lambda facts: "{jnp}.copy({argument})" if probes.is_valued("argument", jax.Array)(facts) else _COPY_OF_TREE,
+    copied=lambda facts: facts.say(facts["copy"]),
     function=probes.function_of("giver"),
     title="An array whose memory is gone",
     what=("`{x}` was an array {x.array_type}, and was given away in `{giver}`.", "`{x}` was an array {x.array_type}."),
     why="A donated argument gives its memory to the result, so it cannot be read afterwards.",
     fixes=[
-        Either(
-            Swap(
-                "Give away a copy, and keep this one.",
-                when=probes.is_valued("argument", jax.Array),
-                argument="{jnp}.copy({argument})",
-            ),
-            Swap("Give away a copy, and keep this one.", argument="{jax}.tree.map({jnp}.copy, {argument})"),
-        ),
+        Swap("Give away a copy, and keep this one.", argument="{copied}"),
         "If the new values are meant, go on with the result of `{function}`, not with what was given.",
         Words("Or do not donate: the result then has memory of its own.", when=probes.knows("giver")),
     ],
@@ -106,9 +101,6 @@ entry(
     ),
     link=_DONATION,
 )
-
-
-# NaN and infinity.
 
 
 def _numbers(value: Any) -> np.ndarray:
@@ -170,12 +162,13 @@ def _root(facts: Facts) -> str | None:
     return next((source.quote(one.func) for one in calls if called(one) in ("sqrt", "norm")), None)
 
 
-_NAN: dict[str, Any] = {
-    "word": lambda facts: {"nan": "NaN", "inf": "infinity"}[facts["g1"]],
-    "link": "https://docs.jax.dev/en/latest/debugging/flags.html",
-}
+_nan = partial(
+    entry,
+    word=lambda facts: {"nan": "NaN", "inf": "infinity"}[facts["g1"]],
+    link="https://docs.jax.dev/en/latest/debugging/flags.html",
+)
 _FIND = "Find the first one, with its operands: `jaxguide.debug.find_nan`."
-entry(
+_nan(
     "not_a_number",
     texts.NAN,
     x=_bad,
@@ -188,9 +181,8 @@ entry(
         ),
         "Find where `{x}` gets it: from what was read, or on a line before this one.",
     ),
-    **_NAN,
 )
-entry(
+_nan(
     "not_a_number",
     texts.NAN,
     x=probes.one_of(probes.first(lambda value: is_array(value) or isinstance(value, float), of="operand"), probes.node),
@@ -231,12 +223,7 @@ entry(
             Code(_FIND, "find_nan(f, *args)"),
         ),
     ],
-    **_NAN,
 )
-
-
-# Devices, compiled programs and checks.
-
 entry(
     "no_backend",
     structure_texts.NO_BACKEND,
@@ -256,7 +243,6 @@ entry(
             "For a GPU of NVIDIA, install `jax[cuda13]` or `jax[cuda12]`, as its driver asks.",
             when=lambda facts: facts["g1"] in ("gpu", "cuda"),
         ),
-        Words("For a TPU, install `jax[tpu]` on a machine that has one.", when=lambda facts: facts["g1"] == "tpu"),
     ],
     link="https://docs.jax.dev/en/latest/installation.html",
 )

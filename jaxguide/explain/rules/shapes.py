@@ -1,16 +1,17 @@
-"""Explain shapes that do not fit: broadcasting, products, reshaping, axes, and arrays that cannot be joined."""
+"""Explain shapes that do not fit: broadcasting, products, reshaping, axes, joins, and what functions ask for."""
 
 import ast
 import re
-from typing import Any
+from functools import partial
 
 from jaxguide.base.text import plural
 from jaxguide.compat import error_texts as texts
+from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe
+from jaxguide.explain.known_facts import Facts, Probe
 from jaxguide.explain.rewrites.written_shapes import computed_shape
-from jaxguide.explain.scene import called
+from jaxguide.explain.scene import argument_of, called
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
 _Shape = tuple[int, ...]
@@ -20,20 +21,10 @@ def _shape(text: str) -> _Shape:
     return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-# Operators and functions of two arrays.
-
-
 def _shapes_given(facts: Facts) -> str | None:
     """Say which shapes the arguments have: `x` (2, 3), `y` (4,)."""
     shapes = [(facts.scene.quote(one), computed_shape(facts.scene, one)) for one in probes.all_given(facts.call())]
     return ", ".join(f"`{text}` {shape}" for text, shape in shapes if shape is not None) or None
-
-
-def _takes_one_example(facts: Facts) -> bool:
-    """Ask whether a layer of equinox, which takes one example, was given a batch of them."""
-    layer, shape = facts.value("f"), facts["batch"].shape
-    sizes = (getattr(layer, "in_features", None), getattr(layer, "in_size", None))
-    return probes.is_of(layer, "equinox") and not facts.call().keywords and len(shape) == 2 and shape[-1] in sizes
 
 
 def _side(operand: str, group: str) -> Probe:
@@ -50,17 +41,12 @@ def _are_compared(facts: Facts) -> bool:
     return all(_shape(facts[group])[-len(facts[shape]) :] == facts[shape] for shape, group in pairs)
 
 
-def _column(facts: Facts) -> Part | None:
-    """Look at the operand that is as long as the first axis of the matrix beside it."""
-    sides = (("left", facts["one"], facts["other"]), ("right", facts["other"], facts["one"]))
-    return next((facts[name] for name, own, matrix in sides if len(matrix) == 2 and own == matrix[:1]), None)
-
-
-_BLAMED: dict[str, Any] = {
-    "x": lambda facts: facts["right" if isinstance(facts.node("right"), ast.Name) else "left"],
-    "title": "Shapes that do not fit",
-    "link": _BROADCASTING,
-}
+_blamed = partial(
+    entry,
+    x=lambda facts: facts["right" if isinstance(facts.node("right"), ast.Name) else "left"],
+    title="Shapes that do not fit",
+    link=_BROADCASTING,
+)
 entry(
     "shapes_in_library",
     texts.BROADCAST,
@@ -69,23 +55,21 @@ entry(
     texts.DOT,
     x=probes.function,
     when=probes.in_library,
-    batch=probes.argument(0),
     shapes=_shapes_given,
     said=lambda facts: " ".join(facts.scene.message.split(". ")[0].split()).rstrip("."),
     title="Shapes that do not fit, in the code of {library}",
     what=("`{f}` is given arrays of these shapes: {shapes}.", ""),
     why="It combines them, or what it makes of them, and JAX refuses: {said}.",
     fixes=[
-        Swap(
-            "It takes one example: map it over the batch with `jax.vmap`.",
-            when=_takes_one_example,
-            f="{jax}.vmap({f})",
+        Words(
+            "A layer of equinox takes one example: map it over a batch with `{jax}.vmap`.",
+            when=lambda facts: probes.is_of(facts.value("f"), "equinox"),
         ),
         "Compare them with the shapes that `{f}` expects.",
     ],
     link=_BROADCASTING,
 )
-entry(
+_blamed(
     "shapes_do_not_broadcast",
     texts.LAX_RANK,
     name=lambda facts: texts.JNP_OF_LAX.get(facts["f"].name, facts["f"].name),
@@ -95,37 +79,23 @@ entry(
     ),
     why="`{f}` does not broadcast: both shapes must be the same.",
     fixes=Swap("Use the function of `jax.numpy`, which broadcasts.", f="{jnp}.{name}"),
-    **_BLAMED,
 )
-entry(
+_blamed(
     "shapes_do_not_broadcast",
     texts.BROADCAST,
     texts.BROADCAST_TRACED,
     one=_side("left", "g1"),
     other=_side("right", "g2"),
-    column=_column,
     when=_are_compared,
     what="`{left}` has shape {one}, `{right}` has shape {other}.",
     why="From the last axis backward, sizes must be the same or 1, and these are not.",
-    fixes=[
-        Swap(
-            "If every pair is meant: put one along a new axis.",
-            when=lambda facts: len(facts["one"]) == len(facts["other"]) == 1,
-            left="{left.atom}[:, None]",
-        ),
-        Swap("Line it up with the rows: give it a second axis of length 1.", column="{column.atom}[:, None]"),
-    ],
+    fixes=Swap(
+        "If every pair is meant: put one along a new axis.",
+        when=lambda facts: len(facts["one"]) == len(facts["other"]) == 1,
+        left="{left.atom}[:, None]",
+    ),
     otherwise="Bring one to the other's shape, where you know which axis is which.",
-    **_BLAMED,
 )
-
-
-def _turned(facts: Facts) -> Part | None:
-    """Look at the matrix that would fit with its axes in the other order; of a sum, another part may be meant."""
-    one, other = facts["left"].shape, facts["right"].shape
-    if len(one) == 2 and one[0] in other[-2:][:1]:
-        return facts.part("left")
-    return facts.part("right") if one[-1:] == other[1:] and not isinstance(facts.node("right"), ast.BinOp) else None
 
 
 entry(
@@ -134,14 +104,17 @@ entry(
     x=probes.fact("left"),
     when=lambda facts: called(facts.scene.node) in ("", "dot", "matmul"),
     lengths=lambda facts: [facts["g1"].strip("(,)"), facts["g2"].strip("(,)")],
-    turned=_turned,
     title="A product of shapes that do not meet",
     what=(
         "`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
         "In `{node}`, the axes that are summed over have the lengths {lengths[0]} and {lengths[1]}.",
     ),
     why="A matrix product sums over the last axis of the left and the last but one (or only) axis of the right.",
-    fixes=Swap("Swap the axes of `{turned}`.", turned="{turned.atom}.T"),
+    fixes=Swap(
+        "Swap the axes of `{left}`.",
+        when=lambda facts: facts["left"].ndim == 2 and facts["left"].shape[0] in facts["right"].shape[-2:][:1],
+        left="{left.atom}.T",
+    ),
     otherwise=[
         Words(
             "With one entry of `{right}`, of shape ({right.shape[1]},), the product fits: if it is a batch of "
@@ -152,9 +125,6 @@ entry(
     ],
     link=f"{texts.API}/jax.numpy.matmul.html",
 )
-
-
-# Reshaping, and axes.
 
 
 def _new_shape(facts: Facts) -> str:
@@ -182,11 +152,6 @@ entry(
             when=lambda facts: facts["new"][: len(facts["old"])] == facts["old"],
             call="{jnp}.broadcast_to({x.atom}[{places}], {shape})",
         ),
-        Swap(
-            "If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing.",
-            when=lambda facts: facts["new"][-len(facts["old"]) :] == facts["old"],
-            call="{jnp}.broadcast_to({x}, {shape})",
-        ),
     ],
     otherwise="Choose sizes whose product is {g2}.",
     link=f"{texts.API}/jax.numpy.reshape.html",
@@ -211,9 +176,6 @@ entry(
     otherwise="Give an axis that is there.",
     link=_BROADCASTING,
 )
-
-
-# Arrays that are joined.
 
 
 def _are_given_one_by_one(facts: Facts) -> bool:
@@ -285,13 +247,9 @@ entry(
     ranks=lambda facts: len({len(shape) for _text, shape in facts["joined"]}),
     when=probes.calls("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"),
     shapes=lambda facts: ", ".join(f"`{text}` {shape}" for text, shape in facts["joined"]),
-    stacks=lambda facts: None if probes.calls("concatenate")(facts) else "Stacked arrays all have the same shape.",
     title="Arrays that cannot be joined",
     what="The shapes are {shapes}.",
-    why=(
-        "{stacks}",
-        "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are joined.",
-    ),
+    why="Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are joined.",
     fixes=Either(
         Words(
             "Give every part the same number of axes: `part[None]` adds one in front.",
@@ -312,8 +270,7 @@ entry(
     texts.JOINED,
     x=probes.argument(0),
     when=probes.calls("array", "asarray"),
-    are_lists=lambda facts: all(isinstance(row, list | tuple) for row in facts["x"].value) or None,
-    lengths=lambda facts: facts["are_lists"] and ", ".join(str(len(row)) for row in facts["x"].value),
+    lengths=lambda facts: ", ".join(str(len(row)) for row in facts["x"].value if isinstance(row, list | tuple)) or None,
     title="Rows of different lengths",
     what=("`{x}` has rows of {lengths} entries.", ""),
     why="An array is a full block: every row has the same length.",
@@ -322,4 +279,133 @@ entry(
         Swap("Keep a list of arrays: most of JAX takes lists as pytrees.", call="[{jnp}.array(row) for row in {x}]"),
     ],
     link=f"{texts.API}/jax.numpy.array.html",
+)
+
+
+def _operand(facts: Facts) -> ast.expr | None:
+    """Look at the operand of `einsum` that JAX names by its number, which follows the formula."""
+    is_formula = isinstance(facts.scene.spot.value(facts.call().args[0]), str)
+    return argument_of(facts.call(), int(facts["g2"]) + 1) if is_formula else None
+
+
+entry(
+    "einsum_sizes",
+    structure_texts.EINSUM_SIZES,
+    x=_operand,
+    when=probes.calls("einsum"),
+    title="One letter of `einsum` for axes of different lengths",
+    what="`{g1}` stands for axes of the lengths {g3} and {g4}, one of them in `{x}`.",
+    why="Axes with the same letter are taken together, entry by entry, so they have one length.",
+    fixes="Give these axes letters of their own if they are not meant to meet, or bring them to one length.",
+    link=f"{texts.API}/jax.numpy.einsum.html",
+)
+entry(
+    "einsum_rank",
+    structure_texts.EINSUM_RANK,
+    x=_operand,
+    when=probes.calls("einsum"),
+    letters=lambda facts: plural("{count} letter", "{count} letters", len(facts["g1"])),
+    needed=lambda facts: plural("{count} letter", "{count} letters", facts["x"].ndim),
+    title="`einsum` needs a letter for each axis",
+    what="`{x}` has shape {x.shape}, and its term `{g1}` has {letters}.",
+    why="Each letter of a term names one axis of its operand, in order.",
+    fixes="Write {needed} for `{x}`; a letter `b` in front and in the result keeps a batch.",
+    link=f"{texts.API}/jax.numpy.einsum.html",
+)
+
+
+def _order(facts: Facts) -> tuple[str, str, str] | None:
+    """Find the only order of the axes of image, kernel and result in which the channels fit, for a square window."""
+    image, kernel = facts["x"].shape, facts["kernel"].shape
+    axes = "DHW"[5 - len(image) :]
+    orders = [
+        (one, other, one)
+        for one, channels in ((f"N{axes}C", image[-1]), (f"NC{axes}", image[1]))
+        for other, taken, window in ((f"{axes}IO", kernel[-2], kernel[:-2]), (f"OI{axes}", kernel[1], kernel[2:]))
+        if channels == taken * int(facts["g2"]) and len(set(window)) == 1
+    ]
+    return orders[0] if len(orders) == 1 and not facts.knows("layout") and len(facts.call().args) <= 4 else None
+
+
+entry(
+    "convolution_channels",
+    structure_texts.CONV_CHANNELS,
+    x=probes.argument(0, "lhs"),
+    when=probes.calls("conv", "conv_with_general_padding", "conv_general_dilated"),
+    kernel=probes.argument(1, "rhs"),
+    layout=probes.argument(6, "dimension_numbers"),
+    order=_order,
+    last=lambda facts: probes.all_given(facts.call())[-1],
+    taken=lambda facts: int(facts["g3"]) * int(facts["g2"]),
+    title="A convolution whose image and kernel differ in their channels",
+    what="`{x}` has shape {x.shape}, and `{kernel}` has shape {kernel.shape}.",
+    why=(
+        "`dimension_numbers={layout}` says which axis of each holds the channels. Read so, the image has {g1} "
+        "channels, and the kernel takes {taken}.",
+        "Without `dimension_numbers`, the channels are axis 1 of both: image (N, C, ...), kernel (O, I, ...). "
+        "Read so, the image has {g1} channels, and the kernel takes {taken}.",
+    ),
+    fixes=Swap(
+        "Say the order of the axes, if it is this: `{order[0]}` for the image, `{order[1]}` for the kernel.",
+        f="{lax}.conv_general_dilated",
+        last="{last}, dimension_numbers={order}",
+    ),
+    otherwise=(
+        "Bring the axes into the order that is expected, or say the order in `lax.conv_general_dilated`: "
+        "`dimension_numbers`."
+    ),
+    link=f"{texts.API}/jax.lax.conv_general_dilated.html",
+)
+entry(
+    "squeeze_of_a_long_axis",
+    structure_texts.SQUEEZED,
+    x=probes.receiver(0),
+    when=probes.calls("squeeze"),
+    title="`squeeze` removes axes of length 1 only",
+    what="`{x}` has shape {g1}.",
+    why="An axis with more than one entry cannot go without losing entries.",
+    fixes=[
+        "Take one entry along it by an index, or reduce it, as `.mean(axis)` does.",
+        "Or look where the axis of length 1 is: it may have come from a batch of one.",
+    ],
+    link=f"{texts.API}/jax.numpy.squeeze.html",
+)
+entry(
+    "matrix_not_square",
+    structure_texts.NOT_SQUARE,
+    x=probes.argument(0),
+    when=probes.calls("inv", "cholesky", "eigh", "eig", "eigvals", "eigvalsh", "det", "slogdet"),
+    title="`{f.name}` needs a square matrix",
+    what="`{x}` has shape {g2}.",
+    why="It is defined for matrices with as many rows as columns: the last two axes have one length.",
+    fixes=(
+        "Give a square matrix, such as `x.T @ x`, or use what exists for every shape: `{jnp}.linalg.pinv`, "
+        "`{jnp}.linalg.lstsq` or `{jnp}.linalg.svd`."
+    ),
+    link=f"{texts.API}/jax.numpy.linalg.{{f.name}}.html",
+)
+entry(
+    "shared_axis_differs",
+    structure_texts.CORE_SIZES,
+    x=lambda facts: facts.call().args[-1],
+    when=probes.unless(probes.in_library),
+    signature=lambda facts: facts["g4"].partition("->")[0],
+    title="Arguments that share an axis, with different lengths",
+    what="`{g1}` is {g2} in one of them, and {g3} in another.",
+    why="`{f}` takes the shapes `{signature}`: the same letter is the same length.",
+    fixes="Bring both to one length, {g2} or {g3}.",
+    link=f"{texts.API}/jax.numpy.vectorize.html",
+)
+entry(
+    "start_for_each_axis",
+    structure_texts.STARTS_COUNT,
+    x=probes.argument(0),
+    when=probes.calls("dynamic_slice", "dynamic_update_slice"),
+    axes=lambda facts: plural("{count} axis", "{count} axes", len(ast.literal_eval(facts["g2"]))),
+    starts=lambda facts: plural("{count} start was", "{count} starts were", int(facts["g1"])),
+    title="`{f.name}` needs a start for each axis",
+    what="`{x}` has shape {g2}.",
+    why="{starts} given, and the array has {axes}.",
+    fixes="Give 0 for an axis that is taken whole, or use `{f.name}_in_dim`, which takes one axis.",
+    link=f"{texts.API}/jax.lax.{{f.name}}.html",
 )

@@ -6,21 +6,23 @@
 
 import ast
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.code.source import dotted
+from jaxguide.code.user_frame import UserFrame, is_array, is_tracer
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.compat import sharding_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Probe, known
-from jaxguide.explain.mapped import mapped_function, mapping, mapping_outside, spec_name
+from jaxguide.explain.known_facts import Facts, Part, Probe, known
 from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import parameters, part_of
+from jaxguide.explain.transformed import function_behind, makers, parameters, part_of
 
 
 def _axes(facts: Facts) -> str:
@@ -29,7 +31,46 @@ def _axes(facts: Facts) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-# Names of axes, in `lax.psum` and the like, and axes along which values differ under `jax.shard_map`.
+def _made(facts: Facts, spot: UserFrame, kinds: tuple[str, ...]) -> Part | None:
+    call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+    if call is None:
+        return None
+    source, function = function_behind(spot, call.func) or (None, None)
+    decorators = getattr(function, "decorator_list", []) if source is spot.source else []
+    for one in [*makers(facts.scene.at(spot), call), *(one for one in decorators if isinstance(one, ast.Call))]:
+        maker = one.args[0] if called(one) == "partial" and one.args else one.func
+        if dotted(maker).split(".")[-1] in kinds:
+            return facts.at(one, spot)
+    return None
+
+
+def _mapping(*kinds: str) -> Probe:
+    """Look at the call of `jax.shard_map` or the like, or of `functools.partial` with it, that made what is called."""
+    return lambda facts: _made(facts, facts.scene.spot, kinds)
+
+
+@probes.probe_maker
+def _mapping_outside(facts: Facts, *kinds: str) -> Part | None:
+    """Look at the only call of `jax.shard_map` or the like that made a function which is running around this one."""
+    made = [one for spot in facts.scene.spots[:-1] if (one := _made(facts, spot, kinds)) is not None]
+    return made[0] if len(made) == 1 else None
+
+
+def _mapped_function(facts: Facts) -> Part | None:
+    """Look at the definition of the function that the call `made` maps."""
+    made = facts.part("made")
+    outer = made.source.parents.get(made.node)
+    if isinstance(outer, ast.FunctionDef):  # a decorator
+        return made.inside(outer)
+    place = function_behind(facts.scene.spot, argument_of(facts.node("made"), 0, "f"))
+    return Part(place[1], place[0], facts.scene) if place is not None else None
+
+
+def _spec_name(facts: Facts) -> str:
+    """Say the student's name for `jax.sharding.PartitionSpec`."""
+    known = {**facts.scene.spot.frame.f_globals, **facts.scene.spot.frame.f_locals}
+    names = [name for name, value in known.items() if value is jax.sharding.PartitionSpec and name[0] != "_"]
+    return names[0] if names else f"{facts['jax']}.sharding.PartitionSpec"
 
 
 def _axis_argument(facts: Facts) -> ast.expr | None:
@@ -52,7 +93,7 @@ entry(
     x=probes.call,
     place=_axis_argument,
     name=lambda facts: facts.value("place"),  # `BARE_ASSERTION` does not say it
-    made=mapping_outside("vmap", "pmap", "shard_map"),
+    made=_mapping_outside("vmap", "pmap", "shard_map"),
     mesh=probes.keyword("mesh", of="made"),
     axis_name=probes.keyword("axis_name", of="made"),
     names=_bound_names,
@@ -120,9 +161,6 @@ entry(
 )
 
 
-# Specs of `jax.shard_map`, and shardings, that do not fit. The message says in `name` which ones: `in_specs`.
-
-
 def _left_out(facts: Facts) -> str | None:
     """Say the parameters that the call leaves out, if there is a spec for each parameter."""
     specs, values = int(facts["count"]), int(facts["values"])
@@ -131,26 +169,30 @@ def _left_out(facts: Facts) -> str | None:
     return " and ".join(f"`{name}`" for name in names[values:]) if is_for_each else None
 
 
-_SPECS: dict[str, Any] = {
-    # What only some of the messages say.
-    **dict.fromkeys(("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None),
-    "made": mapping("shard_map"),
-    "function": mapped_function,
-    "specs": lambda facts: probes.keyword(facts["name"], of="made")(facts),
-    "spec": lambda facts: part_of(facts.node("specs"), facts["path"]),
-    "passed": lambda facts: argument_of(facts.call(), int(facts["number"])),
-    "returned": lambda facts: (
+# What only some of the messages say.
+_UNSAID: dict[str, Any] = dict.fromkeys(
+    ("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None
+)
+_specs: Callable[..., None] = partial(
+    entry,
+    **_UNSAID,
+    made=_mapping("shard_map"),
+    function=_mapped_function,
+    specs=lambda facts: probes.keyword(facts["name"], of="made")(facts),
+    spec=lambda facts: part_of(facts.node("specs"), facts["path"]),
+    passed=lambda facts: argument_of(facts.call(), int(facts["number"])),
+    returned=lambda facts: (
         probes.result_of("function")(facts) if (facts["name"], facts["path"]) == ("out_specs", "") else None
     ),
-    "put": lambda facts: (
+    put=lambda facts: (
         probes.given(lambda value: is_array(value) or isinstance(value, float))(facts)
         if probes.calls("device_put")(facts)
         else None
     ),
-    "P": spec_name,
-    "axis_names": probes.listed("axes"),
-    "x": probes.call,
-    "subject": probes.words(
+    P=_spec_name,
+    axis_names=probes.listed("axes"),
+    x=probes.call,
+    subject=probes.words(
         (
             "`{passed}{inner}`",
             "`{returned}`",
@@ -160,10 +202,10 @@ _SPECS: dict[str, Any] = {
             "An argument or a result of `{f}`",
         )
     ),
-    "link": texts.GUIDE,
-}
+    link=texts.GUIDE,
+)
 _BLAMED = ("{passed}{inner}", "{returned}", "{put}", "{f}(...)")
-entry(
+_specs(
     "shard_map_specs",
     texts.SPECS_LENGTH,
     texts.SHARDINGS_LENGTH,
@@ -177,9 +219,8 @@ entry(
     why="There is one entry of `{name}` for each {noun}: how it is split over the devices.",
     fixes="Give the call {left_out} too.",
     otherwise="Give one entry for each {noun}: `{P}()` for what every device has whole.",
-    **_SPECS,
 )
-entry(
+_specs(
     "shard_map_specs",
     texts.SPECS_STRUCTURE,
     variable="{name}",
@@ -187,9 +228,8 @@ entry(
     what="",
     why="`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
     fixes="Give tuples and dicts like those of the values, with a `PartitionSpec` for each array, or one for all.",
-    **_SPECS,
 )
-entry(
+_specs(
     "spec_names_no_axis",
     texts.SPEC_NAME,
     texts.MESH_NAME,
@@ -199,9 +239,8 @@ entry(
     what=("The spec has the axis `{name}`.", "No mesh is set here."),
     why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
     fixes="Write one of the names of the mesh. If none is set, set it: `with jax.set_mesh(mesh):`.",
-    **_SPECS,
 )
-entry(
+_specs(
     "spec_too_long",
     texts.SPEC_RANK,
     texts.SHARDING_RANK,
@@ -215,7 +254,6 @@ entry(
     ),
     why="Each entry of a spec says how one axis of the array is split over the devices.",
     fixes=Either(
-        Words("Give it a spec with an entry for each of its axes, at most.", when=lambda facts: facts["rank"] != "0"),
         Swap(
             "Give it whole to every device: `{P}()`.",
             when=lambda facts: facts["path"] == f"[{facts['number']}]{facts['inner']}",
@@ -227,9 +265,8 @@ entry(
         ),
         "Give it a spec of its own, `{P}()`: every device then gets it whole.",
     ),
-    **_SPECS,
 )
-entry(
+_specs(
     "not_divisible",
     texts.INDIVISIBLE_SPEC,
     texts.INDIVISIBLE,
@@ -246,9 +283,9 @@ entry(
         Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
         "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
     ],
-    **_SPECS | {"link": texts.PARALLEL},
+    link=texts.PARALLEL,
 )
-entry(
+_specs(
     "not_replicated",
     texts.NOT_REPLICATED,
     axis=_axes,
@@ -272,11 +309,7 @@ entry(
         ),
         "If every device's own part is meant, name {axis_names} in `out_specs`: the parts are then put together.",
     ],
-    **_SPECS,
 )
-
-
-# Meshes and devices.
 
 
 def _is_on(group: str) -> Probe:
@@ -285,7 +318,9 @@ def _is_on(group: str) -> Probe:
 
 
 def _devices(value: Any) -> str:
-    return str(sorted(one.id for one in value.devices())) if is_array(value) and not is_tracer(value) else ""
+    """Say the devices on which an array was put; '' for arrays that JAX itself moves."""
+    is_put = isinstance(value, jax.Array) and not is_tracer(value) and value.committed
+    return str(sorted(one.id for one in value.devices())) if is_put else ""
 
 
 def _fits(facts: Facts) -> bool:
@@ -305,7 +340,7 @@ entry(
     title="Arrays on different devices",
     what="`{target}` is on the devices {one}, and `{x}` on the devices {other}.",
     why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
-    fixes=Swap("Move one to where the other is: `{x}`.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)"),
+    fixes=Swap("Move `{x}` to where `{target}` is.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)"),
     otherwise="Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
     link=f"{error_texts.API}/jax.device_put.html",
 )
@@ -321,31 +356,23 @@ entry(
     what=("The mesh has shape {shape}.", "The devices have {axes}, and the mesh gets {said_names}."),
     why="A mesh is an array of devices, whose axes have names.",
     fixes=Either(
-        Words("Give a list of devices, also of a single one.", when=lambda facts: facts["rank"] == "0"),
-        Words(
-            "Take the sizes from `jax.device_count()`. To try it out on a CPU: set the environment variable "
-            "`XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
-            when=probes.knows("found"),
-        ),
-        Words("Give one name for each size.", when=probes.calls("make_mesh")),
+        "Take the sizes from `jax.device_count()`, {devices} here. To try it out on a CPU: set the environment "
+        "variable `XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
         "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
     ),
     link=f"{error_texts.API}/jax.make_mesh.html",
 )
-
-
-# Explicit axes.
-
 _AUTOMATIC = (
     "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto, "
     "...))`, where `jax.device_put` with a `NamedSharding` splits arrays."
 )
-_EXPLICIT: dict[str, Any] = {
-    "P": spec_name,
-    "why": "With explicit axes, how an array is split is part of its type, and JAX does not guess it.",
-    "link": texts.EXPLICIT,
-}
-entry(
+_explicit = partial(
+    entry,
+    P=_spec_name,
+    why="With explicit axes, how an array is split is part of its type, and JAX does not guess it.",
+    link=texts.EXPLICIT,
+)
+_explicit(
     "explicit_result",
     texts.EXPLICIT_RESULT,
     x=probes.node,
@@ -356,9 +383,8 @@ entry(
         "Say how the result is split: `{asked}(..., out_sharding={P}(...))`; `{P}()` gives it whole to every device.",
         _AUTOMATIC,
     ],
-    **_EXPLICIT,
 )
-entry(
+_explicit(
     "explicit_index",
     texts.EXPLICIT_GATHER,
     x=probes.one_of(probes.holder, probes.node),
@@ -366,16 +392,13 @@ entry(
     title="An index into an axis that is split over the devices",
     what="`{node}` works on {array}, where `@` names the mesh axis that splits an axis.",
     fixes=[
-        Either(
-            Swap(
-                "Say how the result is split; `{P}()` gives it whole to every device.",
-                node="{x.atom}.at[{index}].get(out_sharding={P}())",
-            ),
-            "Index with `.at[...].get(out_sharding={P}(...))`, which says how the result is split.",
+        Swap(
+            "Say how the result is split; `{P}()` gives it whole to every device.",
+            or_say=True,
+            node="{x.atom}.at[{index}].get(out_sharding={P}())",
         ),
         _AUTOMATIC,
     ],
-    **_EXPLICIT,
 )
 
 
@@ -422,9 +445,6 @@ entry(
 )
 
 
-# The axis of devices of `jax.pmap`.
-
-
 def _in_axes(facts: Facts) -> str | None:
     """Say `in_axes` that hand the arguments without an axis of devices whole to every device."""
     values = [facts.at(one).value for one in facts.call().args]
@@ -432,17 +452,18 @@ def _in_axes(facts: Facts) -> str | None:
     return str(tuple(0 if one else None for one in fits)) if any(fits) and not facts.knows("in_axes") else None
 
 
-_PMAP: dict[str, Any] = {
-    "x": lambda facts: probes.leaf(lambda one: is_array(one) and one.shape[:1] != (facts["devices"],), "call")(facts),
-    "made": mapping("pmap"),
-    "mapper": probes.function_of("made"),
-    "mapped": probes.argument(0, "fun", of="made"),
-    "in_axes": probes.keyword("in_axes", of="made"),
-    "devices": lambda facts: jax.device_count(),
-    "why": "`jax.pmap` takes one entry along the first axis of every array for each device.",
-    "link": f"{error_texts.API}/jax.pmap.html",
-}
-entry(
+_pmap = partial(
+    entry,
+    x=lambda facts: probes.leaf(lambda one: is_array(one) and one.shape[:1] != (facts["devices"],), "call")(facts),
+    made=_mapping("pmap"),
+    mapper=probes.function_of("made"),
+    mapped=probes.argument(0, "fun", of="made"),
+    in_axes=probes.keyword("in_axes", of="made"),
+    devices=lambda facts: jax.device_count(),
+    why="`jax.pmap` takes one entry along the first axis of every array for each device.",
+    link=f"{error_texts.API}/jax.pmap.html",
+)
+_pmap(
     "pmap_axis",
     texts.PMAP,
     axes=_in_axes,
@@ -454,9 +475,8 @@ entry(
         Swap("Hand `{whole}` whole to every device.", or_say=True, mapped="{mapped}, in_axes={axes}"),
         "Or repeat it for each device, along a new first axis.",
     ],
-    **_PMAP,
 )
-entry(
+_pmap(
     "pmap_axis",
     texts.PMAP,
     structure_texts.SQUEEZED,
@@ -482,5 +502,4 @@ entry(
         "Or use `jax.shard_map`, which cuts an axis into as many parts as there are devices: its function gets a part, "
         "not one entry.",
     ],
-    **_PMAP,
 )

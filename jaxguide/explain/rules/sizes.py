@@ -1,6 +1,6 @@
 """Explain sizes that JAX must know while it traces: shapes, counts, axes, results whose size depends on values."""
 
-from typing import Any
+from functools import partial
 
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -21,14 +21,15 @@ _WITH_AXIS = frozenset(
 )
 
 _PHRASES = (texts.SHAPE, texts.CONCRETE, texts.PARAMETER)
-_RESULT: dict[str, Any] = {
-    "title": "`{function}` has a result whose size is not known",
-    "why": "How long the result is depends on the values, and JAX must know every shape while it records.",
-    "fill": lambda facts: ", fill_value=0" if facts["function"].name == "unique" else "",
-    "link": f"{texts.API}/jax.numpy.{{function.name}}.html",
-}
+_result = partial(
+    entry,
+    title="`{function}` has a result whose size is not known",
+    why="How long the result is depends on the values, and JAX must know every shape while it records.",
+    fill=lambda facts: ", fill_value=0" if facts["function"].name == "unique" else "",
+    link=f"{texts.API}/jax.numpy.{{function.name}}.html",
+)
 _ENOUGH = "Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what)."
-entry(
+_result(
     "size_of_result",
     *_PHRASES,
     x=probes.traced,
@@ -44,9 +45,8 @@ entry(
             when=probes.unless(probes.calls("unique")),
         ),
     ],
-    **_RESULT,
 )
-entry(
+_result(
     "size_of_result",
     *_PHRASES,
     x=probes.argument(0),
@@ -54,16 +54,14 @@ entry(
     function=probes.argument(0, of="made"),
     when=lambda facts: facts["function"].name in _SIZED,
     fixes=Swap(_ENOUGH, function="lambda a: {function}(a, size=a.size{fill})"),
-    **_RESULT,
 )
-entry(
+_result(
     "size_of_result",
     *_PHRASES,
     x=probes.traced,
     when=probes.calls("bincount"),
     function=probes.function,
     fixes="Give the number of bins: `length=BINS`.",
-    **_RESULT,
 )
 
 
@@ -80,21 +78,21 @@ def _all_static(facts: Facts) -> Fix | None:
     return static_fix(facts.scene, *(value for _part, value in parts if is_traced_integer(value)))
 
 
-_TRACED: dict[str, Any] = {
-    "x": probes.traced_size,
-    "otherwise": "Give it as a Python number that does not depend on values, such as a static argument.",
-    "link": texts.STATIC_LINK,
-}
-entry(
+_traced = partial(
+    entry,
+    x=probes.traced_size,
+    otherwise="Give it as a Python number that does not depend on values, such as a static argument.",
+    link=texts.STATIC_LINK,
+)
+_traced(
     "axis_of_tracer",
     *_PHRASES,
     when=_is_axis,
     title="`{f}` needs a known axis, but `{x}` is traced",
     why="Which axis goes decides the result's shape, and JAX must know every shape while it records.",
     fixes=_all_static,
-    **_TRACED,
 )
-entry(
+_traced(
     "shape_of_tracer",
     *_PHRASES,
     origin=lambda facts: set_to(facts.scene.spot, str(facts["x"])),
@@ -115,5 +113,4 @@ entry(
             when=probes.calls("arange", "zeros", "ones", "full", "empty", "linspace"),
         ),
     ],
-    **_TRACED,
 )

@@ -1,7 +1,7 @@
 """Explain strings made from arrays and traced values, and NumPy arrays that hold texts or objects."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import jax
 import numpy as np
@@ -30,13 +30,14 @@ entry(
     ),
     link=_DEBUG_PRINT,
 )
-_JSON: dict[str, Any] = {
-    "when": probes.calls("dump", "dumps"),
-    "title": "JSON has no arrays of JAX",
-    "why": "`json` writes Python's numbers, texts, lists and dicts.",
-    "link": "https://docs.python.org/3/library/json.html",
-}
-entry(
+_json = partial(
+    entry,
+    when=probes.calls("dump", "dumps"),
+    title="JSON has no arrays of JAX",
+    why="`json` writes Python's numbers, texts, lists and dicts.",
+    link="https://docs.python.org/3/library/json.html",
+)
+_json(
     "json_of_array",
     structure_texts.NOT_JSON,
     x=probes.first(is_array),
@@ -44,19 +45,14 @@ entry(
         Words("Return the value, and write it outside, when the program has run.", when=_is_traced),
         Swap("Convert it to Python's numbers.", x="{x.atom}.tolist()"),
     ),
-    **_JSON,
 )
-entry(
+_json(
     "json_of_array",
     structure_texts.NOT_JSON,
     x=probes.call,
     variable=None,
     fixes="Convert every array first: `jax.tree.map(lambda x: {np}.asarray(x).tolist(), tree)`.",
-    **_JSON,
 )
-
-
-# Formats.
 
 
 def _is_for_text(facts: Facts) -> bool:
@@ -103,28 +99,23 @@ entry(
     ],
     link=_DEBUG_PRINT,
 )
-
-
-# NumPy arrays that hold no numbers.
-
-_NO_NUMBERS: dict[str, Any] = {
-    "x": probes.first(lambda value: isinstance(value, np.ndarray) and value.dtype.kind in "USO", of="call"),
-    "what": "`{x}` is a NumPy array of dtype {x.dtype} and shape {x.shape} here.",
-    "why": "JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
-    "link": f"{texts.API}/jax.numpy.asarray.html",
-}
-entry(
+_no_numbers = partial(
+    entry,
+    x=probes.first(lambda value: isinstance(value, np.ndarray) and value.dtype.kind in "USO", of="call"),
+    what="`{x}` is a NumPy array of dtype {x.dtype} and shape {x.shape} here.",
+    why="JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.",
+    link=f"{texts.API}/jax.numpy.asarray.html",
+)
+_no_numbers(
     "array_of_text",
     structure_texts.NOT_NUMERIC,
     when=lambda facts: facts["x"].dtype.kind in "US",
     title="JAX was given an array of text",
     fixes=Swap("Number the texts outside, and hand over the numbers.", x="{np}.unique({x}, return_inverse=True)[1]"),
-    **_NO_NUMBERS,
 )
-entry(
+_no_numbers(
     "array_of_objects",
     structure_texts.NOT_NUMERIC,
     title="JAX was given an array of Python objects",
     fixes="Give it a dtype of numbers: `{x}.astype(float)` works if every entry is one number.",
-    **_NO_NUMBERS,
 )

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,9 +20,6 @@ from jaxguide.explain.transformed import parameters
 
 _LINK = f"{texts.API}/jax.vmap.html"
 _KEYWORDS = "What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it."
-
-
-# What `jax.vmap` maps over.
 
 
 def _arguments(facts: Facts) -> list[Part] | None:
@@ -56,17 +54,15 @@ def _with_axis(axis: str, sentence: str, when: Condition = always) -> Callable[[
     return made
 
 
-_VMAP: dict[str, Any] = {
-    "made": probes.made_by("vmap"),
-    "mapped": probes.argument(0, "fun", of="made"),
-    "in_axes": probes.argument(1, "in_axes", of="made"),
-    "arguments": _arguments,
-    "axes": _axes,
-    "link": _LINK,
-}
-
-
-# An axis that is not there.
+_vmap = partial(
+    entry,
+    made=probes.made_by("vmap"),
+    mapped=probes.argument(0, "fun", of="made"),
+    in_axes=probes.argument(1, "in_axes", of="made"),
+    arguments=_arguments,
+    axes=_axes,
+    link=_LINK,
+)
 
 
 def _is_number(value: object) -> bool:
@@ -100,17 +96,18 @@ def _without_axis(facts: Facts) -> Part | None:
     return None
 
 
-_RECORDS: dict[str, Any] = {
-    "title": "`jax.vmap` was given a list to go through",
-    "what": "`{x}` is {x.what} here.",
-    "why": "`jax.vmap` maps over an axis of every array, not over the items of a list: a list is a pytree for JAX.",
-    "fixes": Swap(
+_records = partial(
+    _vmap,
+    title="`jax.vmap` was given a list to go through",
+    what="`{x}` is {x.what} here.",
+    why="`jax.vmap` maps over an axis of every array, not over the items of a list: a list is a pytree for JAX.",
+    fixes=Swap(
         "Stack them into one tree of arrays, whose first axis counts them.",
         x="{jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{x.atom})",
     ),
-}
-entry("vmap_of_records", texts.VMAP_RANK, x=_argument(_is_of_records), **_VMAP, **_RECORDS)
-entry(
+)
+_records("vmap_of_records", texts.VMAP_RANK, x=_argument(_is_of_records))
+_records(
     "vmap_of_records",
     texts.LIST_BY_KEY,
     x=probes.container(_is_of_records, of="caller"),
@@ -119,19 +116,16 @@ entry(
     when=lambda facts: "jax.vmap" in [facts.scene.under(one) for one in facts["inside"] if is_tracer(one)],
     inside=lambda facts: jax.tree.leaves(facts.value("holder")),
     line="caller",
-    link=_LINK,
-    **_RECORDS,
 )
-entry(
+_vmap(
     "vmap_of_a_list",
     texts.VMAP_RANK,
     x=_argument(lambda value: isinstance(value, list | tuple) and value and all(map(_is_number, value))),
     title="`jax.vmap` was given a list of numbers",
     why="A list is a pytree of numbers for JAX, and `jax.vmap` looks for an axis in each of them.",
     fixes=Swap("Make one array of it.", x="{jnp}.array({x})"),
-    **_VMAP,
 )
-entry(
+_vmap(
     "vmap_axis",
     texts.VMAP_RANK,
     x=_without_axis,
@@ -150,11 +144,7 @@ entry(
         _with_axis("None", "Hand `{x}` whole to every call."),
         Swap("One number needs no `vmap`: call the function itself.", made="{mapped.atom}"),
     ),
-    **_VMAP,
 )
-
-
-# Sizes that differ.
 
 
 def _sizes(facts: Facts) -> list[dict[str, Any]]:
@@ -193,13 +183,13 @@ def _is_keys(part: Part | None) -> bool:
     return part is not None and str(getattr(part.value_or_missing, "dtype", "")).startswith(("key<", "uint32"))
 
 
-_SIZES: dict[str, Any] = {
-    **_VMAP,
-    "body": probes.definition(probes.argument(0, "fun", of="made")),
-    "sizes": _sizes,
-    "other": lambda facts: next((one for one in facts["sizes"] if one is not facts["odd"]), None),
-}
-entry(
+_sizes_entry = partial(
+    _vmap,
+    body=probes.definition(probes.argument(0, "fun", of="made")),
+    sizes=_sizes,
+    other=lambda facts: next((one for one in facts["sizes"] if one is not facts["odd"]), None),
+)
+_sizes_entry(
     "vmap_keyword",
     texts.VMAP_RANK,
     texts.VMAP_SIZES,
@@ -217,9 +207,8 @@ entry(
         "If every call is to get all of `{x}`: bind it before, with `functools.partial`.",
         "If every call is to get one entry of it: make {other[size]} of them.",
     ],
-    **_SIZES,
 )
-entry(
+_sizes_entry(
     "vmap_sizes",
     texts.VMAP_SIZES,
     x=probes.one_of(lambda facts: facts["odd"]["part"], lambda facts: facts["sizes"][-1]["name"]),
@@ -245,11 +234,7 @@ entry(
             "If every call is to get all of one: give None for it in `in_axes`, also inside a dict or a tuple.",
         ),
     ],
-    **_SIZES,
 )
-
-
-# `in_axes` and `out_axes` that do not fit.
 
 
 def _one_for_each(facts: Facts) -> str | None:
@@ -268,9 +253,17 @@ def _is_for_one_argument(facts: Facts) -> bool:
     return isinstance(facts.node("x"), ast.Dict) and is_called and len([*outer.args, *outer.keywords]) == 1
 
 
-_IN: dict[str, Any] = {**_VMAP, "x": probes.fact("in_axes"), "variable": "in_axes"}
-_OUT: dict[str, Any] = {**_VMAP, "x": probes.argument(2, "out_axes", of="made"), "variable": "out_axes"}
-entry(
+_in = partial(
+    _vmap,
+    x=probes.fact("in_axes"),
+    variable="in_axes",
+)
+_out = partial(
+    _vmap,
+    x=probes.argument(2, "out_axes", of="made"),
+    variable="out_axes",
+)
+_in(
     "vmap_in_axes",
     texts.VMAP_IN_AXES,
     entries=probes.counted("g1", "entry", "entries"),
@@ -286,9 +279,8 @@ entry(
         ),
         Swap("Give one entry for each argument.", or_say=True, x="{one_for_each}"),
     ),
-    **_IN,
 )
-entry(
+_in(
     "vmap_in_axes",
     texts.VMAP_IN_AXES_KIND,
     title="`in_axes` is not an int or a tuple",
@@ -298,41 +290,37 @@ entry(
         Swap("Put it into a tuple with one entry for each argument.", when=_is_for_one_argument, x="({x},)"),
         "Give an int, or a tuple with one entry for each positional argument.",
     ),
-    **{**_IN, "made": probes.call},  # JAX raises this error before the mapped function is called
+    made=probes.call,  # JAX raises this error before the mapped function is called
 )
-entry(
+_in(
     "vmap_nothing",
     texts.VMAP_ALL_NONE,
     title="`jax.vmap` has nothing to map over",
     what="Every entry of `in_axes` is None.",
     why="None hands an argument over whole; at least one must be taken apart, to say how many calls there are.",
     fixes="Give an axis, such as 0, for an argument that has a part for every call.",
-    **_IN,
 )
-entry(
+_in(
     "vmap_axes_of_a_tree",
     texts.VMAP_PREFIX,
     title="`in_axes` has other parts than the argument",
     what="`in_axes={x}` is given.",
     why="An entry of `in_axes` is one axis for the whole argument, or has the argument's own keys and parts.",
     fixes="Give one axis for all of it, or an axis, or None, for every part of the argument.",
-    **_IN,
 )
-entry(
+_out(
     "vmap_out_axes",
     texts.VMAP_OUT_PREFIX,
     title="`out_axes` has other parts than the result",
     what="`out_axes={x}` is given.",
     why="`out_axes` is one axis for all of the result, or has the parts and keys that the function returns.",
     fixes="Give one axis for all of it, or an axis for each part of the result, in the same containers.",
-    **_OUT,
 )
-entry(
+_out(
     "vmap_out_axes",
     texts.VMAP_OUT_NONE,
     title="`out_axes=None` for a result that is mapped",
     what="The result of `{mapped}` differs from call to call.",
     why="None says that all calls give the same; this result depends on the mapped argument.",
     fixes=Swap("Stack the results along an axis: 0 is the first.", x="0"),
-    **_OUT,
 )

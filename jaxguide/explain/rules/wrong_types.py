@@ -1,6 +1,7 @@
 """Explain values of the wrong type: lists, None, strings and objects instead of arrays, arrays as keys of dicts."""
 
 import ast
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,8 +11,7 @@ from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, Static, Swap, Words, entry
-from jaxguide.explain.explanation import Fix
+from jaxguide.explain.catalogue import Either, Static, Swap, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.pytrees import (
     are_meant_as_trees,
@@ -20,14 +20,10 @@ from jaxguide.explain.rewrites.pytrees import (
     is_tree_of_arrays,
     tree_map_around,
 )
-from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.scene import called, is_traced_integer
 from jaxguide.explain.transformed import TRANSFORMS, makers
 
 _GOTCHAS = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
-
-
-# Two dtypes for `jax.lax`.
 
 
 def _odd_one(facts: Facts) -> Any:
@@ -38,14 +34,15 @@ def _odd_one(facts: Facts) -> Any:
     return probes.operand(1 if whole == [False, True] else 0)(facts)
 
 
-_LAX_DTYPES: dict[str, Any] = {
-    "when": [lambda facts: facts["f"].name == facts["function"], probes.unless(probes.in_library)],
-    "title": "`lax.{function}` does not mix dtypes",
-    "what": "The arguments are {one}, {other}.",
-    "why": "`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does.",
-    "link": "https://docs.jax.dev/en/latest/type_promotion.html",
-}
-entry(
+_lax_dtypes = partial(
+    entry,
+    when=[lambda facts: facts["f"].name == facts["function"], probes.unless(probes.in_library)],
+    title="`lax.{function}` does not mix dtypes",
+    what="The arguments are {one}, {other}.",
+    why="`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does.",
+    link="https://docs.jax.dev/en/latest/type_promotion.html",
+)
+_lax_dtypes(
     "lax_dtypes",
     texts.LAX_DTYPE,
     x=probes.one_of(_odd_one, probes.call),
@@ -55,26 +52,17 @@ entry(
         Swap("Use the function of `jax.numpy`, which promotes.", f="{jnp}.{name}"),
         Swap("Convert one yourself.", odd="{jnp}.asarray({odd}, {jnp}.{wanted})"),
     ],
-    **_LAX_DTYPES,
 )
-entry(
+_lax_dtypes(
     "lax_dtypes",
     structure_texts.LAX_DTYPES_OF_PARTS,
     x=probes.argument(1),
     whole=probes.argument(0),
     fixes=[
-        Swap(
-            "Keep the fractions: convert the array.",
-            when=lambda facts: "int" in facts["one"] and "float" in facts["other"],
-            whole="{whole.atom}.astype({x.atom}.dtype)",
-        ),
         Swap("Convert what is written to the dtype of the array.", x="{x.atom}.astype({whole.atom}.dtype)"),
+        "Or, to keep fractions, convert the array: `{whole.atom}.astype({x.atom}.dtype)`.",
     ],
-    **_LAX_DTYPES,
 )
-
-
-# None, a string or a list for an array.
 
 
 def _no_array(facts: Facts) -> Any:
@@ -101,14 +89,15 @@ def _is_list(facts: Facts) -> bool:
     return isinstance(value, list | tuple) and not (is_tree_of_arrays(value) and are_meant_as_trees([value]))
 
 
-_NEEDS_ARRAY: dict[str, Any] = {
-    "x": _no_array,
-    "sign": lambda facts: None,  # unless the message names an operator
-    "title": ("`{sign}` needs an array on both sides", "`{f}` needs an array"),
-    "what": ("`{x}` is {x.what} here.", ""),
-    "link": f"{texts.API}/jax.numpy.asarray.html",
-}
-entry(
+_needs_array = partial(
+    entry,
+    x=_no_array,
+    sign=lambda facts: None,  # unless the message names an operator
+    title=("`{sign}` needs an array on both sides", "`{f}` needs an array"),
+    what=("`{x}` is {x.what} here.", ""),
+    link=f"{texts.API}/jax.numpy.asarray.html",
+)
+_needs_array(
     "none_for_array",
     texts.NOT_ARRAY,
     texts.OPERAND,
@@ -116,29 +105,23 @@ entry(
     when=[_is_of_jax, probes.is_valued("x", type(None)), lambda facts: tree_map_around(facts.scene) is None],
     why="None is not a number. It often comes from a function that lacks its `return`.",
     fixes="Find where `{x}` became None, and give an array.",
-    **_NEEDS_ARRAY,
 )
-entry(
+_needs_array(
     "string_for_array",
     texts.NOT_ARRAY,
     texts.NOT_AN_ARGUMENT,
     when=[_is_of_jax, probes.is_valued("x", str)],
     why="JAX computes with numbers; a text has none.",
     fixes="Read the number out of it with `float`, or give each choice a number, and pass that.",
-    **_NEEDS_ARRAY,
 )
-entry(
+_needs_array(
     "list_for_array",
     texts.NOT_ARRAY,
     texts.OPERAND,
     when=[_is_of_jax, _is_list],
     why="JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss.",
     fixes=Swap("Say that it is an array.", x="{jnp}.array({x})"),
-    **_NEEDS_ARRAY,
 )
-
-
-# Lists, sizes and keys that must be known.
 
 
 def _sizes(facts: Facts) -> list[ast.expr] | None:
@@ -146,19 +129,6 @@ def _sizes(facts: Facts) -> list[ast.expr] | None:
     args = facts.call().args
     numbers = [one for one in args if isinstance(facts.scene.spot.value(one), int)]
     return numbers if len(numbers) > 1 and args[-len(numbers) :] == numbers else None
-
-
-def _is_list_like(facts: Facts) -> bool:
-    """Ask whether a dict of numbers is read by the numbers 0, 1, 2 and so on."""
-    table = facts.value("table")
-    is_read = isinstance(getattr(facts.scene.node, "ctx", None), ast.Load) and isinstance(table, dict)
-    are_numbers = is_read and all(is_array(one) or isinstance(one, int | float) for one in table.values())
-    return are_numbers and list(table) == list(range(len(table)))
-
-
-def _static_keys(facts: Facts) -> Fix | None:
-    """Make the fix that makes all that is traced in the key a static argument."""
-    return static_fix(facts.scene, *(one for _part, one in facts.scene.spot.parts(facts.scene.node) if is_tracer(one)))
 
 
 entry(
@@ -170,11 +140,7 @@ entry(
     why="Python repeats a {g1} now, while JAX records the program, and the count comes later.",
     fixes=[
         Static("x", when=lambda facts: is_traced_integer(facts.value("x"))),  # a float counts nothing
-        Swap(
-            "If every entry is to be multiplied: make an array of the list.",
-            when=lambda facts: facts["g1"] != "str",
-            left="{jnp}.array({left})",
-        ),
+        "If every entry is to be multiplied: make an array of it, `{jnp}.array({left})`.",
     ],
     link=texts.STATIC_LINK,
 )
@@ -209,51 +175,24 @@ entry(
     "dict_key_of_tracer",
     texts.UNHASHABLE_TRACER,
     x=probes.traced,
-    table=probes.one_of(probes.first(lambda value: isinstance(value, dict)), lambda facts: facts["owner"]),
     # Not a call of another function, such as one with a cache.
     when=lambda facts: not isinstance(facts.scene.node, ast.Call) or probes.is_valued("owner", dict, set)(facts),
     title="A dict or set needs known keys, but `{x}` is traced",
     why="A dict or set looks up a value now, while JAX records the program, and the value comes later.",
-    fixes=[
-        Swap(
-            "Make an array of its values: an array can be indexed by a traced number.",
-            when=_is_list_like,
-            table="{jnp}.array(list({table}.values()))",
-        ),
-        _static_keys,
-    ],
-    otherwise=Either(
-        Words(
-            "Keep the values in an array, which is changed with `.at[{x}].set(...)`.",
-            when=lambda facts: isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
-        ),
-        "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {x}, values, 0).sum()`.",
-    ),
+    fixes=Static(),
+    otherwise="Keep the values in an array, which is changed with `.at[{x}].set(...)`; if the keys are no indices, "
+    "keep them in an array, too, and compare: `{jnp}.where(keys == {x}, values, 0).sum()`.",
     link=texts.STATIC_LINK,
 )
 
 
-# Numbers that are taken for arrays with an axis.
-
-_GOING_THROUGH = (enumerate, iter, list, max, min, reversed, set, sorted, sum, tuple, zip)
-
-
-def _gone_through(facts: Facts) -> Any:
-    """Look at what a loop, or a function such as `sum`, goes through, or at the number in it."""
-    node: Any = getattr(facts.scene.node, "iter", facts.scene.node)
-    if isinstance(getattr(node, "ctx", None), ast.Store):  # a result that is taken apart: the names hold older values
-        return None
-    value = facts.scene.spot.value
-    by_python = isinstance(node, ast.Call) and any(value(node.func) is one for one in _GOING_THROUGH)
-    given = node.args if by_python else [node]
-    numbers = [one for one in given if _is_number(value(one))]
-    is_through = by_python or getattr(facts.scene.source.parents.get(node), "iter", None) is node
-    computed = [one for one in given if isinstance(one, ast.Call) and is_through]
-    return next(iter([*numbers, *computed]), None) or probes.first(_is_number)(facts)
-
-
 def _is_number(value: Any) -> bool:
     return is_array(value) and value.ndim == 0
+
+
+def _looped_over(facts: Facts) -> ast.AST | None:
+    node = getattr(facts.scene.node, "iter", facts.scene.node)
+    return node if getattr(facts.scene.source.parents.get(node), "iter", None) is node else None
 
 
 entry(
@@ -272,7 +211,9 @@ entry(
 entry(
     "scalar_iteration",
     texts.SCALAR_ITERATION,
-    x=_gone_through,
+    # The names on the left of an assignment hold older values.
+    when=lambda facts: not isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
+    x=probes.one_of(probes.first(_is_number), _looped_over),
     title="A number has no entries to go through",
     what=("{x.is_here}", "`{x}` has shape () here."),
     why="An array of shape () has no axis: `for` goes along the first one.",
@@ -288,9 +229,6 @@ entry(
 )
 
 
-# Values that are no arrays, for mapped and differentiated functions.
-
-
 def _object_given(facts: Facts) -> ast.expr | None:
     """Look at the argument that is, or makes, an object of the class that the message names."""
     made = [one for one in facts.call().args if called(one) == facts["type"]]
@@ -301,11 +239,12 @@ def _has_no_options(facts: Facts) -> bool:
     return not facts.node("made").keywords and len(facts.node("made").args) == 1
 
 
-_MADE: dict[str, Any] = {
-    "made": lambda facts: next(makers(facts.scene, facts.call()), facts.call()),
-    "maker": lambda facts: facts.node("made").func,
-}
-entry(
+_made = partial(
+    entry,
+    made=lambda facts: next(makers(facts.scene, facts.call()), facts.call()),
+    maker=lambda facts: facts.node("made").func,
+)
+_made(
     "object_no_pytree",
     texts.NOT_JAX_TYPE,
     x=probes.one_of(_object_given, probes.call),
@@ -319,48 +258,26 @@ entry(
     fixes=lambda facts: as_pytree(facts.scene, facts["type"], facts.value("given_object"), facts.node("given_node")),
     otherwise="Pass its arrays in a tuple or a dict, or register its class as a pytree.",
     link=f"{texts.API}/jax.tree_util.register_dataclass.html",
-    **_MADE,
 )
-entry(
-    "model_with_functions",
-    texts.NOT_JAX_TYPE,
-    x=probes.given(lambda value: probes.is_of(value, "equinox")),
-    when=lambda facts: facts["maker"].name in ("grad", "value_and_grad", "vmap"),
-    title="`{maker}` was given a model that holds more than arrays",
-    why="An Equinox model is a pytree, and its functions, such as the activation, are leaves of it.",
-    fixes=Swap(
-        "Use Equinox's `filter_{maker.name}`, which leaves alone what is not an array.",
-        when=_has_no_options,
-        or_say=True,
-        maker="{equinox}.filter_{maker.name}",
-    ),
-    equinox=lambda facts: facts.scene.name_of("equinox"),
-    link="https://docs.kidger.site/equinox/api/transformations/",
-    **_MADE,
+_no_array_given = partial(
+    _made,
+    x=probes.as_said,
+    title="`{maker}` was given something that is not an array",
+    what="`{x}` is {x.what} here.",
 )
-
-
-_NO_ARRAY_GIVEN: dict[str, Any] = {
-    "x": probes.as_said,
-    "title": "`{maker}` was given something that is not an array",
-    "what": "`{x}` is {x.what} here.",
-    **_MADE,
-}
-entry(
+_no_array_given(
     "mapped_no_array",
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name == "vmap"],
     why="`jax.vmap` takes every argument apart along an axis, and only arrays have axes.",
     fixes="Pass it inside a function of the other arguments, such as a `lambda`.",
     link=f"{texts.API}/jax.vmap.html",
-    **_NO_ARRAY_GIVEN,
 )
-entry(
+_no_array_given(
     "differentiated_no_array",
     texts.NOT_JAX_TYPE,
     when=[_has_no_options, lambda facts: facts["maker"].name in TRANSFORMS],
     why="A derivative asks what a small change of the argument does, and only numbers change by a little.",
     fixes="Name another argument in `argnums`, or pass this one inside a function of the others, such as a `lambda`.",
     link=f"{texts.API}/jax.grad.html",
-    **_NO_ARRAY_GIVEN,
 )

@@ -52,7 +52,7 @@ CASES = [
     case("of_torch_random", "missing_name", "jnp.randn", "result = jnp.randn(3)", no_code),
     case("of_numpy_copyto", "missing_name", "jnp.copyto", "jnp.copyto(v, 0.0, where=v < 0)", [3.0, 0.0, 2.0]),
     case("of_numpy_putmask", "missing_name", "jnp.putmask", "jnp.putmask(v, v < 0, 0.0)", [3.0, 0.0, 2.0]),
-    case("of_numpy_module", "missing_name", "jnp.testing", "result = jnp.testing.assert_allclose(v, v)", None),
+    case("of_numpy_module", "missing_name", "jnp.testing", "result = jnp.testing.assert_allclose(v, v)", no_code),
     case("of_numpy_function", "missing_name", "jnp.savetxt", "jnp.savetxt('file', v)", no_code),
     case("hash_of_array", "hashed_array", "v", "result = hash(v) == hash(np.asarray(v).tobytes())", True),
     Case(
@@ -99,7 +99,7 @@ result = double(x)  # <--
         result="result",
         after_fix=[[2.0, 2.0], no_code],
     ),
-    case("integer_of_40_bits", "too_large_integer", "2**40", "result = v + 2**40", [2.0**40] * 3, no_code, no_code),
+    case("integer_of_40_bits", "too_large_integer", "2**40", "result = v + 2**40", no_code, no_code),
     case(
         "integer_of_34_bits",
         "too_large_integer",

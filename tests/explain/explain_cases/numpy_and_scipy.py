@@ -137,6 +137,5 @@ def f(x):
 result = f(2.0)
 """,
         result="result",
-        after_fix=[0.5767248],
     ),
 ]

@@ -210,7 +210,6 @@ result = jnp.zeros(3) in layers  # <--
 params = {"w": jnp.ones(3), "b": jnp.zeros(3)}
 result = jnp.sum(params)  # <--
 """,
-        after_fix=[3.0],
     ),
     Case(
         name="norm_of_tree",

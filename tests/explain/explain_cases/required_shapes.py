@@ -124,7 +124,7 @@ result = lax.conv(image, kernel, (1, 1), "SAME")  # <--
 x, new = jnp.zeros(3), jnp.ones(2, jnp.int32)
 result = lax.dynamic_update_slice(x, new, (1,))  # <--
 """,
-        [[0.0, 1.0, 1.0]],
+        [[0.0, 1.0, 1.0], no_code],
     ),
     case(
         "stack_of_a_named_list",

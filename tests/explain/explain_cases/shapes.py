@@ -77,7 +77,6 @@ x = jnp.ones((2, 3, 4))
 result = x @ jnp.ones((5, 6))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="reshape_expression",
@@ -99,7 +98,6 @@ x, like = jnp.arange(2.0), jnp.ones((3, 2, 5))
 result = jnp.reshape(x, like.shape[:2])  # <--
 """,
         result="result",
-        after_fix=[[[0.0, 1.0]] * 3],
     ),
     Case(
         name="reshape_to_repeat_one_or_all",
@@ -110,7 +108,7 @@ x, shape = jnp.arange(2.0), (2, 2)
 result = x.reshape(shape)  # <--
 """,
         result="result",
-        after_fix=[[[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]],
+        after_fix=[[[0.0, 0.0], [1.0, 1.0]]],
     ),
     Case(
         name="product_with_a_batch",
@@ -134,7 +132,6 @@ def residual(w, x, mean):
 result = residual(jnp.ones((3, 2)), jnp.ones((7, 5)), jnp.ones(5))
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="reshape_unnamed",
@@ -144,7 +141,6 @@ result = residual(jnp.ones((3, 2)), jnp.ones((7, 5)), jnp.ones(5))
 result = jnp.arange(10).reshape(3, 3)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_of_a_call",
@@ -155,7 +151,6 @@ x = jnp.ones((2, 3))
 result = jnp.concatenate([x, jnp.sum(x, axis=0)])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_in_columns",
@@ -166,7 +161,6 @@ x, y = jnp.ones((2, 3)), jnp.zeros(2)
 result = jnp.concatenate([x, y], axis=1)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_along_the_wrong_axis",
@@ -177,7 +171,6 @@ x, y = jnp.ones((2, 3)), jnp.zeros(2)
 result = jnp.concatenate([x, y])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concatenate_a_number",
@@ -188,7 +181,6 @@ x = jnp.ones(2)
 result = jnp.concatenate([x, 0.0])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concatenate_ranks_under_a_name",
@@ -200,7 +192,6 @@ rows = [x, x[0]]
 result = jnp.concatenate(rows).shape  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="hstack_ranks",
@@ -211,7 +202,6 @@ x = jnp.ones((2, 1))
 result = jnp.hstack([x, jnp.zeros(2)])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_axis_out",
@@ -258,7 +248,6 @@ def f(w, x):
 result = f(jnp.ones((2, 3)), jnp.ones(2))
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
     ),
     Case(
         name="dot",
@@ -292,7 +281,6 @@ y = jnp.ones(3)
 result = jnp.concatenate([x, y])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concat_shape",
@@ -304,7 +292,6 @@ y = jnp.ones((2, 4))
 result = jnp.concatenate([x, y])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="concat_args",
@@ -328,7 +315,6 @@ y = jnp.ones((2, 4))
 result = jnp.stack([x, y])  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="reshape_bad",
@@ -339,7 +325,6 @@ x = jnp.ones(6)
 result = x.reshape(4, 2)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="ragged",

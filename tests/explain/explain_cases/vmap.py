@@ -107,7 +107,6 @@ def f(p, x):
 result = jax.vmap(f, in_axes=({'v': 0}, 0))({'w': jnp.ones(3)}, jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_allnone",
@@ -119,7 +118,6 @@ def f(a):
 result = jax.vmap(f, in_axes=None)(jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_outnone",
@@ -168,7 +166,6 @@ xs, ys, weights = jnp.ones((3, 2)), jnp.ones(3), {"w": jnp.ones(2)}
 result = jax.vmap(f, in_axes=(0,))(xs, ys, weights)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_of_a_list",

@@ -49,7 +49,6 @@ params = {"w": jnp.ones((5, 3)), "lr": 0.1}
 result = jax.vmap(lambda p: p["w"].sum() * p["lr"])(params)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_shared_dict",
@@ -94,7 +93,6 @@ result = dot(jnp.ones((3, 2)), jnp.ones((4, 2)))  # <--
 result = jax.vmap(lambda x, mode: x * 2 if mode == "a" else x)(jnp.ones(3), "a")  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_kwargs",
@@ -104,7 +102,6 @@ result = jax.vmap(lambda x, mode: x * 2 if mode == "a" else x)(jnp.ones(3), "a")
 result = jax.vmap(lambda x, scale: x * scale)(jnp.ones(3), scale=2.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_dict_out_axes",
@@ -114,7 +111,6 @@ result = jax.vmap(lambda x, scale: x * scale)(jnp.ones(3), scale=2.0)  # <--
 result = jax.vmap(lambda x: {"a": x, "b": x}, out_axes={"a": 0})(jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_out_axes_tuple_single",
@@ -124,7 +120,6 @@ result = jax.vmap(lambda x: {"a": x, "b": x}, out_axes={"a": 0})(jnp.ones(3))  #
 result = jax.vmap(lambda x: x * 2, out_axes=(0,))(jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_out_axes",
@@ -134,7 +129,6 @@ result = jax.vmap(lambda x: x * 2, out_axes=(0,))(jnp.ones(3))  # <--
 result = jax.vmap(lambda x: (x, x * 2), out_axes=(0, 1, 0))(jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_two_in_axes_one_arg_tuple",
@@ -147,7 +141,6 @@ def f(pair):
 result = jax.vmap(f, in_axes=(0, None))((jnp.ones(3), 2.0))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_in_axes_dict_keys",
@@ -158,7 +151,6 @@ params = {"w": jnp.ones((5, 3)), "b": jnp.zeros(3)}
 result = jax.vmap(lambda p, x: p["w"] @ x + p["b"][0], in_axes=({"w": 0}, None))(params, jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_in_axes_dict_value",
@@ -180,7 +172,6 @@ f = jax.vmap(lambda x, scale: x * scale, in_axes=(0, None))
 result = f(jnp.ones(3), scale=2.0)  # <--
 """,
         result="result",
-        after_fix=[no_code],
     ),
     Case(
         name="vmap_sizes_tree",
@@ -204,6 +195,5 @@ def step(g):
 result = step(jnp.ones(3))
 """,
         result="result",
-        after_fix=[no_code],
     ),
 ]

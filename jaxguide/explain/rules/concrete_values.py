@@ -1,21 +1,138 @@
-"""Explain traced values used where Python needs a number: `float`, `int`, `.item()`, `math`, `range`, list indices."""
+"""Explain traced values where NumPy, SciPy or Python need a number: functions, indices, `float`, `math`, `range`."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.code.source import names_in
+from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Static, Swap, Words, entry
+from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.control_flow import loop_of_range, turns
+from jaxguide.explain.rewrites.renaming import needed_imports, resolved, spelled
 from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
 from jaxguide.explain.scene import called, is_traced_integer
+
+_SIZE_DRAWS = probes.calls("normal", "uniform", "exponential")
+
+
+def _of_numpy(facts: Facts) -> str | None:
+    """Say the name of a function in NumPy, such as `linalg.inv`."""
+    name = dotted(facts.node("f")).partition(".")
+    return name[2] if facts.scene.spot.value(ast.Name(name[0], ast.Load())) is np else None
+
+
+def _other_table(facts: Facts) -> ast.expr | None:
+    """Look at another NumPy array in the statement that is indexed, so that both are converted together."""
+    tables = [one.value for one in ast.walk(facts.node("statement")) if isinstance(one, ast.Subscript)]
+    others = [one for one in tables if isinstance(facts.scene.spot.value(one), np.ndarray)]
+    return next((one for one in others if one is not facts.node("table")), None)
+
+
+def _of_scipy(facts: Facts) -> str | None:
+    """Say the public name of a function of SciPy, such as `scipy.special.gammaln`."""
+    value, name = facts.value("f"), facts["f"].name
+    homes = ["scipy.special", ".".join(str(getattr(value, "__module__", "")).split(".")[:2])]
+    names = [f"{home}.{name}" for home in homes if home.startswith("scipy.") and callable(value)]
+    return next((one for one in names if resolved(one) is value), None)
+
+
+def _with_jax(facts: Facts) -> Fix | None:
+    """Make the fix that calls JAX's function, with the import that it needs."""
+    scene, name = facts.scene, facts["in_jax"]
+    edits = [scene.source.replace(facts.node("f"), spelled(scene, name)), *needed_imports(scene, name)]
+    return scene.fix("Use JAX's function of the same name.", *edits)
+
+
+_TO_JAX = "Make it JAX's array first: that can be indexed by a traced number."
+entry(
+    "numpy_index_of_tracer",
+    texts.TO_NUMPY,
+    x=probes.first(is_tracer, of="index"),
+    when=probes.is_written("node", ast.Subscript),
+    index=lambda facts: facts.node("node").slice,
+    table=lambda facts: facts.node("node").value,
+    other=_other_table,
+    title="A NumPy array needs a known index, but `{x}` is traced",
+    why="NumPy looks up now, while JAX records the program, and the index comes later.",
+    fixes=[
+        Either(
+            Swap(_TO_JAX, table="{jnp}.asarray({table})", other="{jnp}.asarray({other})"),
+            Swap(_TO_JAX, table="{jnp}.asarray({table})"),
+        ),
+        Static("x"),
+    ],
+    link=texts.ERRORS_PAGE,
+)
+# SciPy's functions of one number fail in another way.
+entry(
+    "scipy_on_tracer",
+    texts.TO_NUMPY,
+    texts.CONCRETE,
+    x=probes.traced,
+    name=_of_scipy,
+    when=probes.knows("name"),
+    in_jax=lambda facts: name if resolved(name := f"jax.{facts['name']}") is not MISSING else None,
+    title="SciPy needs a known value, but `{x}` is traced",
+    why="SciPy computes with numbers now, while JAX records the program, and the values come later.",
+    fixes=Either(
+        _with_jax,
+        "Call it outside the transformed function, or let the program call it on the host: "
+        "`jaxguide.callbacks.host_function`.",
+    ),
+    link=(f"{texts.API}/{{in_jax}}.html", texts.ERRORS_PAGE),
+)
+_DRAW = "Draw with JAX, from a key that the function takes as an argument."
+entry(
+    "numpy_random_of_tracer",
+    texts.TO_NUMPY,
+    x=probes.traced,
+    when=lambda facts: facts["numpy_name"].startswith("random."),
+    numpy_name=_of_numpy,
+    title="NumPy's random numbers need a known value, but `{x}` is traced",
+    why="NumPy draws now, once, while JAX records the program, and the values come later.",
+    fixes=Either(Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS), _DRAW),
+    link="https://docs.jax.dev/en/latest/random-numbers.html",
+)
+entry(
+    "numpy_on_tracer",
+    texts.TO_NUMPY,
+    x=probes.traced,
+    like=lambda facts: name if resolved(f"jax.numpy.{(name := _of_numpy(facts))}") is not MISSING else None,
+    title="NumPy needs a known value, but `{x}` is traced",
+    why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
+    fixes=[
+        Swap("Use JAX's function of the same name.", f="{jnp}.{like}"),
+        Code(
+            "Leave NumPy outside: return `{x}` and convert the result.",
+            "{np}.asarray(result)  # outside the transformed function",
+        ),
+    ],
+    link=texts.ERRORS_PAGE,
+)
+entry(
+    "numpy_size_of_tracer",
+    texts.NUMPY_SIZE,
+    x=probes.first(is_traced_integer, of="call"),
+    made=lambda facts: "draws now, once," if _SIZE_DRAWS(facts) else "makes its array now,",
+    title="`{f}` needs a known size, but `{x}` is traced",
+    why="NumPy {made} while JAX records the program, and the size comes later.",
+    fixes=[
+        Either(Static("x"), "Give NumPy a size that is known, such as a shape, or a static argument."),
+        Code(
+            "Draw with JAX, from a key that the function takes as an argument; the size is static there too.",
+            "{random}.{f.name}(key, ({x},))",
+            when=_SIZE_DRAWS,
+        ),
+    ],
+    link=texts.STATIC_LINK,
+)
+
 
 _LATER = "now, while JAX records the program, and the value comes later."
 
@@ -28,9 +145,6 @@ entry(
     why=f"`.{{f.name}}()` makes a Python value {_LATER}",
     fixes=Swap("Leave it out: JAX computes with the array itself. Call it on the result, outside.", call="{owner}"),
 )
-
-
-# Indices of lists, and counts of loops; the index or the count may be `int(i)`.
 
 
 def _conversion(facts: Facts) -> ast.Call | None:
@@ -49,10 +163,6 @@ def _place(facts: Facts) -> ast.Subscript | None:
     return node if of_list and isinstance(node, ast.Subscript) else None
 
 
-def _is_floating(value: Any) -> bool:
-    return is_array(value) and bool(jnp.issubdtype(value.dtype, np.floating))
-
-
 def _make(facts: Facts) -> str | None:
     """Say the function that makes one array of a list; None if it holds texts, functions, or arrays of other shapes."""
     items = facts["items"].value
@@ -62,23 +172,21 @@ def _make(facts: Facts) -> str | None:
     return "stack" if any(is_array(one) and one.ndim for one in items) else "array"
 
 
-_CONVERTED: dict[str, Any] = {
-    "conversion": _conversion,
-    "converted": lambda facts: facts.node("conversion").args[0],
-}
-entry(
+_converted = partial(
+    entry,
+    conversion=_conversion,
+    converted=lambda facts: facts.node("conversion").args[0],
+)
+_converted(
     "list_index_of_tracer",
     texts.INTEGER,
     texts.CONCRETE,
-    **_CONVERTED,
     place=_place,
     slice=lambda facts: facts.node("place").slice,
     items=lambda facts: facts.node("place").value,
     x=probes.first(is_tracer, of="slice"),
     index=probes.words(("{converted}", "{slice}")),
     make=_make,
-    called=lambda facts: facts.scene.source.parents.get(facts.node("place")),
-    given=lambda facts: "".join(f", {facts.scene.quote(one)}" for one in facts.node("called").args),
     title="A list needs a known index, but `{x}` is traced",
     why="A Python list is looked up now, while JAX records the program, and the index comes later.",
     fixes=[
@@ -86,18 +194,11 @@ entry(
             "Make one array of the list: an array can be indexed by a traced number.",
             place="{jnp}.{make}({items})[{index}]",
         ),
-        Swap(
-            "Let the program choose one of the functions: `lax.switch`.",
-            when=lambda facts: (
-                all(map(callable, facts["items"].value)) and probes.is_written("called", ast.Call)(facts)
-            ),
-            called="{lax}.switch({index}, {items}{given})",
-        ),
         Static("x"),
         Words(
             "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one function for "
             "each.",
-            when=lambda facts: not facts.knows("make") and not any(map(callable, facts["items"].value)),
+            when=probes.unless(probes.knows("make")),
         ),
     ],
 )
@@ -137,7 +238,7 @@ entry(
 entry(
     "range_of_float",
     texts.INTEGER_SCALAR,
-    x=probes.given(_is_floating),
+    x=probes.given(lambda value: is_array(value) and jnp.issubdtype(value.dtype, np.floating)),
     when=probes.calls("range"),
     title="`range` counts in integers, but was given a float",
     why="A float cannot say how often a loop turns, not even 3.0.",
@@ -145,9 +246,6 @@ entry(
     otherwise="Give one number, such as `{x}.size`.",
     link="https://docs.python.org/3/library/stdtypes.html#range",
 )
-
-
-# Numbers of Python's own.
 
 
 def _is_size(facts: Facts) -> bool:
@@ -164,10 +262,9 @@ def _is_key(facts: Facts) -> bool:
     return isinstance(outer, ast.Subscript) and isinstance(facts.scene.spot.value(outer.value), dict)
 
 
-entry(
+_converted(
     "number_of_tracer",
     texts.CONCRETE,
-    **_CONVERTED,
     name=lambda facts: facts["conversion"].name,
     x=probes.one_of(probes.first(is_tracer, of="converted"), probes.fact("converted")),
     when=lambda facts: facts["x"].value_or_missing is not MISSING or probes.is_written("x", ast.Name)(facts),
@@ -192,15 +289,13 @@ entry(
 
 def _functions_of_jax(facts: Facts) -> Fix | None:
     """Return the fix that takes JAX's functions in place of those of `math` in the statement that get tracers."""
-    scene, edits = facts.scene, []
-    for call in ast.walk(facts.node("statement")):
-        if getattr(scene.spot.value(getattr(call, "func", None)), "__module__", "") == "math" and scene.tracer(call):
-            given = [f"{facts['jnp']}.log({scene.quote(one)})" for one in call.args]  # type: ignore[attr-defined]
-            if called(call) == "log" and len(given) == 2:
-                edits.append(scene.source.replace(call, f"({' / '.join(given)})"))
-            elif hasattr(jnp, called(call)):
-                edits.append(scene.source.replace(call.func, f"{facts['jnp']}.{called(call)}"))  # type: ignore[attr-defined]
-    return scene.fix("Use JAX's own function of that name.", *edits)
+    spot, source = facts.scene.spot, facts.scene.source
+    calls = [
+        one for one in ast.walk(facts.node("statement")) if isinstance(one, ast.Call) and hasattr(jnp, called(one))
+    ]
+    of_math = [one for one in calls if getattr(spot.value(one.func), "__module__", "") == "math" and len(one.args) == 1]
+    edits = [source.replace(one.func, f"{facts['jnp']}.{called(one)}") for one in of_math if facts.scene.tracer(one)]
+    return facts.scene.fix("Use JAX's own function of that name.", *edits)
 
 
 entry(
@@ -211,6 +306,7 @@ entry(
     title="`{f}` needs a known value, but `{x}` is traced",
     why="The module `math` computes with Python numbers now, while JAX records the program.",
     fixes=_functions_of_jax,
+    otherwise="Use JAX's own function of that name.",
 )
 entry(
     "static_needed",
