@@ -389,7 +389,7 @@ def _change(at: _Place, root: str) -> tuple[str, str]:
         return f"is again {now}, but its class is another: its definition ran again", "define the class once"
     if was == now and now.endswith("...") and repr(old) != repr(new):
         texts = [repr(old), repr(new)]
-        start = next(i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b) - _BEFORE
+        start = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), _BEFORE) - _BEFORE
         was, now = (short(f"...{text[start:]}") for text in texts)
     if was == now:
         remedy = f"pass the same object, or make `__eq__` and `__hash__` of `{kind.__name__}` agree for equal contents"
