@@ -39,6 +39,10 @@ _SHOWN = 8  # retraces printed of each function
 _ARGUMENTS = 4  # arguments printed of the first trace
 _WORDS = 300  # characters of a message of JAX
 _UNNAMED = "jit(<unnamed function>)"  # what JAX calls programs of objects without a name (0.10.2 to 0.12.0.1)
+_OF_LOOP = (
+    "define it once, outside the loop, and pass whatever changes in its arguments, or jit the function that calls it "
+    "and call that"
+)
 _PROGRAMS = ("jit(scan)", "jit(while)", "jit(cond)")  # of `EAGER_LOOPS` that are called outside of `jax.jit`
 
 
@@ -262,6 +266,8 @@ class _Watch(Listener):
         earlier = history.traced or ([] if ids is not None else _before_the_block(call, new))
         if earlier:
             found = closest_differences(new, earlier) or _of_jax(frame)
+            if is_loop:
+                found = [one._replace(remedy=_OF_LOOP) if "object is new" in one.text else one for one in found]
             history.found.retraces.append(Retrace(new.function.name, calling_line(), tuple(found)))
         else:
             history.found.first = _first(new, f" by `{call.traced_for}`, outside of `jax.jit`," if is_loop else "")
