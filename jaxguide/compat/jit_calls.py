@@ -16,22 +16,12 @@ AXES_CONTEXT = "axis_env_state"
 # The devices of the mesh of `jax.set_mesh`, which are not part of the trace context: only programs depend on them.
 DEVICES_CONTEXT = "concrete_mesh"
 
-# Fields of the options of `jax.jit` -> the argument that sets them; those that say the same as another are left out.
-_OPTIONS = {
-    "static_argnums": "static_argnums",
-    "static_argnames": "static_argnames",
-    "donate_argnums": "donate_argnums",
-    "donate_argnames": "donate_argnames",
-    "in_shardings_leaves": "in_shardings",
-    "out_shardings_leaves": "out_shardings",
-    "device": "device",
-    "backend": "backend",
-    "keep_unused": "keep_unused",
-    "inline": "inline",
-    "compiler_options_kvs": "compiler_options",
-}
-
-
+# Fields of the options of `jax.jit`, which are the arguments that set them with such an ending.
+_OPTIONS = (
+    *("static_argnums", "static_argnames", "donate_argnums", "donate_argnames"),
+    *("in_shardings_leaves", "out_shardings_leaves", "device", "backend", "keep_unused", "inline"),
+    "compiler_options_kvs",
+)
 # What traces a user's function without `jax.jit`, and compiles it at each call if nothing around it is traced.
 EAGER_LOOPS = ("scan", "fori_loop", "while_cond", "while_body", "cond", "switch")
 # Files of JAX between the caller of a jitted function and its trace.
@@ -208,7 +198,8 @@ def option_differences(old: Any, new: Any) -> dict[str, tuple[Any, Any]]:
     JAX infers positions from names and names from positions; only the first of two such options is kept.
     """
     found = {}
-    for field, name in _OPTIONS.items():
+    for field in _OPTIONS:
+        name = field.removesuffix("_leaves").removesuffix("_kvs")
         before, after = getattr(old, field, None), getattr(new, field, None)
         if before != after and not (name.endswith("names") and name.replace("names", "nums") in found):
             found[name] = (before, after)

@@ -50,10 +50,6 @@ _CONTEXTS = {
         "the set of named axes in scope, from `vmap` or `shard_map`,",
         "each needs a separate trace: use the same axis names and sizes, or expect one trace for each",
     ),
-    "user_context": (
-        "`jaxguide.debug.recording()`, or another context of `jax.make_user_context`,",
-        "expect one trace inside of it and one outside",
-    ),
 }
 
 
@@ -488,4 +484,4 @@ def _in_words(name: str, value: Any) -> str:
         return mesh_words(value) if getattr(value, "shape", None) else "none"
     if name == DEVICES_CONTEXT:
         return f"{mesh_words(value)} of {device_names(value)}" if value.shape else "none"
-    return str(value) if name != "user_context" else "on" if value else "off"
+    return str(value)

@@ -417,9 +417,7 @@ def test_a_recording_is_named_as_what_changed():
         with recording():
             step(X3)
     (again,) = traces.retraces
-    assert again.reason == (
-        "`jaxguide.debug.recording()`, or another context of `jax.make_user_context`, was off and is now on"
-    )
+    assert again.reason == "JAX's context `user_context` was not recording and is now recording"
 
 
 def test_only_what_the_user_jits_is_counted():
