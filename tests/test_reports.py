@@ -13,7 +13,7 @@ import pytest
 from jaxguide.callbacks import host_function
 from jaxguide.debug import find_nan
 from jaxguide.keys import check_keys
-from jaxguide.tracing import program, side_effects, watch_traces
+from jaxguide.tracing import side_effects, watch_traces
 
 
 def twice(key: jax.Array) -> jax.Array:
@@ -35,7 +35,6 @@ def traced_twice() -> Any:
 REPORTS: dict[str, Callable[[], Any]] = {
     "check_keys": lambda: check_keys(twice, jax.random.key(0)),
     "find_nan": lambda: find_nan(jnp.log, jnp.zeros(2)),
-    "program": lambda: program(lambda a, b: a < b, jnp.ones(2), jnp.ones(2)),
     "side_effects": lambda: side_effects(printing, jnp.ones(2)),
     "verify": lambda: host_function(np.sin, elementwise=True, derivative=jnp.cos).verify(np.ones(2)),
     "watch_traces": traced_twice,

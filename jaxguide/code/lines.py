@@ -74,21 +74,6 @@ def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
     return tuple(Line(code.co_filename, compat.frame_line(code, instruction)) for code, instruction in frames)
 
 
-def innermost_frame(source_info: Any) -> tuple[CodeType, Line] | None:
-    """Return the user's innermost code behind an equation's `source_info`, and the line in it; None if there is none.
-
-    >>> import jax
-    >>> (equation,) = jax.make_jaxpr(lambda x: x + 1)(2.0).eqns
-    >>> code, line = innermost_frame(equation.source_info)
-    >>> code.co_name, line.number
-    ('<lambda>', 1)
-    """
-    for code, instruction in compat.traceback_frames(source_info):
-        if is_users_code(code):
-            return code, Line(code.co_filename, compat.frame_line(code, instruction))
-    return None
-
-
 def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]]:
     """Return the user's frames among (code, instruction) pairs, which are ordered innermost first.
 
