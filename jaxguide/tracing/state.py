@@ -193,7 +193,9 @@ class _Search:
         elif isinstance(fn, FunctionType):  # a library's wrapper of the user's function
             inside += (one for cell in fn.__closure__ or () if callable(one := _cell_content(cell)))
         elif isinstance(fn, functools.partial):
-            inside += fn.func, fn.args, fn.keywords
+            inside.append(fn.func)
+            for held in (*fn.args, *fn.keywords.values()):
+                self.value("partial", held)
         elif isinstance(fn, MethodType | BuiltinMethodType):
             self.value("self", fn.__self__)
             inside.append(getattr(fn, "__func__", None))
