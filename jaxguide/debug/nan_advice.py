@@ -67,7 +67,7 @@ class NanCase:
         """Return words for the row through the bad element, along some axis, if all of it is minus infinity."""
         index, value = self.bad.index, self.values[0]
         for axis in reversed(range(value.ndim if value.ndim == len(index) else 0)):
-            if np.isneginf(value[(*index[:axis], slice(None), *index[axis + 1 :])]).all():
+            if np.isneginf(value).all(axis)[index[:axis] + index[axis + 1 :]]:
                 return f"Row [{', '.join(map(str, (*index[:axis], ':', *index[axis + 1 :])))}]"
         return ""
 
@@ -181,6 +181,7 @@ _SLOPES = (
         "Two eigenvalues or singular values are equal, and the derivative of their vectors divides by the difference: "
         "avoid differentiating the vectors, for example with a formula without them or a rule of your own, or break "
         "the tie with a small perturbation of the matrix.",
+        when=lambda case: case.calls,  # not in a rule of the user's own
         text=r"\b(eigh|svd|eig)\(",
     ),
     Remedy(
