@@ -29,7 +29,8 @@ class NanCase:
 
     def __init__(self, bad: BadValue) -> None:
         self.bad = bad
-        self.text = ValueFlow(bad.step).text
+        self.primitive = bad.primitive.replace("log2", "log")  # not a primitive in JAX 0.10.2
+        self.text = ValueFlow(bad.step).text.replace("log2(", "log(")
         self.trail = " ".join(bad.trail)
         self.source = bad.source or ""
         self.values = [np.asarray(value) for value in bad.step.inputs]
@@ -141,7 +142,7 @@ class Remedy:
     def fits(self, case: NanCase) -> bool:
         """Return whether this is what to do."""
         return bool(
-            re.fullmatch(self.primitives, case.bad.primitive)
+            re.fullmatch(self.primitives, case.primitive)
             and re.search(self.text, case.text)
             and re.search(self.trail, case.trail)
             and re.search(self.source, case.source)
