@@ -45,7 +45,7 @@ ELEMENTWISE = frozenset(
         *("one_minus_square", "sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log1p", "logistic", "tanh"),
         *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "abs"),
         *("erf", "erfc", "erf_inv", "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "real", "imag"),
-        *("round", "floor", "ceil", "nextafter", "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta"),
+        *("round", "floor", "ceil", "nextafter", "log2", "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta"),
     }
 )
 

@@ -29,7 +29,8 @@ class NanCase:
 
     def __init__(self, bad: BadValue) -> None:
         self.bad = bad
-        self.text = ValueFlow(bad.step).text
+        self.primitive = bad.primitive.replace("log2", "log")  # not a primitive in JAX 0.10.2
+        self.text = ValueFlow(bad.step).text.replace("log2(", "log(")
         self.trail = " ".join(bad.trail)
         self.source = bad.source or ""
         self.values = [np.asarray(value) for value in bad.step.inputs]
@@ -67,7 +68,7 @@ class NanCase:
         """Return words for the row through the bad element, along some axis, if all of it is minus infinity."""
         index, value = self.bad.index, self.values[0]
         for axis in reversed(range(value.ndim if value.ndim == len(index) else 0)):
-            if np.isneginf(value[(*index[:axis], slice(None), *index[axis + 1 :])]).all():
+            if np.isneginf(value).all(axis)[index[:axis] + index[axis + 1 :]]:
                 return f"Row [{', '.join(map(str, (*index[:axis], ':', *index[axis + 1 :])))}]"
         return ""
 
@@ -141,7 +142,7 @@ class Remedy:
     def fits(self, case: NanCase) -> bool:
         """Return whether this is what to do."""
         return bool(
-            re.fullmatch(self.primitives, case.bad.primitive)
+            re.fullmatch(self.primitives, case.primitive)
             and re.search(self.text, case.text)
             and re.search(self.trail, case.trail)
             and re.search(self.source, case.source)
@@ -181,6 +182,7 @@ _SLOPES = (
         "Two eigenvalues or singular values are equal, and the derivative of their vectors divides by the difference: "
         "avoid differentiating the vectors, for example with a formula without them or a rule of your own, or break "
         "the tie with a small perturbation of the matrix.",
+        when=lambda case: case.calls,  # not in a rule of the user's own
         text=r"\b(eigh|svd|eig)\(",
     ),
     Remedy(

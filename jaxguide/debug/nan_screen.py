@@ -18,6 +18,7 @@ from jaxguide.jaxpr.stage import stage
 _LARGE = 100
 # Compile fast, and keep float16 values that are on the way in float16, as they are outside of `jax.jit`.
 _OPTIONS = {"xla_backend_optimization_level": 0, "xla_allow_excess_precision": False}
+_searched: set[tuple[Any, ...]] = set()
 _MASKING = frozenset({SELECT, "div", "rsqrt", "integer_pow", "pow"})
 
 
@@ -39,9 +40,29 @@ class _Flags(interpret.Observer):
             self.found += [jnp.isfinite(x).all() for x in computed if is_float(x)]
 
 
-def is_large(jaxpr: Any) -> bool:
-    """Return whether a program takes longer equation by equation than to compile it as a whole, with its gradient."""
-    return not jaxpr.effects and _count(jaxpr) > _LARGE
+def is_clean(
+    fn: Callable[..., Any], jaxpr: Any, structure: Any, leaves: Sequence[Any], choices: Sequence[Sequence[int]]
+) -> bool:
+    """Return whether a program, its gradient and what either masks outside of loops are certainly finite.
+
+    Only a large program without effects is run to find out, and only if it was not searched before, since then its
+    equations are compiled one by one already.
+
+    Args:
+        fn: the function.
+        jaxpr: its program.
+        structure: that of its positional and keyword arguments.
+        leaves: those of its arguments.
+        choices: the leaves to differentiate with respect to; the first that JAX can differentiate count.
+    """
+    count = _count(jaxpr)
+    program = (count, *(str(variable.aval) for variable in compat.jaxpr_parts(jaxpr)[0].invars))
+    if jaxpr.effects or count <= _LARGE or program in _searched:
+        return False
+    clean = any(_is_finite(fn, structure, leaves, chosen) for chosen in choices)
+    if not clean:
+        _searched.add(program)
+    return clean
 
 
 def _count(jaxpr: Any) -> int:
@@ -49,18 +70,10 @@ def _count(jaxpr: Any) -> int:
     return len(eqns) + sum(_count(inner) for eqn in eqns for inner in interpret.inner_jaxprs(eqn))
 
 
-def is_clean(fn: Callable[..., Any], structure: Any, leaves: Sequence[Any], chosen: Sequence[int]) -> bool:
-    """Return whether a program, its gradient and what either masks outside of loops are certainly finite.
-
-    Args:
-        fn: the function.
-        structure: that of its positional and keyword arguments.
-        leaves: those of its arguments.
-        chosen: the leaves to differentiate with respect to.
-    """
+def _is_finite(fn: Callable[..., Any], structure: Any, leaves: Sequence[Any], chosen: Sequence[int]) -> bool:
     traced = tuple(i for i, leaf in enumerate(leaves) if i in chosen or isinstance(leaf, jax.Array | np.ndarray))
     fixed = tuple((i, leaf) for i, leaf in enumerate(leaves) if i not in traced)
-    # Other functions may read something else at each call.
+    # Functions that are not jitted may read something else at each call.
     compiled = _compiled if hasattr(fn, "lower") else _compiled.__wrapped__
     try:
         return bool(compiled(fn, structure, traced, fixed, tuple(chosen))([jnp.asarray(leaves[i]) for i in traced]))

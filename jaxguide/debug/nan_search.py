@@ -13,7 +13,7 @@ from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.debug.nan_advice import advised, lead_back
 from jaxguide.debug.nan_report import BadValue, NanReport
-from jaxguide.debug.nan_screen import is_clean, is_large, sum_of_results
+from jaxguide.debug.nan_screen import is_clean, sum_of_results
 from jaxguide.debug.nan_watch import NanWatch, is_bad, is_real, is_ref
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.arguments import require_call, require_values
@@ -63,7 +63,7 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     return search(fn, args, kwargs, screens=True)
 
 
-def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], *, screens: bool) -> NanReport:
+def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, screens: bool) -> NanReport:
     """Do what `find_nan` does; run a large program equation by equation at once unless `screens`."""
     names = [name for first, value in arguments(fn, args, kwargs) for name, _leaf in named_leaves(first, value)]
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
@@ -73,8 +73,7 @@ def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     arrays = [i for i in floats if not isinstance(leaves[i], float)]
     choices = [floats, arrays] if arrays and arrays != floats else [floats]
     staged, error = _staged(fn, args, kwargs)
-    screens = screens and not bad and staged is not None and is_large(staged.jaxpr)
-    if screens and any(is_clean(fn, structure, leaves, chosen) for chosen in choices):
+    if screens and not bad and staged is not None and is_clean(fn, staged.jaxpr, structure, leaves, choices):
         return NanReport(gradient_is_finite=True if floats else None, gradient_note="" if floats else "no_floats")
     forward = NanWatch()
     result = _run(fn, args, kwargs, staged, forward)
