@@ -169,7 +169,10 @@ def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
     if not _has_tangent(leaf):
         return None
     value = jnp.asarray(value)
-    fits = _broadcasts(value.shape, leaf.shape) if broadcasts else value.shape == leaf.shape
+    fits = value.shape == leaf.shape
+    if broadcasts:
+        pairs = zip(reversed(value.shape), reversed(leaf.shape), strict=False)
+        fits = value.ndim <= leaf.ndim and all(have in (1, want) for have, want in pairs)
     if not fits or (jnp.iscomplexobj(value) and not jnp.iscomplexobj(leaf)):
         advice = "one factor, or one for each element of the result"
         raise TypeError(
@@ -177,10 +180,3 @@ def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
             f"{advice if broadcasts else 'the change of the result, with the same shape'}."
         )
     return typed_like(jnp.broadcast_to(value.astype(leaf.dtype), leaf.shape), leaf)
-
-
-def _broadcasts(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, want) == want
-    except ValueError:
-        return False

@@ -108,11 +108,6 @@ class HostCall:
         finally:
             del self._failures[id(found)]
 
-    def failed(self, error: HostFunctionError) -> None:
-        """Let the running blocks of `errors` know of an error."""
-        for found in list(self._failures.values()):
-            found.append((threading.get_ident(), error))
-
     def argument_name(self, index: int) -> str:
         """Return what to call an argument in messages: its name in backticks, or its position."""
         names = self.argument_names
@@ -214,7 +209,8 @@ class Checked:
             result = call_on_host(self.host, jax.tree.unflatten(structure, arrays))
             return None if self.out is None else self._kept(result, mapped)
         except HostFunctionError as error:
-            self.host.failed(error)
+            for found in list(self.host._failures.values()):
+                found.append((threading.get_ident(), error))
             raise
 
     def _for_elementwise(self, arrays: list[np.ndarray], mapped: bool) -> list[np.ndarray]:

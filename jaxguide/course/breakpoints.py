@@ -167,11 +167,10 @@ def breakpoint_if_nonfinite(x: Any) -> None:
     Array(0., dtype=float32)
     (jdb) c
 
-    In the debugger, `p x` shows the value, and `u` twice goes up to the calling function. Under `vmap`, it stops at
-    each row that is not finite, with the row number as `row`; the calling function cannot be reached from there. (The
-    code in JAX's documentation, `lax.cond` and `breakpoint`, stops under `vmap` at every row, finite or not, because
-    `vmap` runs both branches of a `cond`.) Inside `jax.shard_map` and `jax.pmap`, it stops at each shard that is not
-    finite. With `jax.checkpoint` it may stop twice, because JAX computes twice.
+    In the debugger, `p x` shows the value, and `u` twice goes up to the calling function. Under `vmap`, it looks at the
+    rows one by one and stops at each that is not finite, with its number as `row`; the calling function cannot be
+    reached from there. (The code in JAX's documentation, `lax.cond` and `breakpoint`, stops under `vmap` at every row,
+    because `vmap` runs both branches of a `cond`.) With `jax.checkpoint` it may stop twice: JAX computes twice.
 
     Args:
         x: an array of any shape and dtype, or a pytree of them, also under `jit`, `vmap`, `grad` or `scan`. Integers,
