@@ -29,7 +29,7 @@ _METHODS: dict[type[ast.AST], str] = {
 
 def _owner(node: Any) -> Any:
     """Return the array in `x[i]`, `x.shape` and `x.at[i]`."""
-    inner = getattr(node, "value", None)
+    inner: Any = getattr(node, "value", None)
     return inner.value if isinstance(node, ast.Subscript) and getattr(inner, "attr", "") == "at" else inner
 
 
