@@ -25,6 +25,11 @@ _HOMES = {
     "load_ipython_extension": "jaxguide.explain",
     "unload_ipython_extension": "jaxguide.explain",
 }
+# Former public name -> what to use now.
+_GONE = {
+    "key_use": "`jaxguide.keys.check_keys(f, *args).uses`",
+    "trace_counts": "`with jaxguide.tracing.watch_traces() as traces:`",
+}
 _MODULES = ("callbacks", "debug", "explain", "keys", "lesson", "tracing")
 
 __all__ = [
@@ -55,6 +60,8 @@ def __getattr__(name: str) -> object:
         return value
     if name in _MODULES:
         return importlib.import_module(f"jaxguide.{name}")
+    if name in _GONE:
+        raise ImportError(f"jaxguide no longer has {name!r}: use {_GONE[name]}.")
     raise AttributeError(f"module 'jaxguide' has no attribute {name!r}")
 
 

@@ -26,9 +26,9 @@ _HOMES = {
 }
 # Former public name -> what to use now.
 _GONE = {
-    "breakpoint_if_nonfinite": "that of jaxguide.course.breakpoints",
+    "breakpoint_if_nonfinite": "`jaxguide.course.breakpoints.breakpoint_if_nonfinite`",
     "doctor": "the command `jaxguide doctor`",
-    "scripted_breakpoints": "that of jaxguide.course.breakpoints",
+    "scripted_breakpoints": "`jaxguide.course.breakpoints.scripted_breakpoints`",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 

@@ -24,9 +24,9 @@ _HOMES = {
     "no_key_reuse": "reuse",
 }
 _GONE = {
-    "KeyUse": "KeyReport",
-    "key_tree": "check_keys(f, *args).tree",
-    "key_use": "check_keys(f, *args).uses",
+    "KeyUse": "`KeyReport`",
+    "key_tree": "`check_keys(f, *args).tree`",
+    "key_use": "`check_keys(f, *args).uses`",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
 

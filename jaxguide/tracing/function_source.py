@@ -93,8 +93,9 @@ def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
     for node in ast.walk(module):
         if isinstance(node, _Function) and (node.name, first_line_of(node)) == (code.co_name, code.co_firstlineno):
             return node
-        is_lambda = isinstance(node, ast.Lambda) and code.co_name == "<lambda>"
-        if is_lambda and (node.body.lineno, node.body.col_offset) == begins:
+        if not isinstance(node, ast.Lambda) or code.co_name != "<lambda>":
+            continue
+        if (node.body.lineno, node.body.col_offset) == begins:
             return node
     return None
 

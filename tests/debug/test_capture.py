@@ -199,5 +199,5 @@ def test_the_names_of_the_package_are_there_and_load_only_what_they_need():
 
 @pytest.mark.parametrize("name", ["scripted_breakpoints", "breakpoint_if_nonfinite"])
 def test_a_former_name_is_answered_with_its_new_home(name):
-    with pytest.raises(ImportError, match=f"no longer has '{name}': use that of jaxguide.course.breakpoints"):
+    with pytest.raises(ImportError, match=f"no longer has '{name}': use `jaxguide.course.breakpoints.{name}`"):
         getattr(debug, name)

@@ -74,15 +74,21 @@ def test_an_answer_that_cannot_run_says_why() -> None:
 @pytest.mark.parametrize(
     ("name", "now"),
     [
-        ("key_use", "check_keys(f, *args).uses"),
-        ("key_tree", "check_keys(f, *args).tree"),
-        ("KeyUse", "KeyReport"),
+        ("key_use", "`check_keys(f, *args).uses`"),
+        ("key_tree", "`check_keys(f, *args).tree`"),
+        ("KeyUse", "`KeyReport`"),
     ],
 )
 def test_a_former_name_says_what_to_use(name: str, now: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lazy, "printed_names", {})
     with pytest.raises(ImportError, match=re.escape(f"jaxguide.keys no longer has '{name}': use {now}.")):
         getattr(jaxguide.keys, name)
+
+
+@pytest.mark.parametrize("name", ["key_use", "trace_counts"])
+def test_the_package_says_what_to_use_for_its_former_names(name: str) -> None:
+    with pytest.raises(ImportError, match=f"jaxguide no longer has '{name}': use `"):
+        getattr(jaxguide, name)
 
 
 def test_printed_lessons_can_still_import_the_former_names(monkeypatch: pytest.MonkeyPatch) -> None:
