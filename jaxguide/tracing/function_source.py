@@ -89,13 +89,12 @@ def read_source(code: CodeType) -> FunctionSource | None:
 
 def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
     # Of several lambdas on a line, it is the one whose body begins where the first instruction comes from.
-    begins = min(((line, column) for line, _end, column, end_column in code.co_positions() if end_column), default=None)
+    places = [(line, column) for line, _end, column, end_column in code.co_positions() if end_column]
+    begins = min(places, default=None) if code.co_name == "<lambda>" else None
     for node in ast.walk(module):
         if isinstance(node, _Function) and (node.name, first_line_of(node)) == (code.co_name, code.co_firstlineno):
             return node
-        if not isinstance(node, ast.Lambda) or code.co_name != "<lambda>":
-            continue
-        if (node.body.lineno, node.body.col_offset) == begins:
+        if isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) == begins:
             return node
     return None
 
