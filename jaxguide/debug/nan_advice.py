@@ -201,8 +201,8 @@ _SLOPES = (
         "div|rsqrt|mul",
         "The slope of the square root is infinite at 0: add a small number under the root, as in `jnp.sqrt(x + "
         "{tiny})` or, for the spread of values, `jnp.sqrt(jnp.var(x) + 1e-6)`, or select a safe input with "
-        "`jnp.where` first. For the square of a length, sum the squares. To square the root, or add a number after "
-        "it, does not help.",
+        "`jnp.where` first. For the square of a length, sum the squares. Squaring the root, or adding a number "
+        "after it, does not help.",
         when=lambda case: 0.0 in (case.x, case.y),
         text=r"^(div|mul)\(.*sqrt\(|^rsqrt",
     ),
