@@ -1179,8 +1179,8 @@ print(transcript.answers[2])
 
 # %% [markdown]
 # `jaxguide.course.breakpoints` has such a function, ready to use, also for pytrees:
-# `breakpoint_if_nonfinite(z)`. (Under `vmap`, a `cond` runs both branches for every row,
-# so that yours would stop for all of them. The helper stops at the bad rows only.)
+# `breakpoint_if_nonfinite(z)`. (Under `vmap`, a `cond` runs both branches for every
+# row, so that yours would stop for all of them. The helper stops at the bad rows only.)
 #
 # ## Part 4. Why did the run die?
 #

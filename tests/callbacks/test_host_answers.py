@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 from bessel import bessel_jv
 
-from jaxguide import callbacks, compat
+from jaxguide import compat
 from jaxguide.callbacks import HostFunctionError, host_function, io_function
 
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
@@ -191,12 +191,3 @@ class TestVerify:
                 "`sin.verify` was called while JAX is tracing or transforming a function, when arrays have no values "
                 "yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
             )
-
-
-@pytest.mark.parametrize(
-    ("name", "use"),
-    [("host_errors", r"use `with f\.errors\(\):`"), ("watch_value", r"use `jax\.debug\.print`, or `record`")],
-)
-def test_a_former_name_is_answered_with_what_to_use(name, use):
-    with pytest.raises(ImportError, match=f"no longer has '{name}': {use}"):
-        getattr(callbacks, name)

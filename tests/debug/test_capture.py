@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide import debug
 from jaxguide.course.breakpoints import scripted_breakpoints
 from jaxguide.debug import capture, recording
 
@@ -195,9 +194,3 @@ def test_the_names_of_the_package_are_there_and_load_only_what_they_need():
         "assert not hasattr(debug, 'nothing')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("name", ["scripted_breakpoints", "breakpoint_if_nonfinite"])
-def test_a_former_name_is_answered_with_its_new_home(name):
-    with pytest.raises(ImportError, match=f"no longer has '{name}': use `jaxguide.course.breakpoints.{name}`"):
-        getattr(debug, name)

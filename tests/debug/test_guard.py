@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxguide import debug
 from jaxguide.debug import NonFiniteError, nan_guard
 
 ONES, ZEROS = jnp.ones((2, 3)), jnp.zeros((2, 3))
@@ -110,8 +109,3 @@ def test_a_step_of_equinox():
     error = caught(step, (model, ZEROS))
     assert str(error).startswith("`model.weight` is nan after step 1.")
     assert error.report.first.source.endswith("# of equinox")
-
-
-def test_doctor_is_a_command():
-    with pytest.raises(ImportError, match=r"no longer has 'doctor': use the command `jaxguide doctor`"):
-        debug.doctor  # noqa: B018

@@ -1,16 +1,12 @@
 """Test the report of `check_keys`: its problems as a list, its text, card and plain data, and names that went."""
 
 import json
-import re
 from typing import Any
 
 import jax
 import pytest
 from jax import random
 
-import jaxguide.keys
-from jaxguide.base import lazy
-from jaxguide.course.printed_names import keep_printed_names
 from jaxguide.keys import KeyProblem, KeyReport, KeyReuseError, check_keys, no_key_reuse
 
 
@@ -69,30 +65,3 @@ def test_an_answer_that_cannot_run_says_why() -> None:
     report = KeyReport(untraceable="ZeroDivisionError: division by zero")
     assert str(report) == "The program could not be run: ZeroDivisionError: division by zero"
     assert "ZeroDivisionError" in report._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("name", "now"),
-    [
-        ("key_use", "`check_keys(f, *args).uses`"),
-        ("key_tree", "`check_keys(f, *args).tree`"),
-        ("KeyUse", "`KeyReport`"),
-    ],
-)
-def test_a_former_name_says_what_to_use(name: str, now: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy, "printed_names", {})
-    with pytest.raises(ImportError, match=re.escape(f"jaxguide.keys no longer has '{name}': use {now}.")):
-        getattr(jaxguide.keys, name)
-
-
-@pytest.mark.parametrize("name", ["key_use", "trace_counts"])
-def test_the_package_says_what_to_use_for_its_former_names(name: str) -> None:
-    with pytest.raises(ImportError, match=f"jaxguide no longer has '{name}': use `"):
-        getattr(jaxguide, name)
-
-
-def test_printed_lessons_can_still_import_the_former_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy, "printed_names", {})
-    keep_printed_names()
-    assert "Keys of _once" in jaxguide.keys.key_tree(_once, random.key(0)).text
-    assert jaxguide.keys.key_use(lambda: 1 / 0).untraceable == "ZeroDivisionError: division by zero"

@@ -131,7 +131,7 @@ class TestPrinted:
     def test_students_get_no_author_code(self, whole_course: Course, topic: str) -> None:
         book = whole_course.books[topic]
         for text in (notebook_text(book), script_text(book)):
-            assert "jaxguide.course" not in text
+            assert "jaxguide.course.author" not in text
             assert "@exercise" not in text
             assert "@visible" not in text
         for exercise in book.exercises:

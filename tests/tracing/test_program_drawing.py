@@ -200,10 +200,3 @@ def test_a_page_may_have_several_pictures_at_their_own_size():
     assert f"min-width:{width}px;max-width:none" in html
     assert html.startswith('<div style="overflow-x:auto')
     assert min(float(size) for size in re.findall(r'font-size="([\d.]+)"', html)) >= 11
-
-
-def test_former_names_say_what_to_use_now():
-    with pytest.raises(ImportError, match=r"use `program\(f, \*args\)`, which a notebook draws, or `print\(program\("):
-        from jaxguide.tracing import draw_program  # noqa: F401
-    with pytest.raises(ImportError, match="no longer has 'assert_uses': use `assert "):
-        from jaxguide.tracing import assert_uses  # noqa: F401

@@ -1,7 +1,6 @@
 """Test watching and limiting traces: how often, on which line, and why a function was traced again."""
 
 import functools
-import importlib
 import re
 import subprocess
 import sys
@@ -597,11 +596,6 @@ def test_a_limit_on_no_function_says_how_a_decorator_is_used(given, got):
 
 def test_a_limit_may_be_a_number_of_numpy():
     assert max_traces(np.int64(1))(jax.jit(lambda x: 2 * x))(1.0) == 2
-
-
-def test_the_former_name_of_the_counter_is_answered():
-    with pytest.raises(ImportError, match=r"no longer has 'trace_counts': use `with watch_traces\(\) as traces:`"):
-        importlib.import_module("jaxguide.tracing").trace_counts  # noqa: B018
 
 
 def test_a_function_that_was_not_traced_is_looked_up_in_vain():
