@@ -81,8 +81,8 @@ def nan_guard(step: Callable[P, R]) -> Callable[P, R]:
             return result
         bad = [name for name, leaf in found.items() if is_bad(leaf)]
         made = "nan" if np.isnan(np.asarray(found[bad[0]])).any() else "inf"
-        more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
-        said = f"`{bad[0]}` is {made} after step {count}{more}."
+        others = ", ".join([*(f"`{name}`" for name in bad[1:4]), *([f"{len(bad) - 4} more"] if len(bad) > 4 else [])])
+        said = f"`{bad[0]}` is {made} after step {count}{f'; not finite either: {others}' if others else ''}."
         if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in before.values()):
             remedy = "leave out `donate_argnums` and `donate_argnames` to see where it was made."
             gone = "The step donates its arguments, so they are gone, and it cannot be run again"
