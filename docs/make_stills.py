@@ -54,7 +54,7 @@ def curve_both_ways(n):
 # Pictures of what the examples in docs/helpers.md print.
 RESULTS = {
     "keys": "report.tree",
-    "lines": "show_lines(layers, jnp.ones((3, 3)), jnp.ones(3))",
+    "lines": "by_line",
     "nan": "find_nan(safe_log, jnp.array([1.0, 0.0]))",
     "program": "written.drawing",
     "timeline": "callback_timeline(descend, 8.0)",

@@ -47,7 +47,7 @@ PRINTS = {
         "Keys of train_step: 3 keys made, 3 draws, 1 key reused, 1 key not used.",
         "`if` needs a known value, but `x` is traced",
         "Host calls of descend: 3 calls of 1 callback",
-        "b = dot_general a table",
+        "c = dot_general b table",
         "| static  _  0 → 1",
     ),
 }
