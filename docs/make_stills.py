@@ -1,4 +1,4 @@
-"""Draw the front page's pictures from real output: `python docs/make_stills.py [card] [error] [keys] [watch]`.
+"""Draw the pictures of README and of docs/helpers.md from real output: `python docs/make_stills.py [NAME ...]`.
 
 Cells run in IPython, and Chromium takes screenshots of what a notebook would show; `jaxguide watch` runs in tmux.
 This needs Chromium, tmux and the extra `dev`.
@@ -17,7 +17,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
-sys.path.insert(0, str(DOCS.parent / "benchmarks" / "session"))
+sys.path[:0] = [str(DOCS.parent / "benchmarks" / "session"), str(DOCS.parent / "tests")]
 
 WIDTH, SCALE, COLOURS = 820, 2, 96
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -45,22 +45,21 @@ def total(x):
 
 total(jnp.array([1.0, -2.0, 3.0]))
 """
-KEYS = """\
-import jax
-
-def train_step(key, x):
-    w_key, noise_key, drop_key = jax.random.split(key, 3)
-    w = jax.random.normal(w_key, x.shape)
-    noise = jax.random.normal(noise_key, x.shape)
-    keep = jax.random.bernoulli(noise_key, 0.9, x.shape)
-    return w * (x + noise) * keep
-"""
 ANSWER = """\
 def curve_both_ways(n):
     x = np.linspace(0, 10, n)
     curve = 2 * np.sin(x) * np.cos(x)
     return curve, curve
 """
+# Pictures of what the examples in docs/helpers.md print.
+RESULTS = {
+    "keys": "report.tree",
+    "lines": "by_line",
+    "nan": "find_nan(safe_log, jnp.array([1.0, 0.0]))",
+    "program": "written.drawing",
+    "timeline": "callback_timeline(descend, 8.0)",
+    "traces": "traces",
+}
 TERMINAL_COLUMNS, TERMINAL_ROWS = 92, 36
 
 
@@ -124,20 +123,32 @@ def error() -> None:
     photograph("error", ERROR, f'{output}<div style="{style}">{escape(said)}</div>')
 
 
-def keys() -> None:
-    """Draw a tree of keys."""
+def helpers() -> None:
+    """Draw results of the examples in docs/helpers.md, each right below its block, whose lines they show."""
     import linecache
 
-    import jax
-    import jax.numpy as jnp
+    from documents import blocks
 
-    from jaxguide.keys import check_keys
+    from jaxguide.base.render import Picture
+    from jaxguide.callbacks import Timeline
 
     names: dict[str, Any] = {}
-    linecache.cache["step.py"] = (len(KEYS), None, KEYS.splitlines(keepends=True), "step.py")
-    exec(compile(KEYS, "step.py", "exec"), names)
-    drawing = check_keys(names["train_step"], jax.random.key(0), jnp.ones(3)).tree
-    (IMAGES / "keys.svg").write_text(drawing.svg, encoding="utf-8")
+    for block in blocks(DOCS / "helpers.md"):
+        if block.language != "python":
+            continue
+        linecache.cache["train.py"] = (len(block.text), None, block.text.splitlines(keepends=True), "train.py")
+        exec(compile(block.text, "train.py", "exec"), names)
+        for name, expression in RESULTS.items():
+            if f"print({expression})" not in block.text:
+                continue
+            result = eval(expression, names)
+            if isinstance(result, Timeline):
+                result = result.picture()
+            if svg := getattr(result, "svg", ""):
+                (IMAGES / f"{name}.svg").write_text(svg, encoding="utf-8")
+            else:
+                html = result.html if isinstance(result, Picture) else result._repr_html_()
+                photograph(name, expression, html)
 
 
 def watch() -> None:
@@ -183,7 +194,7 @@ def watch() -> None:
     (IMAGES / "watch.svg").write_text(svg, encoding="utf-8")
 
 
-STILLS = {"card": card, "error": error, "keys": keys, "watch": watch}
+STILLS = {"card": card, "error": error, "helpers": helpers, "watch": watch}
 
 
 def main() -> None:
