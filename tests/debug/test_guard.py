@@ -76,7 +76,8 @@ def test_a_step_of_optax():
 
     params = {"w": jnp.ones(3), "b": jnp.zeros(())}
     error = caught(step, (params, rule.init(params), ONES), (params, rule.init(params), ZEROS))
-    assert str(error).startswith("`params['w']` is nan after step 2; not finite either: `state[0].mu['w']`, `state[0].nu['w']`.\n")
+    said = "`params['w']` is nan after step 2; not finite either: `state[0].mu['w']`, `state[0].nu['w']`."
+    assert str(error).startswith(f"{said}\n")
     assert error.report.first.source.endswith("# the root")
 
 
