@@ -93,4 +93,4 @@ def test_a_mistake_in_a_library_is_not_called_old(tmp_path: Path, monkeypatch: p
 )
 def test_what_replaces_a_function_of_a_removed_module_is_said(start: str, tmp_path: Path) -> None:
     (fix,) = explained(f"{start} as hcb\nhcb.id_tap(print, 1.0)\n", tmp_path / "student.py").fixes
-    assert fix.sentence == "In place of `id_tap`: `jax.debug.callback(lambda x: f(x, ()), x)`."
+    assert fix.sentence == "In place of `id_tap`, write `jax.debug.callback(lambda x: f(x, ()), x)`."

@@ -155,7 +155,7 @@ entry(
     rank=lambda facts: len(re.findall(r"\d+", facts["g2"])),
     title="`transpose` needs every axis",
     what=("{x.is_here}", "The array has shape ({g2}): {rank} axes."),
-    why="As in NumPy, it takes the order of all axes, and ({g1}) does not name each of the {rank} axes once.",
+    why="As in NumPy, `{f.name}` takes an order of all axes; ({g1}) does not name each of the {rank} exactly once.",
     fixes=Swap(
         "Swap the two axes with `swapaxes`.",
         when=lambda facts: len(facts["axes"]) == 2,

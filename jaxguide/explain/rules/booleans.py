@@ -49,7 +49,7 @@ entry(
     outer=lambda facts: facts.scene.source.parents.get(facts.node("x")),
     other=lambda facts: facts.node("outer").values[1] if getattr(facts.node("outer"), "values", 0) else None,
     title="An array's truth value does not say whether it was given",
-    why="`{x}` is None if it is not given; if it is, its truth value is about its entries, not whether it is there.",
+    why="Python asks for the truth value of `{x}`, which depends on its entries; only None says that it was not given.",
     fixes=Either(
         Swap(
             "Compare with None.",
@@ -200,7 +200,8 @@ def _message(facts: Facts) -> str:
 
 
 _CHECK = Code(
-    "Check at run time, with `checkify`: call the outermost function through it, and let `throw` raise.",
+    "Check at run time with `checkify`: put `checkify.check` in place of this test, wrap the outermost function in "
+    "`checkify.checkify` where you call it, and let `error.throw()` raise.",
     "checkify.check({holds}, {message})\nerror, result = {jax}.jit(checkify.checkify(outermost))(...)\nerror.throw()",
 )
 entry(

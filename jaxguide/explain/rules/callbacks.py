@@ -55,10 +55,10 @@ entry(
     x=probes.fact("host"),
     last=probes.last_of("callback"),
     title="`jax.vmap` of a callback without a `vmap_method`",
-    what="`{host}` is a function on the host, written for one row.",
+    what="`{host}` runs on the host, and `jax.vmap` cannot see how to batch it.",
     why="Only you know whether `{host}` takes a whole batch at once, or must be called row by row.",
     fixes=[
-        Swap("Call it row by row: always right, and slow.", last='{last}, vmap_method="sequential"'),
+        Swap("Call it row by row: always right, but slow.", last='{last}, vmap_method="sequential"'),
         'Or once, with the whole batch, if it works elementwise: `vmap_method="broadcast_all"`.',
     ],
     **_CALLBACK,

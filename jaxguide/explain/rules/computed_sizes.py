@@ -54,7 +54,7 @@ entry(
     other=lambda facts: getattr(facts.node("x"), "right", None),
     title="`{f}` was given a size that is not an integer",
     what=("The shape is ({entries}) here.", "`{x}` is a float here."),
-    why="A size is counted, so it is an integer; `/` gives a float, even of two integers.",
+    why="A size must be an integer; `/` gives a float, even of two integers.",
     fixes=Either(
         Swap(
             "Give an integer.",

@@ -271,12 +271,12 @@ _converted(
     title="`{name}(...)` needs a known value, but `{x}` is traced",
     by=lambda facts: "`jax.grad`" if facts.scene.under(facts["x"].value) == "jax.grad" else None,
     why=(
-        "`{name}` makes a Python number, through which {by} cannot follow the derivative.",
+        "`{name}` makes a Python number, and {by} cannot follow the derivative through it.",
         f"`{{name}}` makes a Python number {_LATER}",
     ),
     fixes=[
         Swap(
-            "Change the dtype and keep it an array, which goes into the program.",
+            "Keep `{converted}` an array; to change its dtype, use `astype`.",
             when=lambda facts: not _is_key(facts) and not _is_size(facts),
             conversion="{converted.atom}.astype({name})",
         ),

@@ -50,7 +50,7 @@ _compared = partial(
     second=_branch(1),
     one=probes.result_of("first"),
     other=probes.result_of("second"),
-    why="The program goes on with one result, whichever branch ran, so both return the same parts.",
+    why="The program goes on with one result, whichever branch ran, so both must return the same structure.",
 )
 
 
@@ -89,24 +89,25 @@ _compared(
     path=lambda facts: facts["said"]["path"] or "",
     wanted=_wanted,
     leaf=_leaf,
-    title="Branches with results of different types",
+    title="The branches return results of different types",
     what=(
         "`{branch}{path}` gives `{said[dtype]}[{said[shape]}]`, `{other_branch}{path}` gives "
         "`{said[other_dtype]}[{said[other_shape]}]`."
     ),
-    why="The program goes on with one result, whichever branch ran, so both have the same shape and dtype.",
+    why="The program goes on with one result, whichever branch ran, so both must have the same shape and dtype.",
     fixes=Either(
         Words(
-            "Give both one shape: pad or reduce one of them.",
+            "Give both the same shape: let one return an array of the other's shape, such as zeros, or reduce the "
+            "other.",
             when=lambda facts: facts["said"]["shape"] != facts["said"]["other_shape"],
         ),
         Swap(
-            "Give both one dtype: say it where the other one comes from.",
+            "Give both the same dtype: convert `{leaf}`.",
             # The only difference.
             when=lambda facts: len(texts.BRANCH_TYPES.findall(facts.scene.message)) == 1 and len(_branches(facts)) == 2,
             leaf="{jnp}.asarray({leaf}, {jnp}.{wanted})",
         ),
-        "Give both one dtype.",
+        "Give both the same dtype.",
     ),
 )
 _compared(
@@ -124,10 +125,10 @@ _compared(
     x=lambda facts: facts["other" if isinstance(facts.node("one"), ast.Tuple) else "one"],
     said=probes.said(texts.CARRY_KEYS),
     keys=lambda facts: " and ".join(f"`'{one}'`" for one in re.findall(r"'([^']*)'", facts["said"][1])) or None,
-    title="Branches that return different parts",
+    title="The branches return results of different structures",
     what="One branch returns `{one}`, the other `{other}`.",
     fixes=Either(
-        "Return {keys} from both branches, or from none.",
+        "Return {keys} from both branches, or from neither.",
         "Return as many parts from both, in the same kind of container: a list is not a tuple, and "
         "`{jnp}.zeros_like` makes something that fits for what is missing.",
     ),

@@ -316,8 +316,9 @@ _entry(
     when=lambda facts: facts.scene.spot.function is facts.node("own"),
     title="A forward rule that calls its own function",
     what="The forward rule of `{x}` calls `{x}`.",
-    why="Forward mode, as in `jax.hessian`, goes through this rule and meets `{x}` again, which can only go back.",
-    fixes="Call what the rules were added to, `{f}.__wrapped__`; or differentiate in reverse mode only, with "
+    why="Forward mode, as in `jax.hessian`, goes through this rule and meets `{x}` again, and a `custom_vjp` function "
+    "has no forward-mode derivative.",
+    fixes="In `{name}`, call the original function, `{f}.__wrapped__`; or differentiate in reverse mode only, with "
     "`{jax}.jacrev({jax}.jacrev(f))` in place of `jax.hessian(f)`.",
     variable="{x}",
     line="",

@@ -35,8 +35,8 @@ def _without_cache(facts: Facts) -> Fix | None:
 
 _hashed = partial(
     entry,
-    why="Equal objects need equal hashes, and arrays are compared entry by entry, so they have none; of a traced "
-    "array, the entries are not even known yet.",
+    why="Equal objects need equal hashes, but arrays are compared entry by entry, so an array has no hash; and the "
+    "entries of a traced array are not even known yet.",
     link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
 )
 _hashed(

@@ -151,9 +151,11 @@ _entry(
     needed=lambda facts: ast.literal_eval(f"({facts['g2']},)"),
     title="A mask and an array of different shapes",
     what="`{x}` has shape {g1}, and what it picks from has shape {needed}.",
-    why="A mask says of each entry whether to keep it, so it has one value for each.",
-    fixes="Make the mask from the array itself, cut one of them to the size of the other, or say which axis it is for, "
-    "as `[:, mask]` does.",
+    why="A mask says for each entry whether to keep it, so it needs one value per entry.",
+    fixes=[
+        "Make the mask from the array itself, or cut one of them to the size of the other.",
+        Words("Or say which axis it is for, as `[:, mask]` does.", when=lambda facts: facts["array"].ndim > 1),
+    ],
 )
 _entry(
     "index_of_list",

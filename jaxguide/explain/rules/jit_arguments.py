@@ -135,13 +135,13 @@ _hashless(
         "`{x}` is {x.what}, given for the static argument `{name}` of `{function}`.",
         "`{x}` is given for the static argument `{name}` of `{function}`.",
     ),
-    why="JAX keeps a compiled program for each static value and finds it by its hash: what has none cannot be static.",
+    why="JAX keeps one program per static value and looks it up by its hash: a value without a hash cannot be static.",
     fixes=Either(
         Swap("Give a tuple: it cannot change, so it has a hash.", when=probes.is_valued("x", list), x="tuple({x})"),
         Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
         Words(
             "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
-            "traced; or give a frozen dataclass of numbers and texts.",
+            "traced; or give a frozen dataclass that holds only numbers and strings.",
             when=probes.is_written("x", ast.Dict),
         ),
         "Leave `{name}` traced, if it holds numbers: these need not be static.",

@@ -108,7 +108,7 @@ def _said(facts: Facts) -> str | None:
     return None if is_of_leak else facts.scene.message.split("\n")[0]
 
 
-_RECORDED = "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
+_RECORDED = "A traced value means something only while JAX traces its function; kept after that, it stands for nothing."
 _keeper_entry = partial(
     entry,
     traced=probes.traced,
@@ -124,8 +124,8 @@ _keeper_entry = partial(
     method=probes.function_of("append"),
     value=probes.argument(0, of="append"),
     why=(
-        "While JAX records `{name}`, its values stand for values to come; kept elsewhere they stand for nothing. Only "
-        "what is returned comes out.",
+        "A traced value means something only while JAX traces its function, `{name}`; kept after that, it stands for "
+        "nothing. Only what is returned comes out.",
         _RECORDED,
     ),
     link=texts.ERRORS_PAGE,
@@ -181,7 +181,7 @@ _leaked(
     fixes=[
         Either(
             Words(
-                "In a function that haiku transforms, call no `jax.jit` or the like: jit `init` and `apply` outside.",
+                "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
                 when=lambda facts: facts.scene.library == "haiku",
             ),
             _FIX,

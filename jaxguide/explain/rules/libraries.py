@@ -64,7 +64,7 @@ _linen(
     when=lambda facts: facts["collection"] != "params",
     title="A collection was left out of `apply`",
     what="{module} reads the collection `{collection}`, which `{x}` does not have.",
-    why="A module keeps nothing itself: `apply` is given every collection that it reads.",
+    why="A module keeps no state itself, so `apply` must be given every collection that the module reads.",
     fixes=Swap(
         "Give it all that `init` returned.",
         when=lambda facts: isinstance(facts.value("whole"), Mapping) and facts["collection"] in facts.value("whole"),
@@ -460,15 +460,15 @@ _optax(
         "`{x}` is {own}, and the optimizer was made for {all}.",
         "`{x}`, {own}, has other parts than the parameters that the optimizer was made for.",
     ),
-    why="Each parameter is changed by its own gradient, so both have the same keys and parts.",
+    why="Each parameter is changed by its own gradient, so both must have the same structure and shapes.",
     by=_differentiated,
     fixes=Either(
         Words(
             "If `jax.value_and_grad` returned it, take the pair apart: the value comes first.",
             when=lambda facts: isinstance(facts.value("x"), tuple) and np.shape(facts.value("x")[0]) == (),
         ),
-        "`{by[0]}` was differentiated by `{by[1]}`. Differentiate it by the parameters that `init` was given: make "
-        "them its first argument, or say their place in `argnums`.",
+        "`{by[0]}` was differentiated with respect to `{by[1]}`. Differentiate it with respect to the parameters that "
+        "`init` was given: make them its first argument, or give their position in `argnums`.",
         "Give `update` the gradients of the parameters that `init` was given: they are the argument that `jax.grad` "
         "takes, by default the first.",
     ),

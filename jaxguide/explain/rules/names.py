@@ -200,7 +200,7 @@ def _of_module(facts: Facts) -> list[Fix]:
     names = dict.fromkeys(dotted(call.func).split(".")[-1] for call in facts.scene.source.calls())
     new = {name: REMOVALS.get(f"{home}.{name}", Removal()) for name in names if home in REMOVALS}
     codes = {name: one.code or one.new for name, one in new.items()}
-    return [facts.scene.advice(f"In place of `{name}`: `{code}`.") for name, code in codes.items() if code]
+    return [facts.scene.advice(f"In place of `{name}`, write `{code}`.") for name, code in codes.items() if code]
 
 
 _gone_entry = partial(

@@ -293,9 +293,9 @@ entry(
     structure_texts.EINSUM_SIZES,
     x=_operand,
     when=probes.calls("einsum"),
-    title="One letter of `einsum` for axes of different lengths",
-    what="`{g1}` stands for axes of the lengths {g3} and {g4}, one of them in `{x}`.",
-    why="Axes with the same letter are taken together, entry by entry, so they have one length.",
+    title="One `einsum` letter stands for axes of different lengths",
+    what="`{g1}` stands for an axis of length {g3} and for one of length {g4}; one of them is in `{x}`.",
+    why="Axes with the same letter are matched entry by entry, so they must have the same length.",
     fixes="Give these axes letters of their own if they are not meant to meet, or bring them to one length.",
     link=f"{texts.API}/jax.numpy.einsum.html",
 )

@@ -338,8 +338,8 @@ entry(
     x=_is_on("other"),
     target=_is_on("one"),
     title="Arrays on different devices",
-    what="`{target}` is on the devices {one}, and `{x}` on the devices {other}.",
-    why="One computation runs on one set of devices, and JAX moves no array that was put somewhere on purpose.",
+    what="`{target}` is on the devices {one}, and `{x}` is on the devices {other}.",
+    why="One computation runs on one set of devices, and JAX does not move an array that you placed on purpose.",
     fixes=Swap("Move `{x}` to where `{target}` is.", when=_fits, x="{jax}.device_put({x}, {target.atom}.sharding)"),
     otherwise="Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
     link=f"{error_texts.API}/jax.device_put.html",
@@ -377,7 +377,7 @@ _explicit(
     texts.EXPLICIT_RESULT,
     x=probes.node,
     asked=lambda facts: getattr(facts.scene.node, "func", facts.say("{jnp}.matmul")),
-    title="How a result is split over the devices is not clear",
+    title="It is not clear how the result is split over the devices",
     what="`{x}` works across an axis that is split over the devices.",
     fixes=[
         "Say how the result is split: `{asked}(..., out_sharding={P}(...))`; `{P}()` gives it whole to every device.",
@@ -389,8 +389,8 @@ _explicit(
     texts.EXPLICIT_GATHER,
     x=probes.one_of(probes.holder, probes.node),
     index=lambda facts: getattr(facts.scene.node, "slice", None),
-    title="An index into an axis that is split over the devices",
-    what="`{node}` works on {array}, where `@` names the mesh axis that splits an axis.",
+    title="Indexing an axis that is split over the devices",
+    what="`{node}` indexes {array}, where `@` names the mesh axis over which an axis is split.",
     fixes=[
         Swap(
             "Say how the result is split; `{P}()` gives it whole to every device.",
@@ -418,7 +418,7 @@ entry(
         "An array of `{x}` is laid out by `P({own})`, where `P({wanted})` is asked for.",
         "Arrays of `{x}` are not laid out alike.",
     ),
-    why="JAX moves no array that was put somewhere on purpose: that would be slow, and nobody would see why.",
+    why="JAX does not move an array that was placed on purpose: that would be slow, and nobody would see why.",
     fixes=[
         "Move it first: `jax.device_put`, or `jax.sharding.reshard` inside `with jax.set_mesh(mesh):`.",
         "Or leave the choice to the compiler: no `in_shardings` and `in_specs`, and a mesh with automatic axes.",

@@ -164,7 +164,7 @@ entry(
     x=probes.first(lambda value: isinstance(value, jax.Array)),
     when=probes.is_written("node", ast.Dict, ast.Set, ast.Subscript),
     title="An array used where a hash is needed",
-    why="A dict finds a key by its hash, and arrays are compared entry by entry, so they have none.",
+    why="A dict finds a key by its hash, but arrays are compared entry by entry, so an array has no hash.",
     fixes=Either(
         Swap("Use Python numbers as the key.", when=lambda facts: facts["x"].ndim == 0, x="{x.atom}.item()"),
         Swap("Use Python numbers as the key.", x="tuple({x.atom}.ravel().tolist())"),
