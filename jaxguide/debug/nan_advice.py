@@ -253,7 +253,7 @@ _OVERFLOWS = (
     ),
     Remedy(
         ".*",
-        f"{_BEYOND}Compute this in float32, as in `x.astype(jnp.float32)`, and convert the result back.",
+        f"{_BEYOND}Compute this in float32, as in `x.astype(jnp.float32)`, and convert back only what is small again.",
         when=lambda case: case.dtype == np.float16,
     ),
     Remedy(
@@ -406,7 +406,7 @@ _INFINITIES = (
     Remedy(
         "add|sub",
         "{case.bad.operands[0]} and {case.bad.operands[1]} have no sum or difference: keep one finite, for example "
-        "with {wide} in place of -inf; `jnp.logaddexp(a, b)` for log(exp(a) + exp(b)) allows for -inf.",
+        "with {wide} in place of -inf.",
         when=lambda case: np.isinf(case.x) and np.isinf(case.y),
     ),
     Remedy("mul", _ENTROPY, when=lambda case: case.zero_times_infinity, text=r"^mul\((v\d+, log\(|log\(.*, v\d+\))"),
