@@ -64,14 +64,6 @@ class Source:
         """Return an edit that inserts `text` after a node."""
         return Edit(self.file, self.end(node), self.end(node), text)
 
-    def remove_statement(self, node: ast.stmt) -> Edit:
-        """Return an edit that deletes a statement's lines, or puts `pass` in its place if it shares its first line."""
-        (line, column), (end_line, end_column) = self.start(node), self.end(node)
-        alone = not self.lines[line - 1][:column].strip() and end_line < len(self.lines)
-        if alone:
-            return Edit(self.file, (line, 0), (end_line + 1, 0), "")
-        return Edit(self.file, (line, column), (end_line, end_column), "pass")
-
     def indent(self, node: ast.AST) -> str:
         """Return the indentation of the line on which a node begins."""
         line = self.lines[self.start(node)[0] - 1]
