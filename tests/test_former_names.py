@@ -60,4 +60,6 @@ def test_a_printed_lesson_gets_what_the_former_helpers_gave() -> None:
 
     tree, drawing = (_found(f"jaxguide.{name}") for name in ("keys.key_tree", "tracing.draw_program"))
     assert "Keys of once" in tree(once, jax.random.key(0)).text  # type: ignore[operator]
-    assert "<svg" in drawing(jax.numpy.sin, 1.0)._repr_html_()  # type: ignore[operator]
+    drawn = drawing(lambda x: 2 * x, 1.0)  # type: ignore[operator]
+    assert "<svg" in drawn.html
+    assert "a = mul" in str(drawn)

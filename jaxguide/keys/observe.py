@@ -193,7 +193,7 @@ class KeyObserver(interpret.Observer):
     def _repeated_along(self, step: interpret.BoundEquation, kind: str, row: tuple[Bits, int | None]) -> str | None:
         """Return the axis of the mesh along which all devices draw the same; None if no other device has done this.
 
-        It is empty if that is no mistake: it is not known of all devices on the axis, or no output is divided along it.
+        The axis is '' if that is no mistake: if not all devices along it draw, or no output is divided along it.
         """
         if step.device is None:
             return None

@@ -37,7 +37,7 @@ _thread = threading.local()
 def hearing(*listeners: Listener) -> Iterator[None]:
     """Notify the listeners of what this thread traces and compiles in the `with` block; blocks may be nested.
 
-    Without a listener, nobody is notified: for what a helper traces of its own accord.
+    With no listener, nobody is notified: helpers use this around what they trace of their own accord.
     """
     tell_of_traces(_started)
     _listen_to_times()

@@ -182,7 +182,7 @@ entry(
     method=lambda facts: {"vectorized=True": "expand_dims", "vectorized=False": "sequential"}.get(str(facts["x"])),
     variable="{unexpected[2]}",
     title="A callback hands a keyword on to the host function",
-    what="`{function}` has no keyword `{unexpected[2]}`, so it was given to `{unexpected[1]}`, which has none either.",
+    what="`{function}` has no keyword `{unexpected[2]}`, and neither has `{unexpected[1]}`, to which it was handed on.",
     why="All keywords that a callback of JAX does not know are meant for the host function.",
     fixes=Either(
         Swap("Say it with `vmap_method`, which took its place.", x='vmap_method="{method}"'),

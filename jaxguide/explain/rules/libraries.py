@@ -393,7 +393,7 @@ def _differentiated(facts: Facts) -> tuple[str, str] | None:
 
 
 def _unused_key(facts: Facts) -> ast.expr | None:
-    """Look at the only key of the transformations that is no label, if just one label lacks a transformation."""
+    """Return the only key of the transformations that is not a label, if exactly one label lacks a transformation."""
     tables = [one.args[0] for one in facts.scene.source.calls() if called(one) in ("multi_transform", "partition")]
     keys = [key for table in tables for key in getattr(table, "keys", []) if isinstance(key, ast.Constant)]
     unused = [key for key in keys if key.value not in probes.names_in_group(facts, "labels")]
