@@ -143,6 +143,10 @@ def _mask_said(facts: Facts) -> ast.AST | None:
     return probes.first(lambda one: is_array(one) and one.dtype == bool and str(one.shape) == shape, "index")(facts)  # type: ignore[no-any-return]
 
 
+def _could_say_axis(facts: Facts) -> bool:
+    return facts["array"].ndim > 1 and not isinstance(facts.node("index"), ast.Tuple)
+
+
 _entry(
     "mask_of_another_shape",
     texts.MASK_SHAPE,
@@ -154,7 +158,7 @@ _entry(
     why="A mask says for each entry whether to keep it, so it needs one value per entry.",
     fixes=[
         "Make the mask from the array itself, or cut one of them to the size of the other.",
-        Words("Or say which axis it is for, as `[:, mask]` does.", when=lambda facts: facts["array"].ndim > 1),
+        Words("Or say which axis it is for, as `[:, mask]` does.", when=_could_say_axis),
     ],
 )
 _entry(
