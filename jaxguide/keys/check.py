@@ -112,9 +112,11 @@ def report_keys(
     report = KeyReport(uses, problems, ignored=len(found.ignored), cut_loops=log.cut_loops())
 
     def draw() -> Picture:
+        from jaxguide.keys.forest import grow
         from jaxguide.keys.tree import draw_tree
 
-        return draw_tree(report, log, found.clashes, fn, args, kwargs)
+        roots = grow(log, found.clashes, fn, args, kwargs)
+        return draw_tree(f"Keys of {function_name(fn)}", roots, report)
 
     report.draw = draw
     return report

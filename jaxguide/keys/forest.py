@@ -2,14 +2,21 @@
 
 import ast
 import functools
-from collections.abc import Iterable, Mapping, Sequence, Set
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import jax
+import numpy as np
+
+from jaxguide.jaxpr.devices import is_key_array
 from jaxguide.keys import names
-from jaxguide.keys.events import Bits, Event
+from jaxguide.keys.events import Bits, Event, KeyLog, key_rows, key_words
 from jaxguide.keys.names import key_name
 from jaxguide.keys.origins import CallSite
 
+_MOST_GIVEN = 100_000
 # Kind of operation -> the functions that make keys with it.
 _MAKERS = {
     "seed": ("key", "PRNGKey"),
@@ -18,8 +25,9 @@ _MAKERS = {
 }
 
 
-def _made_names(places: Sequence[CallSite], kind: str, count: int) -> list[str] | None:
-    """Return the names of the keys that a call makes; None if the statement does not name them.
+@functools.cache
+def _made_names(places: tuple[CallSite, ...], kind: str, count: int) -> Sequence[str | None]:
+    """Return the names of the keys that a call makes; None for each if the statement does not name them.
 
     `first, *rest = split(key, 3)` gives `first`, `rest[0]`, `rest[1]`; `keys = split(key)` gives `keys[0]`, `keys[1]`.
 
@@ -28,30 +36,32 @@ def _made_names(places: Sequence[CallSite], kind: str, count: int) -> list[str] 
         kind: 'seed', 'split' or 'fold_in'.
         count: the number of keys that it made.
     """
+    unknown = [None] * count
     call = names.call_at(places[0]) if places else None
     if call is None or names.callee(call) not in _MAKERS[kind]:
-        return None
+        return unknown
     for node in names.nodes_around(places[0]):
         for part in getattr(node, "generators", [node]):
             if isinstance(part, ast.For | ast.comprehension) and part.iter is call:
                 return [f"{ast.unparse(part.target)} #{i}" for i in range(count)]
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is call:
-            return _spread(node.targets[0] if isinstance(node, ast.Assign) else node.target, kind, count)
-    return None
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            found = _spread(target, kind, count)
+            return found if len(found) == count else unknown
+    return unknown
 
 
-def _spread(target: ast.expr, kind: str, count: int) -> list[str] | None:
+def _spread(target: ast.expr, kind: str, count: int) -> list[str]:
     if not isinstance(target, ast.Tuple | ast.List):
         name = ast.unparse(target)
         return [name] if kind != "split" else [f"{name}[{i}]" for i in range(count)]
-    extra = count - len(target.elts) + 1
     found: list[str] = []
     for element in target.elts:
         if isinstance(element, ast.Starred):
-            found += [f"{ast.unparse(element.value)}[{i}]" for i in range(extra)]
+            found += _spread(element.value, kind, count - len(target.elts) + 1)
         else:
             found.append(ast.unparse(element))
-    return found if len(found) == count else None
+    return found
 
 
 @dataclass(eq=False)
@@ -60,9 +70,9 @@ class KeyOperation:
 
     Args:
         kind: 'draw', 'split', 'fold_in' or 'clone'.
+        sampler: for a draw, the sampler's name.
         events: one event for each time that it was done.
         made: the keys that it was the first to make, in order.
-        again: the keys that it made although they already existed, each with its name at this place.
     """
 
     kind: str
@@ -70,7 +80,6 @@ class KeyOperation:
     places: tuple[CallSite, ...]
     events: list[Event] = field(default_factory=list)
     made: list["KeyNode"] = field(default_factory=list)
-    again: list[tuple[str | None, "KeyNode"]] = field(default_factory=list)
 
     @property
     def site(self) -> tuple[object, ...]:
@@ -84,24 +93,26 @@ class KeyNode:
 
     Args:
         name: the student's name for it; None if the source does not name it.
+        suffix: what tells it from others of its name: its index in a split, or the number folded in.
         seeds: the events that built it from a number.
-        number: the number folded in to make it, if its parent had several numbers folded in.
-        position: its index among the keys that its maker returned; None if it was the only one.
-        operations: what was done with it, in order.
+        operations: what was done with it, by `site`, in order.
         problems: the kinds of problems that it has.
         made_again: it was made more than once, which is a problem of its parent.
         left: it went into iterations of a loop that were not followed.
     """
 
-    bits: Bits
     name: str | None = None
+    suffix: str = ""
     seeds: list[Event] = field(default_factory=list)
-    number: int | None = None
-    position: int | None = None
     operations: list[KeyOperation] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     made_again: bool = False
     left: bool = False
+
+    @property
+    def label(self) -> str:
+        """Return what to call it."""
+        return f"{self.name or 'a key'}{self.suffix}"
 
     @property
     def used(self) -> bool:
@@ -120,8 +131,7 @@ class KeyNode:
 
     def operation(self, event: Event) -> KeyOperation:
         """Return the operation that an event belongs to, and add it if it is new."""
-        sampler = event.use.sampler if event.use.kind == "draw" else None
-        new = KeyOperation(event.use.kind, sampler, event.places)
+        new = KeyOperation(event.use.kind, event.use.sampler, event.places)
         found = next((operation for operation in self.operations if operation.site == new.site), None)
         if found is None:
             self.operations.append(new)
@@ -129,64 +139,77 @@ class KeyNode:
 
 
 def grow(
-    events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Mapping[Bits, str], left: Set[Bits]
+    log: KeyLog,
+    clashes: Iterable[tuple[str, Bits]],
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> list[KeyNode]:
     """Return the keys that no event made, in order of appearance; all other keys descend from them.
 
     Args:
-        events: the events of the run, in order.
+        log: what the run did with keys.
         clashes: pairs of the kind of a problem and the key's words.
-        given: key's words -> name, for the keys among the function's arguments.
-        left: the words of keys that went into iterations that were not followed.
+        fn, args, kwargs: the function that was run, and its arguments.
     """
-    keys: dict[Bits, KeyNode] = {bits: KeyNode(bits, name) for bits, name in given.items()}
+    given = _given(fn, args, kwargs, {event.use.bits for event in log.events})
+    keys: dict[Bits, KeyNode] = {bits: KeyNode(name) for bits, name in given.items()}
     roots = list(keys.values())
-
-    @functools.cache
-    def made_as(places: tuple[CallSite, ...], kind: str, count: int) -> Sequence[str | None]:
-        return _made_names(places, kind, count) or [None] * count
-
-    @functools.cache
-    def used_as(places: tuple[CallSite, ...], verb: str | None) -> str | None:
-        return key_name(places, 0, verb)
-
-    for event in events:
+    used_as = functools.cache(key_name)
+    for event in log.events:
         use = event.use
         key = keys.get(use.bits)
         if key is None:
-            key = keys[use.bits] = KeyNode(use.bits)
+            key = keys[use.bits] = KeyNode()
             roots.append(key)
         if use.kind == "seed":
             key.seeds.append(event)
-            key.name = key.name or made_as(event.places, "seed", 1)[0]
+            key.name = key.name or _made_names(event.places, "seed", 1)[0]
             continue
         if key.name is None and not key.operations:  # not named where it was made, so named as where it is used
-            name = used_as(event.places, use.sampler if use.kind == "draw" else use.kind)
-            key.name = name if name is None or key.position is None else f"{name} #{key.position}"
+            key.name = used_as(event.places, 0, use.sampler if use.kind == "draw" else use.kind)
         operation = key.operation(event)
         operation.events.append(event)
         if use.kind not in _MAKERS:
             continue
-        called = made_as(event.places, use.kind, len(event.made))
-        for position, (made, name) in enumerate(zip(event.made, called, strict=True)):
+        called = _made_names(event.places, use.kind, len(event.made))
+        for i, (made, name) in enumerate(zip(event.made, called, strict=True)):
             if made in keys:  # an earlier operation made it too, which is reported separately
                 keys[made].made_again = True
-                operation.again.append((name, keys[made]))
                 continue
-            child = keys[made] = KeyNode(made, name)
-            child.number = use.data if use.kind == "fold_in" else None
-            child.position = position if len(event.made) > 1 else None
-            operation.made.append(child)
+            position = f" #{i}" if name is None and len(event.made) > 1 else ""
+            keys[made] = KeyNode(name, f" ({use.data})" if use.kind == "fold_in" else position)
+            operation.made.append(keys[made])
     for operation in (operation for key in keys.values() for operation in key.operations):
-        if len(operation.events) == 1:
+        if operation.kind == "fold_in" and len(operation.events) == 1:
             for child in operation.made:
-                child.number = None
-    for bits in keys.keys() & left:
+                child.suffix = ""
+    for bits in keys.keys() & {row for value in log.left for row in key_rows(key_words(value))}:
         keys[bits].left = True
     for kind, bits in clashes:
         if bits in keys and kind not in keys[bits].problems:
             keys[bits].problems.append(kind)
     return roots
+
+
+def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], used: set[Bits]) -> dict[Bits, str]:
+    """Return the names of the keys among the arguments: of all typed keys, and of uint32 keys that were used."""
+    try:
+        arguments = inspect.signature(fn).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {}
+    found: dict[Bits, str] = {}
+    for argument, value in arguments.items():
+        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+            data = isinstance(leaf, jax.Array | np.ndarray) and leaf.dtype == np.uint32 and leaf.ndim > 0
+            if not (is_key_array(leaf) or data) or np.size(leaf) > _MOST_GIVEN:
+                continue
+            name = f"{argument}{jax.tree_util.keystr(path)}"
+            rows = key_rows(key_words(leaf))
+            for i, row in enumerate(rows):
+                if row in used or is_key_array(leaf):
+                    found.setdefault(row, name if len(rows) == 1 else f"{name}[{i}]")
+    return found
 
 
 def chain(key: KeyNode) -> list[tuple[KeyNode, KeyOperation]]:
@@ -195,25 +218,21 @@ def chain(key: KeyNode) -> list[tuple[KeyNode, KeyOperation]]:
     Each key comes with the operation that made the next. A chain of a single key is returned as empty.
     """
     found: list[tuple[KeyNode, KeyOperation]] = []
-    site = None
     current: KeyNode | None = key
     while current is not None:
-        carrying = [o for o in current.operations if o.made and (site is None or o.site == site)]
+        carrying = [o for o in current.operations if o.made and (not found or o.site == found[0][1].site)]
         if len(carrying) != 1 or len(carrying[0].events) != 1:
             break
-        operation = carrying[0]
-        carried = [child for child in operation.made if any(o.site == operation.site for o in child.operations)]
-        found.append((current, operation))
-        site = operation.site
+        found.append((current, carrying[0]))
+        site = carrying[0].site
+        carried = [child for child in carrying[0].made if any(o.site == site for o in child.operations)]
         current = carried[0] if len(carried) == 1 else None
     return found if len(found) > 1 else []
 
 
 def descendants(keys: Sequence[KeyNode]) -> list[KeyNode]:
     """Return the keys and everything made from them."""
-    found, waiting = [], list(reversed(keys))
-    while waiting:
-        key = waiting.pop()
-        found.append(key)
-        waiting += [child for operation in reversed(key.operations) for child in reversed(operation.made)]
+    found = list(keys)
+    for key in found:
+        found += [child for operation in key.operations for child in operation.made]
     return found

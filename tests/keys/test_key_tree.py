@@ -127,7 +127,7 @@ def python_loop(key):
     return total
 
 
-@case("├─ round 2  ✗ reused: split and drawn from", "├─ … 16 more  ✗ 16 of them reused")
+@case("├─ round 2  ✗ reused: both split and drawn from", "├─ … 16 more  ✗ 16 of them reused")
 def long_scan_with_a_mistake(key):
     def step(key, x):
         new, sub = random.split(key)
@@ -149,8 +149,9 @@ def folds_in_a_loop(key):
     "key  fold_in, 3 numbers  ✓ spent",
     "│  ├─ k (0)  split into 2  ✓ spent",
     "│  │  └─ b  bernoulli  ✓ spent",
-    "│  └─ k (9)  split into 2  ✓ spent, as above",
-    "└─ epoch_key (2)  fold_in, 10 numbers  ✓ spent, as above",
+    "│  ├─ … 7 more",
+    "│  └─ k (9)  split into 2  ✓ spent",
+    "└─ epoch_key (2)  fold_in, 10 numbers  ✓ spent",
 )
 def loops_in_a_loop(key):
     total = 0.0
@@ -191,19 +192,19 @@ def seeded(_key):
     return random.normal(a)
 
 
-@case("a key  from seed 3, 2 times  ✗ reused: built twice from the same number")
+@case("a key  from seed 3, 2 times  ✗ reused: built from one seed twice")
 def seeded_twice(_key):
     return random.normal(random.key(3)) + random.normal(random.key(3))
 
 
-@case("│  ├─ a  ✗ reused: drawn from twice", "   ├─ c: the same key as a", "   └─ d: the same key as b")
+@case("key  ✗ reused: split twice", "│  ├─ a  ✗ reused: drawn from twice", "└─  split into 2")
 def split_twice(key):
     a, b = random.split(key)
     c, d = random.split(key)
     return random.normal(a) + random.normal(b) + random.normal(c) + random.normal(d)
 
 
-@case("   └─ b: the same key as a", "key  ✗ reused: same number folded in twice")
+@case("key  ✗ reused: the same number was folded into a key twice", "├─ a, fold_in 3  normal  ✓ spent")
 def folded_twice(key):
     a = random.fold_in(key, 3)
     b = random.fold_in(key, 3)
@@ -215,7 +216,7 @@ def drawn_in_a_loop(key):
     return [random.normal(key) for _ in range(5)]
 
 
-@case("key  normal  ✗ reused: same key for all rows")
+@case("key  normal  ✗ reused: used for several rows")
 def shared_by_rows(key):
     return jax.vmap(lambda x: x + random.normal(key))(jnp.ones(4))
 
@@ -244,7 +245,7 @@ def test_the_tree_has_the_line(fn, expected):
     found = rows(fn, random.key(0))
     for line in expected:
         assert line in found
-    assert len(found) < 20
+    assert len(found) <= 40
 
 
 def test_a_helper_that_is_called_twice_is_told_by_its_calls():
@@ -301,7 +302,7 @@ def test_deep_and_bushy_programs_stay_small():
         a, b = random.split(key)
         return bush(a, depth - 1) + bush(b, depth - 1)
 
-    for fn, depth, folded in ((chain, 150, r"… 2\d\d keys below"), (bush, 7, "as above")):
+    for fn, depth, folded in ((chain, 150, r"… 2\d\d keys below"), (bush, 7, r"… 30 keys below")):
         found = rows(fn, random.key(0), depth)
         assert len(found) <= 60
         assert re.search(folded, "\n".join(found))
@@ -347,24 +348,11 @@ def test_the_svg_has_a_title_a_description_and_the_same_words():
     for said in ("key", "split into 3", "✓ spent", "✗ reused: drawn from twice", "○ not used", "uniform"):
         assert said in words
     width, height = float(root.get("width")), float(root.get("height"))
-    for box in root.iter(f"{space}rect"):
-        assert 0 <= float(box.get("x")) <= float(box.get("x")) + float(box.get("width")) <= width
-        assert 0 <= float(box.get("y")) <= float(box.get("y")) + float(box.get("height")) <= height
-
-
-def test_colours_are_on_edges_only_and_never_alone():
-    root = ElementTree.fromstring(check_keys(three_ways, random.key(0)).tree.svg)
-    space = "{http://www.w3.org/2000/svg}"
-    colours = {}
-    for box in root.iter(f"{space}rect"):
-        assert box.get("fill") == "none"
-        colours.setdefault(re.match(r"stroke:(#\w+)", box.get("style"))[1], []).append(box.find(f"{space}title").text)
-    assert colours == {
-        "#388e3c": ["✓ spent", "✓ spent"],
-        "#d32f2f": ["✗ reused: drawn from twice"],
-        "#757575": ["○ not used"],
-    }
-    assert not any(text.get("fill") for text in root.iter(f"{space}text"))
+    (box,) = root.iter(f"{space}rect")
+    assert box.find(f"{space}title").text == "✗ reused: drawn from twice"
+    assert 0 <= float(box.get("x")) <= float(box.get("x")) + float(box.get("width")) <= width
+    assert 0 <= float(box.get("y")) <= float(box.get("y")) + float(box.get("height")) <= height
+    assert box.get("fill") == "none"
 
 
 def test_a_notebook_gets_the_drawing_the_mistakes_and_the_text():
