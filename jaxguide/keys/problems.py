@@ -1,7 +1,6 @@
 """Find the keys that a run used twice, and describe each problem in one short sentence."""
 
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -224,16 +223,21 @@ def _stated(place: CallSite, *, beside: CallSite | None = None, bare: bool = Fal
 
 @dataclass
 class _Key:
-    """What happened to one key: how often it was made or cloned, and the uses that count."""
+    """What happened to one key: how often it was made or cloned, the uses that count, and the folds that made it.
+
+    `again` has pairs of folds that made it twice: a mistake only if it is used twice, because it may be a step on the
+    way to other keys, as `fold_in(key, epoch)` is in `fold_in(fold_in(key, epoch), batch)`.
+    """
 
     made: int = 0
     cloned: int = 0
     seeds: list[Event] = field(default_factory=list)
     uses: list[Event] = field(default_factory=list)
     folds: list[Event] = field(default_factory=list)
+    again: list[tuple[Event, Event]] = field(default_factory=list)
 
     def allowance(self) -> int:
-        # A key made twice (by a repeated split, fold or seed, which is reported itself) may be used once for each time.
+        # A key made twice (by a repeated split or seed, which is reported itself) may be used once for each time.
         return max(self.made, 1) + self.cloned
 
 
@@ -250,7 +254,7 @@ class Findings:
         self.problems: dict[tuple[object, ...], KeyProblem] = {}
         self.ignored: set[tuple[object, ...]] = set()
         self.clashes: dict[tuple[str, Bits], None] = {}
-        self._leave_out, self._steps = leave_out, _Steps(events)
+        self._leave_out = leave_out
         self._keys: dict[Bits, _Key] = {}
         seen: set[tuple[object, ...]] = set()
         for event in events:
@@ -274,7 +278,14 @@ class Findings:
         else:
             self._use(key, event)
         for bits in dict.fromkeys(event.made):
-            self._key(bits).made += 1
+            made = self._key(bits)
+            earlier = [e for e in made.folds if not e.excludes(event)]
+            if event.use.kind == "fold_in" and earlier and key.allowance() == 1:
+                made.again.append((earlier[-1], event))
+            else:
+                made.made += 1
+            if event.use.kind == "fold_in":
+                made.folds.append(event)
 
     def _report(self, kind: str, first: Event, second: Event) -> None:
         blamed = blame(first, second)
@@ -294,25 +305,17 @@ class Findings:
     def _use(self, key: _Key, event: Event) -> None:
         folding = event.use.kind == "fold_in"
         if folding and any(e.use.kind == "fold_in" and not e.excludes(event) for e in key.uses):
-            # Different numbers may be folded into one key: only a repeated number counts as another use.
-            same = [e for e in key.folds if e.use.data == event.use.data and not e.excludes(event)]
-            key.folds.append(event)
-            if len(same) < key.allowance():
-                if same:
-                    key.uses.append(event)
-                return
-            if not event.made or not all(bits in self._steps for bits in event.made):
-                self._report("fold_twice_same_data", same[-1], event)
-            return
-        if folding:
-            key.folds.append(event)
+            return  # different numbers may be folded into one key; what a repeated number made is told if it is used
         if event.use.kind == "draw" and not key.cloned:
             other = next((e for e in key.uses if e.mapped and event.mapped and e.excludes(event)), None)
             if event.shared or other is not None:
                 self._report("same_key_for_all_rows", other or event, event)
         clashing = [e for e in key.uses if not e.excludes(event)]
         key.uses.append(event)
-        if len(clashing) >= key.allowance():
+        if len(clashing) >= key.allowance() and key.again:
+            self._report("fold_twice_same_data", *key.again.pop(0))
+            key.made += 1
+        elif len(clashing) >= key.allowance():
             first = next((e for e in clashing if e.use.kind == event.use.kind), clashing[-1])
             self._report(_kind(first, event), first, event)
 
@@ -326,38 +329,3 @@ def _kind(first: Event, second: Event) -> str:
     if kinds == {"split", "fold_in"}:
         return "split_and_fold_mixed"
     return "parent_used_after_split" if "split" in kinds else "parent_used_after_fold"
-
-
-class _Steps:
-    """The keys that are only a step on the way to others, as `fold_in(key, epoch)` is in `fold_in(..., batch)`.
-
-    Such a key may be made again: nothing is drawn from it, and the keys that are made from it are told apart.
-    """
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._unused: set[Bits] = set()  # made, and not used since
-        self._left: set[Bits] = set()  # made again before they were used: the program may return one of them
-        self._made: Counter[Bits] = Counter()
-        self._uses: dict[Bits, dict[tuple[int, object], Event]] = {}
-        for event in events:
-            uses = self._uses.setdefault(event.use.bits, {})
-            if (event.operation, event.use.data) not in uses:
-                uses[event.operation, event.use.data] = event
-                self._unused.discard(event.use.bits)
-                self._left |= self._unused.intersection(event.made)
-                self._unused.update(event.made)
-                self._made.update(dict.fromkeys(event.made, 1))
-        self._known: dict[Bits, bool] = {}
-
-    def __contains__(self, bits: Bits) -> bool:
-        if bits not in self._known:
-            self._known[bits] = False  # of a circle
-            self._known[bits] = self._is_step(bits)
-        return self._known[bits]
-
-    def _is_step(self, bits: Bits) -> bool:
-        uses = list(self._uses.get(bits, {}).values())
-        if bits in self._left or bits in self._unused or any(event.use.kind != "fold_in" for event in uses):
-            return False
-        again = (made for event in uses for made in event.made if self._made[made] > 1)
-        return all(made in self for made in again)

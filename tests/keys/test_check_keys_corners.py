@@ -189,8 +189,8 @@ STEPS = {
     "the same at the end": ([_folded(1, 2), _folded(1, 2)], True),
     "the same below": ([_folded(1, 1, 3), _folded(1, 1, 3)], True),
     "drawn from as well": ([_folded(1, 2), _folded(1)], True),
-    "returned": ([_folded(1, 2), lambda key: random.fold_in(key, 1)], True),
-    "returned before": ([lambda key: random.fold_in(key, 1), _folded(1, 2), _folded(1, 3)], True),
+    "returned": ([_folded(1, 2), lambda key: random.fold_in(key, 1)], False),
+    "of a clone": ([_folded(1), lambda key: random.normal(random.fold_in(random.clone(key), 1))], False),
     "split": ([lambda key: random.split(random.fold_in(key, 1)), _folded(1, 2)], True),
 }
 
