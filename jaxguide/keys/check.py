@@ -61,7 +61,7 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[s
     - a branch of a `jax.lax.cond` that is not taken, and a key that another call uses again;
     - of a `scan`, `fori_loop` or `while_loop`, all but the first 64 iterations (8 of one inside another, then 2);
     - rows that share a key in flax's or haiku's own `vmap`, which declare what is shared (`split_rngs`, `in_axes`);
-    - devices of a `jax.shard_map` or `jax.pmap` that share a key, unless an output is divided along their axis.
+    - devices of a `jax.shard_map` or `jax.pmap` that share a key, unless all do and an output is divided among them.
 
     An installed package may use a key twice of its own accord. The sentence says so, and which line of yours led
     there; `ignore` leaves such problems out:

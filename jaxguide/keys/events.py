@@ -35,8 +35,9 @@ class Event:
         made: the words of the keys that a split, fold, seed or clone made in this row.
         branches: (cond, branch) for each cond under `vmap` around it: two branches of one cond never both count.
         mapped: it happened under one of the user's `vmap`s.
+        vmap: the call of the innermost of them.
         shared: several rows of that `vmap` get this same key.
-        axis: if several devices of a `shard_map` get this same key, the name of the axis; otherwise None.
+        axis: if all devices of a `shard_map` draw the same here, the name of an axis to tell them apart; else None.
         path: the equation that uses the key, then those that entered its jaxpr, going outward.
     """
 
@@ -46,6 +47,7 @@ class Event:
     made: tuple[Bits, ...] = ()
     branches: frozenset[tuple[Any, int]] = frozenset()
     mapped: bool = False
+    vmap: CallSite | None = None
     shared: bool = False
     axis: str | None = None
     path: tuple[PathStep, ...] = field(default=(), repr=False, compare=False)

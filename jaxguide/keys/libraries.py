@@ -14,9 +14,8 @@ from jaxguide.code.lines import Line
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.keys import names
 from jaxguide.keys.events import Event, PathStep
-from jaxguide.keys.origins import CallSite
+from jaxguide.keys.origins import CallSite, Frame, call_site
 
-Frame = tuple[CodeType, int]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -44,7 +43,7 @@ def blame(first: Event, second: Event) -> Blame | None:
     inside = [place for event in (first, second) for place in event.places[: max(len(event.places) - found[1], 0)]]
     if any(map(names.passes_a_key, inside)):  # the user's code, which the package called, may have chosen the wrong key
         return None
-    line, other = (Line(code.co_filename, compat.frame_line(code, at)) for code, at in (one, two))
+    line, other = call_site(one).line, call_site(two).line
     return Blame(str(package_of(other.file)), line, other)
 
 
@@ -113,8 +112,7 @@ def _responsible(frames: Sequence[Frame]) -> Frame:
 def _called_once(frames: Sequence[Frame]) -> bool:
     """Return whether no loop of the user's can have run these frames again, so that a package's loop did."""
     inner: CallSite | None = None
-    for code, at in (frame for frame in frames if not is_library(frame[0].co_filename)):
-        place = CallSite(Line(code.co_filename, compat.frame_line(code, at)), code, at)
+    for place in (call_site(frame) for frame in frames if not is_library(frame[0].co_filename)):
         call = names.call_at(place)
         around = names.nodes_around(place)
         start = max((i for i, node in enumerate(around) if isinstance(node, _FUNCTIONS)), default=0)

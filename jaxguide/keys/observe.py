@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.compat.collectives import SHARD_MAPS, divisions
+from jaxguide.compat.collectives import SHARD_MAPS
 from jaxguide.compat.primitives import KEY_USES, SCAN, WHILE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
-from jaxguide.jaxpr.devices import Shards, is_key_array
+from jaxguide.jaxpr.devices import is_key_array
 from jaxguide.jaxpr.eager import EagerOperation
 from jaxguide.keys.events import Bits, Event, KeyLog, PathStep, implementation, key_rows, key_words
 from jaxguide.keys.key_report import Use
@@ -38,7 +38,7 @@ class KeyObserver(interpret.Observer):
         self.log = log
         self._operation = 0
         self._peers: object = None
-        self._done: dict[Any, list[int]] = {}
+        self._done: dict[Any, set[int]] = {}
         self._nearest: tuple[interpret.Scope, _Surroundings] | None = None
 
     def watches(self, eqn: Any) -> bool:
@@ -187,30 +187,34 @@ class KeyObserver(interpret.Observer):
             if axis == "":
                 continue
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
-            event = Event(use, places, self._operation, children[i], tags, vmaps > 0, shared, axis, path)
+            event = Event(
+                use,
+                places,
+                self._operation,
+                children[i],
+                tags,
+                vmaps > 0,
+                own.mapped or around.mapped,
+                shared,
+                axis,
+                path,
+            )
             self.log.events.append(event)
 
     def _repeated_along(self, step: interpret.BoundEquation, kind: str, row: tuple[Bits, int | None]) -> str | None:
         """Return the axis of the mesh along which all devices draw the same; None if no other device has done this.
 
-        The axis is '' if that is no mistake: if not all devices along it draw, or no output is divided along it.
+        The axis is '' if that is no mistake: if not all devices draw this, or no output is divided among them.
         """
-        if step.device is None:
+        shards = step.scope.shards
+        if step.device is None or shards is None:
             return None
-        done = self._done.setdefault(row, [])
-        done.append(step.device)
-        if len(set(done)) == 1:
+        done = self._done.setdefault(row, set())
+        done.add(step.device)
+        if len(done) == 1:
             return None
-        found = next(filter(None, (divisions(one.eqn) for one in step.outward())), None)
-        if kind != "draw" or found is None:
-            return ""
-        positions = Shards(*found).devices()
-        here = positions[step.device]
-        for axis in sorted({axis for division in found[2] for part in division for axis in part}):
-            line = {device for device, there in enumerate(positions) if {**there, axis: here[axis]} == here}
-            if len(line) > 1 and line <= set(done):
-                return axis
-        return ""
+        axes = [axis for division in shards.outputs for part in division for axis in part]
+        return axes[0] if axes and kind == "draw" and len(done) == len(shards.devices()) else ""
 
     def _surroundings(self, scope: interpret.Scope) -> "_Surroundings":
         """Return what all steps in a scope have in common."""
@@ -221,6 +225,7 @@ class KeyObserver(interpret.Observer):
             found = _Surroundings(
                 tuple(place for found in origins for place in found.places),
                 sum(found.vmaps for found in origins),
+                next((found.mapped for found in origins if found.mapped), None),
                 [branch for step in outer for branch in self._finder.branches(step)],
                 [one.active for one in scopes if one.active is not None],
                 frozenset(one.branch for one in scopes if one.branch is not None),
@@ -248,7 +253,7 @@ class _Surroundings:
     """What the steps in a scope have in common: what is around them.
 
     Args:
-        places, vmaps: the calls in the user's code and their `vmap`s.
+        places, vmaps, mapped: the calls in the user's code, and their `vmap`s as in `EquationOrigin`.
         branches: the branches of batched conds.
         running: for each loop under `vmap`, the rows that still run.
         taken: (cond, branch) where devices take several.
@@ -257,6 +262,7 @@ class _Surroundings:
 
     places: tuple[CallSite, ...]
     vmaps: int
+    mapped: CallSite | None
     branches: list[BatchedBranch]
     running: list[np.ndarray]
     taken: frozenset[Any]

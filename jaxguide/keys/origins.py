@@ -19,6 +19,7 @@ HANDLERS = frozenset(
         *("threefry2x32_key", "rbg_key", "unsafe_rbg_key"),
     }
 )
+Frame = tuple[CodeType, int]
 _ONLY_CALLS_VMAP = "equinox"  # in `filter_vmap`
 
 
@@ -29,6 +30,12 @@ class CallSite:
     line: Line
     code: CodeType
     instruction: int
+
+
+def call_site(frame: Frame) -> CallSite:
+    """Return the call that a frame is in."""
+    code, instruction = frame
+    return CallSite(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,7 @@ class EquationOrigin:
         site: identifies the equation within such a call.
         moment: the traceback object, which all equations of an inlined inner call share.
         vmaps: the number of the user's `jax.vmap`s between the equation and the start of its jaxpr.
+        mapped: the call of the innermost of them.
     """
 
     places: tuple[CallSite, ...]
@@ -50,6 +58,7 @@ class EquationOrigin:
     site: tuple[Any, ...]
     moment: Any
     vmaps: int
+    mapped: CallSite | None
 
 
 @functools.cache
@@ -77,30 +86,31 @@ def origin(source_info: Any, jaxpr: Any = None) -> EquationOrigin:
             break
     if sampler in HANDLERS:
         sampler = None
-    places = tuple(
-        CallSite(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
-        for code, instruction in user_frames(frames)
-    )
-    vmaps = _user_vmaps(source_info, frames[below:], inner - below, jaxpr)
-    return EquationOrigin(places, sampler, tuple(frames[caller:]), tuple(frames), source_info.traceback, vmaps)
+    vmaps, mapped = _user_vmaps(source_info, frames[below:], inner - below, jaxpr)
+    places = tuple(map(call_site, user_frames(frames)))
+    return EquationOrigin(places, sampler, tuple(frames[caller:]), tuple(frames), source_info.traceback, vmaps, mapped)
 
 
-def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int, jaxpr: Any) -> int:
-    """Count the user's `vmap`s around an equation, not those that a sampler, `jacfwd` or a library uses internally."""
+def _user_vmaps(source_info: Any, frames: list[Frame], inner: int, jaxpr: Any) -> tuple[int, CallSite | None]:
+    """Count the user's `vmap`s around an equation, not those that a sampler, `jacfwd` or a library uses internally.
+
+    Returns the number, and the call of the innermost.
+    """
     around = compat.transforms(source_info)
     count = around.count("vmap")
     if count == 0 or "transpose" in around:
-        return 0
+        return 0, None
     drawn_by_user = all(compat.in_jax(code) for code, _ in frames[:inner])
     seen = [i for i, (code, _) in enumerate(frames) if compat.in_jax(code) and code.co_name == compat.VMAP_FRAME]
-    count -= sum(not _on_behalf_of_user(frames, i, drawn_by_user) for i in seen)
+    users = [i for i in seen if _on_behalf_of_user(frames, i, drawn_by_user)]
     if not seen and jaxpr is not None and _has_jacfwd(jaxpr):
         # JAX inlined a checkpointed function: its equations keep the names of the transformations, not their frames.
-        return 0
-    return max(count, 0)
+        return 0, None
+    calls = user_frames(frames[users[0] :]) if users else []
+    return max(count - len(seen) + len(users), 0), call_site(calls[0]) if calls else None
 
 
-def _on_behalf_of_user(frames: list[tuple[CodeType, int]], vmap: int, drawn_by_user: bool) -> bool:
+def _on_behalf_of_user(frames: list[Frame], vmap: int, drawn_by_user: bool) -> bool:
     outer = [code for code, _ in frames[vmap + 1 :] if code.co_name != compat.API_FRAME]
     if not outer:
         return True

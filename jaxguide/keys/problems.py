@@ -199,9 +199,12 @@ def _further(kind: str, first: Event, second: Event, one: CallSite | None, two: 
     """Return what to add to the two places: the lines that use the key if they are others, or who called them."""
     if one is None or two is None or kind == "seed_built_twice":
         return ""
+    if kind == "same_key_for_all_rows":
+        called = second.vmap
+        return f", mapped in {_stated(called, beside=one, bare=True)}" if called and called.line != one.line else ""
     if one == two == first.places[0]:
         caller = first.places[1] if len(first.places) > 1 and first.places[1] in second.places else None
-        if caller is None or kind == "same_key_for_all_rows" or caller.line == one.line:
+        if caller is None or caller.line == one.line:
             return ""
         return f", called from {_stated(caller, beside=one)}"
     uses = {event.places[0].line: event.places[0] for event in (first, second)}

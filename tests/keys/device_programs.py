@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from jaxguide.keys import check_keys
@@ -77,11 +77,6 @@ def keys_over_devices(key: Any) -> Any:
     return over(noisy_with_first, (S, S), S)(ROWS, random.split(key, 4))
 
 
-@says(ALL_ALIKE)
-def copies_over_devices(key: Any) -> Any:
-    return over(noisy_with_first, (S, S), S)(ROWS, jnp.stack([key] * 4))
-
-
 @says("drawn_twice")
 def two_draws_on_each_device(key: Any) -> Any:
     def both(x: Any, keys: Any) -> Any:
@@ -95,11 +90,6 @@ def noise_on_a_sum_over_devices(key: Any) -> Any:
     return over(lambda x, key: noisy(lax.psum(x, "i"), key), (S, P()), P())(ROWS, key)
 
 
-@says(ALL_ALIKE)
-def same_numbers_stacked(key: Any) -> Any:
-    return over(lambda key: random.normal(key, (1,)), P(), S)(key)
-
-
 @says()
 def shared_on_purpose(key: Any) -> Any:
     return over(lambda x, key: noisy(x, random.clone(key)), (S, P()), S)(ROWS, key)
@@ -108,26 +98,6 @@ def shared_on_purpose(key: Any) -> Any:
 @says()
 def shared_by_pairs_of_devices(key: Any) -> Any:
     return over(lambda x, key: noisy(x, random.fold_in(key, lax.axis_index("i") // 2)), (S, P()), S)(ROWS, key)
-
-
-@says()  # not seen: the only output is the same on all devices
-def dropout_in_a_gradient(key: Any) -> Any:
-    def step(x: Any, key: Any) -> Any:
-        def loss(w: Any) -> Any:
-            return lax.pmean(jnp.where(random.bernoulli(key, 0.5, x.shape), w * x, 0).sum(), "i")
-
-        return jax.grad(loss)(2.0)
-
-    return over(step, (S, P()), P())(ROWS, key)
-
-
-@says("drawn_twice")
-def scan_repeats_its_key(key: Any) -> Any:
-    def walk(x: Any, key: Any) -> Any:
-        key = own(key)
-        return lax.scan(lambda x, _: (noisy(x, key), None), x, None, 3)[0]
-
-    return over(walk, (S, P()), S)(ROWS, key)
 
 
 @says(ALL_ALIKE)
@@ -178,12 +148,6 @@ def one_key_along_an_axis_without_data(key: Any) -> Any:
     return over(lambda x, key: noisy(x, own(key, "data")), (P("data"), P()), P("data"), square())(ROWS, key)
 
 
-@says(ALL_ALIKE)
-def one_key_along_an_axis_with_data(key: Any) -> Any:
-    both = P(("data", "model"))
-    return over(lambda x, key: noisy(x, own(key, "data")), (both, P()), both, square())(ROWS, key)
-
-
 @says("drawn_twice")
 def gradient_through_devices(key: Any) -> Any:
     def total(w: Any) -> Any:
@@ -193,14 +157,6 @@ def gradient_through_devices(key: Any) -> Any:
         return over(part, (S, P(), S), P())(ROWS, w, random.split(key, 4))
 
     return jax.grad(total)(1.0)
-
-
-@says("fold_twice_same_data")
-def same_numbers_in_two_maps(key: Any) -> Any:
-    def draw(x: Any, key: Any) -> Any:
-        return noisy(x, own(key))
-
-    return over(draw, (S, P()), S)(ROWS, key) + over(draw, (S, P()), S)(ROWS, key)
 
 
 @says(ALL_ALIKE)
@@ -218,18 +174,6 @@ def pmap_over_split_keys(key: Any) -> Any:
 @says(ALL_ALIKE)
 def pmap_with_one_key(key: Any) -> Any:
     return jax.pmap(noisy, in_axes=(0, None))(ROWS.reshape(4, 2), key)
-
-
-@says("drawn_twice")
-def pmap_with_two_draws(key: Any) -> Any:
-    return jax.pmap(lambda key: random.normal(key) + random.uniform(key))(random.split(key, 4))
-
-
-@says("drawn_twice")
-def jit_with_shardings(key: Any) -> Any:
-    divided = NamedSharding(line(), S)
-    both = jax.jit(lambda x, key: noisy(noisy(x, key), key), in_shardings=(divided, None), out_shardings=divided)
-    return both(ROWS, key)
 
 
 def main() -> None:
