@@ -1,7 +1,6 @@
 """Log every key that a program consumes, while it runs equation by equation."""
 
 from collections.abc import MutableMapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -11,7 +10,7 @@ from jaxguide import compat
 from jaxguide.compat.collectives import SHARD_MAPS
 from jaxguide.compat.primitives import KEY_USES, SCAN, WHILE
 from jaxguide.jaxpr import interpret
-from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
+from jaxguide.jaxpr.batched_rows import BranchFinder, active_rows
 from jaxguide.jaxpr.devices import is_key_array
 from jaxguide.jaxpr.eager import EagerOperation
 from jaxguide.keys.events import Bits, Event, KeyLog, PathStep, implementation, key_rows, key_words
@@ -39,7 +38,6 @@ class KeyObserver(interpret.Observer):
         self._operation = 0
         self._peers: object = None
         self._done: dict[Any, set[int]] = {}
-        self._nearest: tuple[interpret.Scope, _Surroundings] | None = None
 
     def watches(self, eqn: Any) -> bool:
         """Return whether keys are consumed in this equation."""
@@ -88,7 +86,7 @@ class KeyObserver(interpret.Observer):
 
     def cut(self, step: interpret.BoundEquation, followed: int, count: int, left: Sequence[Any]) -> None:
         """Log that a loop was followed only in part."""
-        places = self._origin(step).places + self._surroundings(step.scope).places
+        places = self._places(step)
         line = places[0].line if places else None
         self.log.cut[line] = max(self.log.cut.get(line, (0, 0)), (followed, count), key=lambda seen: seen[1])
         self.log.left += [x for x in left if is_key_array(x) or (np.ndim(x) and x.dtype == np.uint32)]
@@ -156,10 +154,11 @@ class KeyObserver(interpret.Observer):
     ) -> None:
         bits = key_words(key)
         shape = bits.shape[:-1]
-        own, around = self._origin(step), self._surroundings(step.scope)
-        branches = [*self._finder.branches(step), *around.branches]
-        masks = [*(branch.active for branch in branches), *around.running]
-        active = active_rows(shape, masks).reshape(-1)
+        steps = list(step.outward())
+        origins = [self._origin(one) for one in steps]
+        branches = [branch for one in steps for branch in self._finder.branches(one)]
+        masks = [*(branch.active for branch in branches), *(one.scope.active for one in steps)]
+        active = active_rows(shape, [mask for mask in masks if mask is not None]).reshape(-1)
         rows = key_rows(bits)
         children = [()] * len(rows) if made is None else _children(made, len(rows))
         numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
@@ -167,19 +166,21 @@ class KeyObserver(interpret.Observer):
         if not used:
             return
         # Each `vmap` that maps over the key gives it an axis: if one is missing, all rows get the same key.
-        vmaps = own.vmaps + around.vmaps
+        vmaps = sum(found.vmaps for found in origins)
         shared = vmaps > len(shape)
-        tags: frozenset[Any] = frozenset()
+        tags = frozenset[Any](one.scope.branch for one in steps if one.scope.branch is not None)
         if branches and all(branch.shared for branch in branches) and len({(rows[i], numbers[i]) for i in used}) == 1:
             # JAX copied the single key of a cond under `vmap` to the rows, but a row draws in one branch only.
             shared = vmaps > 0 and len(used) > 1
             used = used[:1]
-            tags = frozenset(branch.tag for branch in branches if branch.tag is not None)
-        tags |= around.taken
-        places = own.places + around.places
+            tags |= {branch.tag for branch in branches if branch.tag is not None}
+        places = self._places(step)
         number = places[0].line.number if places else None
         source = places[0].line.text() if places else None
-        path = (PathStep(step.scope.number, id(step.eqn), own.site), *around.path)
+        mapped = next((found.mapped for found in origins if found.mapped), None)
+        path = tuple(
+            PathStep(one.scope.number, id(one.eqn), found.site) for one, found in zip(steps, origins, strict=True)
+        )
         if step.peers is None or step.peers is not self._peers:  # one operation for all devices
             self._operation, self._peers, self._done = self._operation + 1, step.peers, {}
         for i in used:
@@ -187,18 +188,7 @@ class KeyObserver(interpret.Observer):
             if axis == "":
                 continue
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
-            event = Event(
-                use,
-                places,
-                self._operation,
-                children[i],
-                tags,
-                vmaps > 0,
-                own.mapped or around.mapped,
-                shared,
-                axis,
-                path,
-            )
+            event = Event(use, places, self._operation, children[i], tags, vmaps > 0, mapped, shared, axis, path)
             self.log.events.append(event)
 
     def _repeated_along(self, step: interpret.BoundEquation, kind: str, row: tuple[Bits, int | None]) -> str | None:
@@ -216,26 +206,9 @@ class KeyObserver(interpret.Observer):
         axes = [axis for division in shards.outputs for part in division for axis in part]
         return axes[0] if axes and kind == "draw" and len(done) == len(shards.devices()) else ""
 
-    def _surroundings(self, scope: interpret.Scope) -> "_Surroundings":
-        """Return what all steps in a scope have in common."""
-        if self._nearest is None or self._nearest[0] is not scope:
-            outer = [] if scope.caller is None else list(scope.caller.outward())
-            origins = [self._origin(step) for step in outer]
-            scopes = [scope, *(step.scope for step in outer)]
-            found = _Surroundings(
-                tuple(place for found in origins for place in found.places),
-                sum(found.vmaps for found in origins),
-                next((found.mapped for found in origins if found.mapped), None),
-                [branch for step in outer for branch in self._finder.branches(step)],
-                [one.active for one in scopes if one.active is not None],
-                frozenset(one.branch for one in scopes if one.branch is not None),
-                tuple(
-                    PathStep(step.scope.number, id(step.eqn), found.site)
-                    for step, found in zip(outer, origins, strict=True)
-                ),
-            )
-            self._nearest = scope, found
-        return self._nearest[1]
+    def _places(self, step: interpret.BoundEquation) -> tuple[CallSite, ...]:
+        """Return the calls in the user's code that led to a step, innermost first."""
+        return tuple(place for one in step.outward() for place in self._origin(one).places)
 
     def _origin(self, step: interpret.BoundEquation) -> EquationOrigin:
         return self._origin_of(step.eqn, step.scope.jaxpr)
@@ -246,27 +219,6 @@ class KeyObserver(interpret.Observer):
             # The equation is kept alive so that its id stays unique.
             origins[id(eqn)] = (eqn, origin(eqn.source_info, jaxpr))
         return origins[id(eqn)][1]
-
-
-@dataclass(frozen=True)
-class _Surroundings:
-    """What the steps in a scope have in common: what is around them.
-
-    Args:
-        places, vmaps, mapped: the calls in the user's code, and their `vmap`s as in `EquationOrigin`.
-        branches: the branches of batched conds.
-        running: for each loop under `vmap`, the rows that still run.
-        taken: (cond, branch) where devices take several.
-        path: the equations that entered the scope and those around it.
-    """
-
-    places: tuple[CallSite, ...]
-    vmaps: int
-    mapped: CallSite | None
-    branches: list[BatchedBranch]
-    running: list[np.ndarray]
-    taken: frozenset[Any]
-    path: tuple[PathStep, ...]
 
 
 def _draws_nothing(eqn: Any, inputs: Sequence[Any]) -> bool:
