@@ -334,15 +334,6 @@ def test_a_program_that_raises_gives_its_own_error_and_no_verdict():
         check_keys(lambda key: random.normal(random.split(key)), random.key(0))
 
 
-def test_a_function_that_needs_values_is_checked_without_tracing():
-    def fn(key):
-        if float(random.uniform(key)) < 2.0:
-            return random.normal(key)
-        return 0.0
-
-    assert [problem.kind for problem in check_keys(fn, random.key(0))] == ["drawn_twice"]
-
-
 def test_inside_a_transformation_it_says_that_it_cannot():
     def inner(key):
         return check_keys(helper, key)
@@ -507,16 +498,6 @@ def test_reuse_raises_at_every_call_before_the_function_runs():
             fn(random.key(0))
     jax.effects_barrier()
     assert ran == []
-
-
-def test_reuse_only_in_one_signature_is_found():
-    @no_key_reuse
-    def fn(key, n):
-        return one_draw(key) if n < 3 else two_draws(key)
-
-    fn(random.key(0), 1)
-    with pytest.raises(KeyReuseError):
-        fn(random.key(0), 3)
 
 
 def test_under_an_outer_trace_the_decorator_passes_through_quietly(monkeypatch):

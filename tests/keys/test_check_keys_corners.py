@@ -160,13 +160,6 @@ def test_drawing_an_empty_array_uses_nothing(sampler, wrap):
     assert check_keys(around, random.key(0)).tree.text.count("normal") >= 1
 
 
-def test_an_empty_draw_does_not_hide_the_others():
-    def noise(key):
-        return random.normal(key, (0,)), random.normal(key, (1,)), random.uniform(key)
-
-    assert kinds(noise, random.key(0)) == ["drawn_twice"]
-
-
 def test_a_vmap_of_one_row_counts_as_of_many():
     for rows in (1, 3):
         assert kinds(
@@ -222,12 +215,3 @@ def test_an_argument_may_have_the_name_of_the_helpers_own(helper):
 
     helper(noise, key=random.key(0), fn="fn", args="args", helper="helper")
     assert seen == [("fn", "args", "helper")]
-
-
-def test_what_is_no_function_is_told_how_the_decorator_is_used():
-    with pytest.raises(TypeError) as caught:
-        no_key_reuse(3)
-    assert str(caught.value) == (
-        "`no_key_reuse` needs a function, but got the int 3: write `@no_key_reuse` on the line above `def`, or wrap a "
-        "function, as in `no_key_reuse(f)`."
-    )

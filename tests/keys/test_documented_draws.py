@@ -73,20 +73,6 @@ def test_a_decorated_function_keeps_its_numbers_under_transformations(around, ke
     assert random.normal(key) == TODAY
 
 
-def test_a_jitted_function_can_be_decorated(key):
-    draw = documented_draws()(jax.jit(random.normal))
-    assert draw(key) == DOCUMENTED
-    assert draw(key) == DOCUMENTED
-
-
-def test_blocks_nest(key):
-    with documented_draws():
-        with documented_draws():
-            assert random.normal(key) == DOCUMENTED
-        assert random.normal(key) == DOCUMENTED
-    assert random.normal(key) == TODAY
-
-
 def test_todays_setting_can_be_nested_inside(key):
     with documented_draws():
         with jax.threefry_partitionable(True):

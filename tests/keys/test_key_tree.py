@@ -204,11 +204,11 @@ def split_twice(key):
     return random.normal(a) + random.normal(b) + random.normal(c) + random.normal(d)
 
 
-@case("key  ✗ reused: the same number was folded into a key twice", "├─ a, fold_in 3  normal  ✓ spent")
+@case("key  ✗ reused: the same number was folded into a key twice", "├─ a, fold_in 3  ✗ reused: drawn from twice")
 def folded_twice(key):
     a = random.fold_in(key, 3)
     b = random.fold_in(key, 3)
-    return random.normal(a), b
+    return random.normal(a), random.normal(b)
 
 
 @case("key  normal, 5 times  ✗ reused: drawn from 5 times")

@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import pytest
-from jax import lax, random
+from jax import random
 
 from jaxguide.keys import check_keys
 
@@ -85,47 +85,11 @@ def test_one_call_of_each_sampler_is_one_use(kind):
 
 
 # Samplers of several calls; without tracing, each operation is compiled separately.
-OF_PARTS = ("ball", "choice", "dirichlet", "geometric", "multivariate_normal", "orthogonal", "permutation", "randint")
-
-
-@pytest.mark.long
-def test_one_call_of_a_sampler_is_one_use_without_tracing():
-    for name in OF_PARTS:
-
-        def needs_values(key, x, fn=SAMPLERS[name]):
-            return fn(key) if x > 0 else None
-
-        use = check_keys(needs_values, random.key(0), jnp.float32(1.0))
-        assert (use.untraceable, use.problems, [u.sampler for u in use.uses]) == (None, [], [name]), name
-
-
 @pytest.mark.parametrize("kind", ["typed", "legacy"])
 def test_the_second_call_of_each_sampler_is_found(kind):
     for name, fn in SAMPLERS.items():
         kinds = [problem.kind for problem in check_keys(lambda key, fn=fn: (fn(key), fn(key)), KEYS[kind](0))]
         assert kinds == ["drawn_twice"], name
-
-
-def test_initialisers():
-    init = jax.nn.initializers
-    makers = [
-        *(init.glorot_normal(), init.glorot_uniform(), init.he_normal(), init.he_uniform(), init.lecun_normal()),
-        *(init.lecun_uniform(), init.normal(), init.truncated_normal(), init.uniform(), init.orthogonal()),
-        *(init.variance_scaling(1.0, "fan_in", "normal"), init.zeros, init.ones, init.constant(2.0)),
-        init.glorot_uniform(dtype=jnp.complex64),
-    ]
-
-    def network(key):
-        keys = random.split(key, len(makers))
-        return [make(k, (3, 4)) for make, k in zip(makers, keys, strict=True)]
-
-    def lines(key):
-        return init.delta_orthogonal()(key, (3, 4, 4))
-
-    for make_key in KEYS.values():
-        for fn in (network, lines):
-            assert not check_keys(fn, make_key(0))
-            assert not check_keys(jax.jit(fn), make_key(0))
 
 
 # flax
@@ -144,26 +108,6 @@ def linen_model():
             return nn.Dropout(0.5, deterministic=not train)(x)
 
     return Model()
-
-
-@pytest.mark.parametrize("kind", ["typed", "legacy"])
-@pytest.mark.long
-def test_flax_linen_init_and_dropout(linen_model, kind):
-    def program(key):
-        params_key, dropout_key, key = random.split(key, 3)
-        params = linen_model.init({"params": params_key, "dropout": dropout_key}, jnp.ones((4, 3)))
-
-        def loss(params, step_key):
-            return linen_model.apply(params, jnp.ones((4, 3)), rngs={"dropout": step_key}).sum()
-
-        def step(params, step_key):
-            grads = jax.grad(loss)(params, step_key)
-            return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), None
-
-        return lax.scan(step, params, random.split(key, 3))
-
-    assert not check_keys(program, KEYS[kind](0))
-    assert not check_keys(jax.jit(program), KEYS[kind](0))
 
 
 @pytest.mark.long
@@ -191,86 +135,7 @@ def test_flax_linen_lifted_vmap_declares_what_is_shared():
         assert not check_keys(lambda key, model=model: model(3).init(key, jnp.ones((4, 2))), random.key(0))
 
 
-@pytest.mark.long
-def test_flax_nnx_layers_and_dropout():
-    nnx = pytest.importorskip("flax.nnx")
-
-    def program(key):
-        rngs = nnx.Rngs(params=random.fold_in(key, 0), dropout=random.fold_in(key, 1))
-        first, second = nnx.Linear(3, 4, rngs=rngs), nnx.Linear(4, 2, rngs=rngs)
-        dropout = nnx.Dropout(0.5, rngs=rngs)
-        x = dropout(first(jnp.ones((5, 3))))
-        return dropout(second(x))
-
-    assert not check_keys(program, random.key(0))
-    assert not check_keys(jax.jit(program), random.key(0))
-
-
 # haiku
 
 
-@pytest.mark.parametrize("kind", ["typed", "legacy"])
-@pytest.mark.long
-def test_haiku_init_and_apply_with_dropout(kind):
-    haiku = pytest.importorskip("haiku")
-
-    def forward(x):
-        x = haiku.Linear(8)(x)
-        x = haiku.dropout(haiku.next_rng_key(), 0.5, x)
-        x = haiku.Linear(2)(jax.nn.relu(x))
-        return haiku.dropout(haiku.next_rng_key(), 0.5, x)
-
-    model = haiku.transform(forward)
-
-    def program(key):
-        init_key, apply_key = random.split(key)
-        params = model.init(init_key, jnp.ones((4, 3)))
-        return jax.grad(lambda p: model.apply(p, apply_key, jnp.ones((4, 3))).sum())(params)
-
-    def one_key_twice(rng):
-        params = model.init(rng, jnp.ones((4, 3)))
-        first = model.apply(params, rng, jnp.ones((4, 3)))
-        return first + model.apply(params, rng, jnp.ones((4, 3)))
-
-    assert not check_keys(program, KEYS[kind](0))
-    assert not check_keys(jax.jit(program), KEYS[kind](0))
-    problems = check_keys(one_key_twice, KEYS[kind](0))
-    assert problems
-    assert {problem.name for problem in problems} == {"rng"}
-
-
 # blackjax
-
-
-@pytest.mark.parametrize("kind", ["typed", "legacy"])
-@pytest.mark.long
-def test_blackjax_hmc_steps_and_chains(kind):
-    blackjax = pytest.importorskip("blackjax")
-
-    def density(x):
-        return -0.5 * jnp.sum(x**2)
-
-    kernel = blackjax.hmc(density, step_size=0.1, inverse_mass_matrix=jnp.ones(2), num_integration_steps=3)
-
-    def one_step(key):
-        return kernel.step(key, kernel.init(jnp.ones(2)))[0].position
-
-    def chain(key):
-        step = lambda state, k: (kernel.step(k, state)[0], state.position)  # noqa: E731
-        return lax.scan(step, kernel.init(jnp.ones(2)), random.split(key, 3))[1]
-
-    def chains(key):
-        return jax.vmap(chain)(random.split(key, 2))
-
-    def one_key_for_all_steps(rng):
-        state = kernel.init(jnp.ones(2))
-        for _ in range(2):
-            state, _info = kernel.step(rng, state)
-        return state.position
-
-    for fn in (one_step, chain, chains):
-        assert not check_keys(fn, KEYS[kind](0))
-    assert not check_keys(jax.jit(chain), KEYS[kind](0))
-    problems = check_keys(one_key_for_all_steps, KEYS[kind](0))
-    assert problems
-    assert {problem.name for problem in problems} == {"rng"}
