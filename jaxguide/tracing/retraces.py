@@ -20,7 +20,6 @@ from jaxguide.compat.jit_calls import (
     call_of_jit,
     caller_of_jit,
     frame_of_jit,
-    is_differentiating_backward,
     is_frame_of_loop,
     jit_call,
     known_calls,
@@ -31,8 +30,8 @@ from jaxguide.jaxpr.arguments import require_jit
 from jaxguide.tracing.differences import EXPECT_ONE, Difference, closest_differences
 from jaxguide.tracing.functions import function_key, is_jitted
 from jaxguide.tracing.jit_events import Listener, hearing
+from jaxguide.tracing.reach import is_users, users_part
 from jaxguide.tracing.signatures import Signature, TracedFunction, compiled_signature, short, signature
-from jaxguide.tracing.trace_counting import is_users, users_part
 from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
 _SHOWN = 8  # retraces printed of each function
@@ -91,6 +90,7 @@ class FunctionTraces:
         retraces: each trace after the first, with its reason.
         recompiles: each compile without a new trace, with its reason.
         first: where it was traced first in the block, and for which arguments; empty if it was not.
+        by: what traces it: "jit", or the loop, such as "scan".
         trace_s, compile_s: how long that took; traces inside other traces count as part of those.
     """
 
@@ -100,6 +100,7 @@ class FunctionTraces:
     retraces: list[Retrace] = field(default_factory=list)
     recompiles: list[Retrace] = field(default_factory=list)
     first: str = ""
+    by: str = "jit"
     trace_s: float = 0.0
     compile_s: float = 0.0
 
@@ -221,7 +222,7 @@ def watch_traces() -> Iterator[Traces]:
         RuntimeError: `jax_disable_jit` is on.
     """
     require_jit("watch_traces")
-    watch = _Watch()
+    watch = Watch()
     with hearing(watch):
         yield watch.report
 
@@ -237,7 +238,7 @@ class _History:
     uncompiled: int = 0  # traces since the last compile
 
 
-class _Watch(Listener):
+class Watch(Listener):
     """Listen to hooks and write the report."""
 
     def __init__(self) -> None:
@@ -255,12 +256,13 @@ class _Watch(Listener):
         if is_loop and (outer is not None or users is None):
             return
         if users is not None and users is not call.function:  # JAX made another one of it
-            call = JitCall(users, None, (), {"inputs": call.args}, call.traced_for)
+            call = call._replace(function=users, args=(), kwargs={"inputs": call.args})
         call, ids = users_call(call, frame)
         if not is_loop and not _is_users(call, ids is not None, frame):
             return
         new = signature(call, ids)
         history = self._of(new.function)
+        history.found.by = call.traced_for
         history.found.traces += 1
         history.uncompiled += 1
         earlier = history.traced or ([] if ids is not None else _before_the_block(call, new))
@@ -298,8 +300,8 @@ class _Watch(Listener):
         else:
             history = next((one for one in self._histories.values() if one.program == name), None)
             if history is not None:
-                told = Difference("it is the backward pass of a derivative", EXPECT_ONE)
-                self._count_compile(history, seconds, None, [told] if is_differentiating_backward(frame) else [])
+                told = "it was compiled outside of its calls, as the backward pass of a derivative is"
+                self._count_compile(history, seconds, None, [Difference(told, EXPECT_ONE)])
 
     def _count_compile(self, history: _History, seconds: float, new: Signature | None, known: list[Difference]) -> None:
         history.found.compiles += 1
@@ -314,6 +316,11 @@ class _Watch(Listener):
                 history.found.recompiles.append(again)
         if new is not None:
             history.compiled.append(new)
+
+    def counted(self, body: FunctionType) -> list[FunctionTraces]:
+        """Return what was traced that runs this Python function."""
+        known = self._histories.values()
+        return [one.found for one in known if any(call.function.written() is body for call in one.traced)]
 
     def _of(self, function: TracedFunction) -> _History:
         if function.key not in self._histories:

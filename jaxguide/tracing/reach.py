@@ -1,80 +1,16 @@
-"""Count how often a function's jitted parts are traced and compiled, regardless of earlier calls."""
+"""Find the functions that a function can reach, whose they are, and clear their caches."""
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FrameType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple, TypeGuard
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, TypeGuard
 
 import jax
 
 from jaxguide.code.frames import is_library, is_users_code
-from jaxguide.code.lines import function_name
-from jaxguide.compat.jit_calls import traced_call
-from jaxguide.jaxpr.arguments import require_jit
 from jaxguide.tracing.functions import codes_within, is_jitted
-from jaxguide.tracing.jit_events import Listener, hearing
-from jaxguide.tracing.signatures import cells_of
-
-
-class TraceCount(NamedTuple):
-    """The cost of one call: how many jitted Python functions were traced, and how many XLA programs were compiled."""
-
-    traces: int
-    compiles: int
-
-
-def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]) -> list[TraceCount]:
-    """Clear caches, make the calls in order, and count the traces and compiles of each.
-
-    >>> import jax.numpy as jnp
-    >>> double = jax.jit(lambda x: 2 * x)
-    >>> trace_counts(double, [((jnp.ones(3),), {}), ((jnp.zeros(3),), {}), ((jnp.ones(4),), {})])
-    [TraceCount(traces=1, compiles=1), TraceCount(traces=0, compiles=0), TraceCount(traces=1, compiles=1)]
-
-    Clears the caches of every jitted function that `fn` reaches, so that the counts do not depend on earlier calls.
-    Counts the traces that `jax.jit` makes of the user's functions, including one inside another, but not of JAX's own
-    functions. Programs are identified by the names of their functions.
-
-    Args:
-        fn: the function, which is jitted or calls jitted functions.
-        calls: the positional and keyword arguments of each call.
-
-    Raises:
-        RuntimeError: `jax_disable_jit` is on.
-        Exception: whatever a call raises.
-    """
-    require_jit("trace_counts")
-    reached = [found for found in reach(fn) if is_jitted(found)]
-    clear_caches(fn)
-    counts = []
-    for args, kwargs in calls:
-        count = _Count(reached)
-        with hearing(count):
-            jax.block_until_ready(fn(*args, **kwargs))
-        counts.append(TraceCount(count.traces, sum(name in count.names for name in count.programs)))
-    return counts
-
-
-class _Count(Listener):
-    """Count the traces and compiles of the user's functions."""
-
-    def __init__(self, reached: Sequence[Any]) -> None:
-        self.traces = 0
-        self.names = {f"jit({function_name(function)})" for function in reached}
-        self.programs: list[str] = []
-        self._bodies = [function.__wrapped__ for function in reached]
-
-    def traced(self, frame: FrameType) -> None:
-        call = traced_call(frame)
-        if call is None or call.traced_for != "jit":
-            return
-        if any(call.function is body for body in self._bodies) or is_users(call.function):
-            self.traces += 1
-            self.names.add(f"jit({function_name(call.function)})")
-
-    def compiled(self, name: str, seconds: float) -> None:
-        self.programs.append(name)
 
 
 def clear_caches(fn: Callable[..., Any]) -> None:
@@ -156,7 +92,10 @@ def _is_written_by_user(value: Any) -> TypeGuard[FunctionType]:
 
 
 def _of_function(function: FunctionType) -> list[Any]:
-    found: list[Any] = [function.__defaults__, function.__kwdefaults__, *cells_of(function)]
+    found: list[Any] = [function.__defaults__, function.__kwdefaults__]
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # a variable that is not bound yet
+            found.append(cell.cell_contents)
     if not _is_written_by_user(function):
         return found
     names = {name for code in codes_within(function.__code__) for name in code.co_names}
