@@ -32,10 +32,6 @@ _SHOWN = 6  # differences of one call
 _DEEPEST = 6  # levels of a static value
 _BEFORE = 20  # characters shown before the place where two long texts differ
 _ONE_TRACE = "each value needs a separate trace"
-EXPECT_ONE = (
-    "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
-    "transformation"
-)
 
 
 class Difference(NamedTuple):
@@ -70,19 +66,10 @@ def closest_differences(new: Signature, earlier: list[Signature], *, compiled: b
         earlier: the earlier calls, in order.
         compiled: whether a program is compiled without a new trace.
     """
-    if compiled:
-        earlier = [one for one in earlier if one.by == new.by] or earlier
-    found = _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
-    if not new.by or (earlier and earlier[-1].by != new.by):
-        return found
-    under = f"it was called under {new.by}"
-    return [one._replace(text=f"{under}: {one.text}") for one in found] or [Difference(under, EXPECT_ONE)]
+    return _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
 
 
 def _all(old: Signature, new: Signature, *, compiled: bool) -> list[_Found]:
-    if old.by != new.by:
-        words = f"it was compiled under {old.by} before and is now called without it"
-        return [_Found(f"it was called under {new.by}" if new.by else words, EXPECT_ONE)]
     found = list(_of_functions(old, new))
     for name in {**old.arguments, **new.arguments}:
         found += _of_argument(name, old, new)
@@ -226,7 +213,8 @@ def _of_leaves(place: str, old: Leaf, new: Leaf) -> Iterator[_Found]:
         was, now, remedy = words_and_remedy(old.where, new.where)
         yield _changed(place, was, now, remedy, "placement" if known[0] == known[1] else "")
     elif known[0] != known[1] and is_same:
-        yield _changed(place, *map(_full_type, (old, new)), f"pass `{place}` with one sharding in every call")
+        was, now = (str(aval.str_short(True, True)) for aval in known)
+        yield _changed(place, was, now, f"pass `{place}` with one sharding in every call")
 
 
 def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> _Found:
@@ -236,14 +224,6 @@ def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> 
 
 def _shape_and_dtype(leaf: Leaf) -> Any:
     return getattr(leaf.aval, "shape", None), getattr(leaf.aval, "dtype", leaf.type)
-
-
-def _full_type(leaf: Leaf) -> str:
-    """Return a type with everything that JAX compares, such as the mesh."""
-    try:
-        return str(leaf.aval.str_short(True, True))
-    except (AttributeError, TypeError):
-        return str(leaf.aval)
 
 
 def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:

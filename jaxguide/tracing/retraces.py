@@ -27,11 +27,10 @@ from jaxguide.compat.jit_calls import (
     words_of_jax,
 )
 from jaxguide.jaxpr.arguments import require_jit
-from jaxguide.tracing.differences import EXPECT_ONE, Difference, closest_differences
-from jaxguide.tracing.functions import function_key, is_jitted
+from jaxguide.tracing.differences import Difference, closest_differences
+from jaxguide.tracing.functions import function_key, is_jitted, is_users, users_part
 from jaxguide.tracing.jit_events import Listener, hearing
-from jaxguide.tracing.reach import is_users, users_part
-from jaxguide.tracing.signatures import Signature, TracedFunction, compiled_signature, short, signature
+from jaxguide.tracing.signatures import Signature, TracedFunction, short, signature, transformation_of
 from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
 _SHOWN = 8  # retraces printed of each function
@@ -41,6 +40,10 @@ _UNNAMED = "jit(<unnamed function>)"  # what JAX calls programs of objects witho
 _OF_LOOP = (
     "define it once, outside the loop, and pass whatever changes in its arguments, or jit the function that calls it "
     "and call that"
+)
+_EXPECT_ONE = (
+    "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
+    "transformation"
 )
 _PROGRAMS = ("jit(scan)", "jit(while)", "jit(cond)")  # of `EAGER_LOOPS` that are called outside of `jax.jit`
 
@@ -289,31 +292,35 @@ class Watch(Listener):
         frame = sys._getframe(1)
         call = jit_call(frame)
         if name in _PROGRAMS and self._loop is not None:
-            self._count_compile(self._loop, seconds, None, [])
+            self._count_compile(self._loop, seconds, None, "")
             self._loop = None
         elif call is not None and name in (f"jit({function_name(call.function)})", _UNNAMED):
             call, ids = users_call(call, frame)
             is_mine = package_of_function(call.function) is None and is_users(call.function)
             if ids is not None or is_mine or function_key(call.function) in self._histories:
-                new = compiled_signature(call, ids)
-                self._count_compile(self._of(new.function), seconds, new, [])
+                new, by = signature(call, ids), transformation_of(call)
+                told = f"it was called under {by}" if by else ""
+                self._count_compile(self._of(new.function), seconds, None if by else new, told)
         else:
             history = next((one for one in self._histories.values() if one.program == name), None)
             if history is not None:
                 told = "it was compiled outside of its calls, as the backward pass of a derivative is"
-                self._count_compile(history, seconds, None, [Difference(told, EXPECT_ONE)])
+                self._count_compile(history, seconds, None, told)
 
-    def _count_compile(self, history: _History, seconds: float, new: Signature | None, known: list[Difference]) -> None:
+    def _count_compile(self, history: _History, seconds: float, new: Signature | None, told: str) -> None:
+        """Count a compile: of a call without a transformation, or for what is told."""
         history.found.compiles += 1
         history.found.compile_s += seconds
         if history.uncompiled:
             history.uncompiled -= 1
-        else:
-            if new is not None and (history.compiled or new.by):
+        elif history.found.compiles > 1 or told:
+            if new is not None and not history.compiled:
+                told = "it was compiled under a transformation before and is now called without it"
+            known = [Difference(told, _EXPECT_ONE)] if told else []
+            if new is not None and history.compiled:
                 known = closest_differences(new, history.compiled, compiled=True)
-            if known or history.compiled:
-                again = Retrace(history.found.name, calling_line(), tuple(known), "compiled without a new trace")
-                history.found.recompiles.append(again)
+            again = Retrace(history.found.name, calling_line(), tuple(known), "compiled without a new trace")
+            history.found.recompiles.append(again)
         if new is not None:
             history.compiled.append(new)
 

@@ -15,9 +15,8 @@ from jaxguide.code.frames import is_library
 from jaxguide.code.lines import function_name
 from jaxguide.compat.jit_calls import JitCall, trace_context
 from jaxguide.jaxpr.value_words import array_type, describe, object_of_type
-from jaxguide.tracing.functions import function_key, is_function, name_of, written_function
+from jaxguide.tracing.functions import function_key, is_function, name_of, users_part, written_function
 from jaxguide.tracing.placements import Placement, placement
-from jaxguide.tracing.reach import users_part
 
 _SHORT = 60
 
@@ -123,7 +122,6 @@ class Signature:
         named: the names of the arguments that were passed by name.
         settings: JAX's settings and contexts that make a difference.
         is_wrapped: whether another library jits the function and decides what is static.
-        by: the transformation under which a program is compiled for it; empty if there is none.
     """
 
     function: TracedFunction
@@ -131,20 +129,16 @@ class Signature:
     arguments: dict[str, Tree]
     named: frozenset[str]
     settings: dict[str, Any]
-    is_wrapped: bool = False
-    by: str = ""
+    is_wrapped: bool
 
 
-def signature(
-    call: JitCall, traced: frozenset[int] | None = None, settings: dict[str, Any] | None = None, by: str = ""
-) -> Signature:
+def signature(call: JitCall, traced: frozenset[int] | None = None, settings: dict[str, Any] | None = None) -> Signature:
     """Describe a call.
 
     Args:
         call: the call.
         traced: the ids of the values that are traced, if a library decides that; None if the options of `jax.jit` do.
         settings: JAX's settings and contexts; by default, those in force.
-        by: see `Signature`.
     """
     found: dict[str, Tree] = {}
     for name, value, position in _bound(call):
@@ -152,18 +146,16 @@ def signature(
         found[name] = static_of(value, is_declared=True) if is_static else tree_of(value, traced)
     in_force = trace_context() if settings is None else settings
     function = TracedFunction(call.function)
-    return Signature(function, call.options, found, frozenset(call.kwargs), in_force, traced is not None, by)
+    return Signature(function, call.options, found, frozenset(call.kwargs), in_force, traced is not None)
 
 
-def compiled_signature(call: JitCall, traced: frozenset[int] | None) -> Signature:
-    """Describe a call for which a program is compiled: under `vmap`, for whole batches; see `signature`."""
-    tracer = next((leaf for leaf in jax.tree.leaves(call[2:4]) if isinstance(leaf, jax.core.Tracer)), None)
-    if tracer is None:
-        return signature(call, traced)
-    args, kwargs = jax.tree.map(compat.without_batching, (call.args, call.kwargs))
-    transformation = compat.traced_by(tracer).transformation
-    by = f"`{transformation}`" if transformation else "a transformation"
-    return signature(call._replace(args=args, kwargs=kwargs), traced, by=by)
+def transformation_of(call: JitCall) -> str:
+    """Return the transformation under which a program is compiled for a call; empty if there is none."""
+    for leaf in jax.tree.leaves((call.args, call.kwargs)):
+        if isinstance(leaf, jax.core.Tracer):
+            by = compat.traced_by(leaf).transformation
+            return f"`{by}`" if by else "a transformation"
+    return ""
 
 
 def _bound(call: JitCall) -> Iterator[tuple[str, Any, int | None]]:

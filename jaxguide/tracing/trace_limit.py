@@ -17,9 +17,8 @@ from jaxguide.compat.jit_calls import JitCall, frame_of_jit
 from jaxguide.jaxpr.arguments import nothing_is_traced
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.functions import is_jitted, name_of, written_function
+from jaxguide.tracing.functions import clear_caches, is_jitted, name_of, written_function
 from jaxguide.tracing.jit_events import hearing
-from jaxguide.tracing.reach import clear_caches
 from jaxguide.tracing.retraces import Retrace, Watch
 from jaxguide.tracing.signatures import Signature, signature
 

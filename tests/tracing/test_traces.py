@@ -10,7 +10,7 @@ from jax import lax
 from needs import first_of
 
 from jaxguide.tracing import watch_traces
-from jaxguide.tracing.reach import clear_caches, reach
+from jaxguide.tracing.functions import clear_caches, reach
 
 X = np.arange(3, dtype=np.float32)
 CALLS = [((X,), {}), ((X + 1,), {}), ((np.arange(4, dtype=np.float32),), {})]

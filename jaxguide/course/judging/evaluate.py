@@ -22,7 +22,7 @@ from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo, ExplanationText
 from jaxguide.keys import KeyReport, check_keys
-from jaxguide.tracing.reach import clear_caches
+from jaxguide.tracing.functions import clear_caches
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
