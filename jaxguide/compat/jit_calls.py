@@ -122,22 +122,6 @@ def known_calls(function: Callable[..., Any]) -> list[tuple[JitCall, dict[str, A
     return found
 
 
-def words_of_jax(frame: FrameType) -> str:
-    """Return what `jax_explain_cache_misses` says of a trace, in a frame that `tell_of_traces` told of.
-
-    Empty if JAX has no other trace of the function for arguments of these types.
-    """
-    from jax._src import config
-    from jax._src.interpreters import partial_eval
-
-    held = frame.f_locals
-    new = (config.trace_context(), (held["in_avals"], held["debug_info"]), ())
-    cached = partial_eval.trace_to_jaxpr.cache_keys()
-    known = [(old[1], old[2][:2], ()) for old in cached if old[0]() is held["fun"] and old[2][0] == new[1][0]]
-    found = [partial_eval.diff_tracing_cache_keys(new, old) for old in known if old != new]
-    return " ".join(min(found)[-1].split()) if found else ""
-
-
 def jit_call(frame: FrameType | None) -> JitCall | None:
     """Return the innermost call of a jitted function, from `frame` outward; None if JAX's frames do not show it."""
     while frame is not None:

@@ -35,20 +35,20 @@ _ONE_TRACE = "each value needs a separate trace"
 
 
 class Difference(NamedTuple):
-    """One difference between a call and an earlier one: what it is, and what to do about it."""
+    """One difference between a call and an earlier one.
 
-    text: str
-    remedy: str
-
-
-class _Found(NamedTuple):
-    """A difference; for an array also its place, and what it was and is, so that arrays with the same are joined."""
+    Args:
+        text: what it is, such as 'argument `x` was int32[] and is now float32[]'.
+        remedy: what to do about it.
+        place, words: of an array, where it is, and what it was and is, so that arrays with the same are joined.
+        changes: "shape"; "dtype" or "placement" if nothing else of the type changed.
+    """
 
     text: str
     remedy: str
     place: str = ""
     words: tuple[str, str] = ("", "")
-    changes: str = ""  # "shape"; "dtype" or "placement" if nothing else of the type changed
+    changes: str = ""
 
 
 def closest_differences(new: Signature, earlier: list[Signature], *, compiled: bool = False) -> list[Difference]:
@@ -69,7 +69,7 @@ def closest_differences(new: Signature, earlier: list[Signature], *, compiled: b
     return _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
 
 
-def _all(old: Signature, new: Signature, *, compiled: bool) -> list[_Found]:
+def _all(old: Signature, new: Signature, *, compiled: bool) -> list[Difference]:
     found = list(_of_functions(old, new))
     for name in {**old.arguments, **new.arguments}:
         found += _of_argument(name, old, new)
@@ -79,9 +79,9 @@ def _all(old: Signature, new: Signature, *, compiled: bool) -> list[_Found]:
     return found + list(_of_settings(old.settings, new.settings))
 
 
-def _together(found: list[_Found]) -> list[Difference]:
+def _together(found: list[Difference]) -> list[Difference]:
     """Join differences that are the same for several arguments, and count those beyond a few."""
-    groups: dict[Any, list[_Found]] = {}
+    groups: dict[Any, list[Difference]] = {}
     for one in found:
         groups.setdefault(one.words if one.place else one.text, []).append(one)
     joined = []
@@ -92,22 +92,22 @@ def _together(found: list[_Found]) -> list[Difference]:
             named += [f"{len(others) - _NAMED + 1} more"] if len(others) >= _NAMED else []
             was, now = first.words
             text = f"arguments {', '.join(named[:-1])} and {named[-1]} were {was} and are now {now}"
-        joined.append(Difference(text, first.remedy))
+        joined.append(first._replace(text=text))
     if len(joined) > _SHOWN:
         more = plural("{count} more difference", "{count} more differences", len(joined) - _SHOWN)
         joined = [*joined[:_SHOWN], Difference(more, joined[_SHOWN].remedy)]
     return joined
 
 
-def _of_functions(old: Signature, new: Signature) -> Iterator[_Found]:
+def _of_functions(old: Signature, new: Signature) -> Iterator[Difference]:
     before, now = old.function, new.function
     if are_one(before.itself, now.itself) or (new.is_wrapped and are_one(before.written, now.written)):
         change = option_change(old.options, new.options) if old.options is not None else None
         if change is not None and not new.is_wrapped:
             text = "`jax.jit` was applied again, with different options: `{}` was {} and is now {}".format(*change)
-            yield _Found(text, "apply `jax.jit` once, outside the loop, and call the result")
+            yield Difference(text, "apply `jax.jit` once, outside the loop, and call the result")
     else:
-        yield _Found(*_of_new_function(before, now))
+        yield Difference(*_of_new_function(before, now))
 
 
 def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, str]:
@@ -139,16 +139,16 @@ def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, 
     return "the function object is new, because its definition ran again", remedy
 
 
-def _of_argument(name: str, before: Signature, now: Signature) -> Iterator[_Found]:
+def _of_argument(name: str, before: Signature, now: Signature) -> Iterator[Difference]:
     old, new = before.arguments.get(name), now.arguments.get(name)
     same_way = f"pass `{name}` the same way in every call"
     if old is None or new is None:
         words = f"was {old} and is now left out" if new is None else f"was left out and is now {new}"
-        yield _Found(f"argument `{name}` {words}", same_way)
+        yield Difference(f"argument `{name}` {words}", same_way)
         return
     ways = ["by name" if name in one.named else "by position" for one in (before, now)]
     if ways[0] != ways[1] and not now.is_wrapped:
-        yield _Found(f"argument `{name}` was passed {ways[0]} and is now passed {ways[1]}", same_way)
+        yield Difference(f"argument `{name}` was passed {ways[0]} and is now passed {ways[1]}", same_way)
     found = list(_of_trees(name, old, new))
     if sum(one.changes == "shape" for one in found) > 1:  # such arrays are not batches to pad
         remedy = f"pass `{name}` with arrays of the same shapes in every call"
@@ -156,7 +156,7 @@ def _of_argument(name: str, before: Signature, now: Signature) -> Iterator[_Foun
     yield from found
 
 
-def _of_trees(place: str, old: Tree, new: Tree) -> Iterator[_Found]:
+def _of_trees(place: str, old: Tree, new: Tree) -> Iterator[Difference]:
     if isinstance(old, Leaf) and isinstance(new, Leaf):
         yield from _of_leaves(place, old, new)
     elif isinstance(old, Static) and isinstance(new, Static):
@@ -166,14 +166,14 @@ def _of_trees(place: str, old: Tree, new: Tree) -> Iterator[_Found]:
         yield from _of_nodes(place, old, new)
     elif str(old) == str(new):
         text = f"argument `{place}` is again {new}, but the class of that name is another: its definition ran again"
-        yield _Found(text, "define and register the class once")
+        yield Difference(text, "define and register the class once")
     else:
         remedy = _same_containers(place)
         if any(isinstance(one, TreeNode) and one.kind is type(None) for one in (old, new)):
             remedy = f"pass None as `{place}` in every call or in none, or expect one trace for each"
         elif isinstance(old, Static) or isinstance(new, Static):
             remedy = f"pass `{place}` as an array in every call, or in none"
-        yield _Found(f"argument `{place}` was {old} and is now {new}", remedy)
+        yield Difference(f"argument `{place}` was {old} and is now {new}", remedy)
 
 
 def _same_containers(place: str) -> str:
@@ -181,7 +181,7 @@ def _same_containers(place: str) -> str:
     return f"pass `{argument}` with the same containers and keys in every call, and zeros for missing entries"
 
 
-def _of_nodes(place: str, old: TreeNode, new: TreeNode) -> Iterator[_Found]:
+def _of_nodes(place: str, old: TreeNode, new: TreeNode) -> Iterator[Difference]:
     gone = [f"no longer has `{place}{path}`" for path in old.children if path not in new.children]
     added = [f"now has `{place}{path}`" for path in new.children if path not in old.children]
     keys = [[path.strip("[].") for path in one.children] for one in (old, new)]
@@ -189,11 +189,11 @@ def _of_nodes(place: str, old: TreeNode, new: TreeNode) -> Iterator[_Found]:
         words = [*gone[:2], *added[:2]]
         more = len(gone) + len(added) - len(words)
         words += [plural("{count} more change", "{count} more changes", more)] if more else []
-        yield _Found(f"argument `{place}` {' and '.join(words)}", _same_containers(place))
+        yield Difference(f"argument `{place}` {' and '.join(words)}", _same_containers(place))
     elif keys[0] != keys[1]:
         was, now = (", ".join([*one[:_NAMED], "..."] if len(one) > _NAMED else one) for one in keys)
         remedy = f"create `{place}` with its keys in one order, or as a plain dict, whose keys JAX sorts"
-        yield _Found(f"the order of the keys of `{place}` was {was} and is now {now}", remedy)
+        yield Difference(f"the order of the keys of `{place}` was {was} and is now {now}", remedy)
     elif not _same_static(old.metadata, new.metadata):
         yield _of_metadata(place, old, new)
     for path in old.children:
@@ -201,7 +201,7 @@ def _of_nodes(place: str, old: TreeNode, new: TreeNode) -> Iterator[_Found]:
             yield from _of_trees(f"{place}{path}", old.children[path], new.children[path])
 
 
-def _of_leaves(place: str, old: Leaf, new: Leaf) -> Iterator[_Found]:
+def _of_leaves(place: str, old: Leaf, new: Leaf) -> Iterator[Difference]:
     is_same = _shape_and_dtype(old) == _shape_and_dtype(new) and old.weak == new.weak
     if not is_same:
         yield _of_types(place, old, new)
@@ -217,16 +217,16 @@ def _of_leaves(place: str, old: Leaf, new: Leaf) -> Iterator[_Found]:
         yield _changed(place, was, now, f"pass `{place}` with one sharding in every call")
 
 
-def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> _Found:
+def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> Difference:
     text = f"argument `{place}` was {old} and is now {new}"
-    return _Found(text, remedy.replace("{place}", place), place, (old, new), changes)
+    return Difference(text, remedy.replace("{place}", place), place, (old, new), changes)
 
 
 def _shape_and_dtype(leaf: Leaf) -> Any:
     return getattr(leaf.aval, "shape", None), getattr(leaf.aval, "dtype", leaf.type)
 
 
-def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
+def _of_types(place: str, old: Leaf, new: Leaf) -> Difference:
     (old_shape, old_dtype), (new_shape, new_dtype) = map(_shape_and_dtype, (old, new))
     try:
         dtype = jnp.result_type(old.aval, new.aval).name
@@ -343,7 +343,7 @@ def _change(at: _Place, root: str) -> tuple[str, str]:
     return f"was {was} and is now {now}", remedy
 
 
-def _of_statics(place: str, old: Static, new: Static) -> _Found:
+def _of_statics(place: str, old: Static, new: Static) -> Difference:
     """Return how two static arguments differ, or two values that are static because a library does not trace them."""
     at = _innermost(_Place(place, old.value, new.value))
     subject = f"`{at.place}`, which is static because it is not an array,"
@@ -351,26 +351,27 @@ def _of_statics(place: str, old: Static, new: Static) -> _Found:
         subject = f"static argument `{at.place}`"
     if old.value is new.value:
         remedy = "do not change a static argument after the first call: create another object with the new values"
-        return _Found(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
+        return Difference(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
     text, remedy = _change(at, place)
+    number = _can_be_traced(at.new)
     if not remedy and new.is_declared:
         remedy = f"each value of a static argument needs a separate trace: pass one `{place}`, or expect one for each"
-        if _can_be_traced(at.new):
+        if number:
             remedy = (
                 f"each value of a static argument needs a separate trace: remove `{place}` from `static_argnums` or "
                 "`static_argnames` if the function can work with a traced array"
             )
     elif not remedy:
         remedy = f"{_ONE_TRACE}: pass the same `{at.place}` in every call"
-        if _can_be_traced(at.new):
+        if number:
             remedy = (
                 f"{_ONE_TRACE}: pass `{at.place}` as an array, such as `jnp.asarray({at.place})`, if the function can "
                 "work with a traced one"
             )
-    return _Found(f"{subject} {text}", remedy)
+    return Difference(f"{subject} {text}", remedy)
 
 
-def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
+def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> Difference:
     """Return how the static parts of two containers differ."""
     held = ((f"{place}.{name}", old.fields.get(name), new.fields[name]) for name in new.fields)
     root, *pair = next((one for one in held if not _same(*one[1:])), (place, old.metadata.value, new.metadata.value))
@@ -380,7 +381,7 @@ def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
         key = re.search(r"\['(.+)'\]$", at.place)
         what = f"`{key[1]}` in the static part of `{place}`" if key else f"the static part of `{place}`"
     text, remedy = _change(at, root)
-    return _Found(
+    return Difference(
         f"{what} {text}",
         remedy
         or "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
@@ -395,7 +396,7 @@ def _can_be_traced(value: Any) -> bool:
     return isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
 
 
-def _of_settings(old: dict[str, Any], new: dict[str, Any]) -> Iterator[_Found]:
+def _of_settings(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
     """Yield which settings and contexts differ."""
     for name, value in new.items():
         if name not in old or _same(old[name], value):
@@ -411,4 +412,4 @@ def _of_settings(old: dict[str, Any], new: dict[str, Any]) -> Iterator[_Found]:
         elif name == AXES_CONTEXT:
             subject = "the set of named axes in scope, from `vmap` or `shard_map`,"
             was, now = (dict(one.axis_sizes) or "none" for one in (was, now))
-        yield _Found(f"{subject} was {was} and is now {now}", remedy)
+        yield Difference(f"{subject} was {was} and is now {now}", remedy)

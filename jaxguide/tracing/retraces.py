@@ -24,19 +24,21 @@ from jaxguide.compat.jit_calls import (
     jit_call,
     known_calls,
     traced_call,
-    words_of_jax,
 )
 from jaxguide.jaxpr.arguments import require_jit
 from jaxguide.tracing.differences import Difference, closest_differences
 from jaxguide.tracing.functions import function_key, is_jitted, is_users, users_part
-from jaxguide.tracing.jit_events import Listener, hearing
-from jaxguide.tracing.signatures import Signature, TracedFunction, short, signature, transformation_of
+from jaxguide.tracing.jit_events import hearing
+from jaxguide.tracing.signatures import Signature, TracedFunction, signature, transformation_of
 from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
 _SHOWN = 8  # retraces printed of each function
 _ARGUMENTS = 4  # arguments printed of the first trace
-_WORDS = 300  # characters of a message of JAX
 _UNNAMED = "jit(<unnamed function>)"  # what JAX calls programs of objects without a name (0.10.2 to 0.12.0.1)
+_GONE = Difference(
+    "its call is the same as an earlier one, of which JAX has no trace: that trace failed, or the caches were cleared",
+    "fix the error in the earlier call, and do not clear the caches",
+)
 _OF_LOOP = (
     "define it once, outside the loop, and pass whatever changes in its arguments, or jit the function that calls it "
     "and call that"
@@ -208,8 +210,7 @@ def watch_traces() -> Iterator[Traces]:
 
     JAX traces a jitted function again if its call has something new: a shape, dtype or weak type, another value of a
     static argument, another pytree structure, or another function object, such as a lambda created in a loop. Calls are
-    compared argument by argument, also with those before the block of which JAX still has a trace. If that shows no
-    difference, the report quotes `jax_explain_cache_misses`.
+    compared argument by argument, also with those before the block of which JAX still has a trace.
 
     Counts what this thread does in the block, including jitted functions inside others, and under `vmap` and `grad`,
     which share one trace. The functions of `jax.lax.scan`, `while_loop` and the like count if they are called outside
@@ -241,7 +242,7 @@ class _History:
     uncompiled: int = 0  # traces since the last compile
 
 
-class Watch(Listener):
+class Watch:
     """Listen to hooks and write the report."""
 
     def __init__(self) -> None:
@@ -270,7 +271,7 @@ class Watch(Listener):
         history.uncompiled += 1
         earlier = history.traced or ([] if ids is not None else _before_the_block(call, new))
         if earlier:
-            found = closest_differences(new, earlier) or _of_jax(frame)
+            found = closest_differences(new, earlier) or [_GONE]
             if is_loop:
                 found = [one._replace(remedy=_OF_LOOP) if "object is new" in one.text else one for one in found]
             history.found.retraces.append(Retrace(new.function.name, calling_line(), tuple(found)))
@@ -352,20 +353,6 @@ def _before_the_block(call: JitCall, new: Signature) -> list[Signature]:
         for one, context in known_calls(call.function)
     ]
     return [one for one in known if closest_differences(new, [one])]
-
-
-def _of_jax(frame: FrameType) -> list[Difference]:
-    """Return JAX's own reason for a trace of a call that looks the same as an earlier one."""
-    words = words_of_jax(frame)
-    if words:
-        return [Difference(f"JAX says: {short(words, _WORDS)}", "make every call in the same way and place")]
-    return [
-        Difference(
-            "its call is the same as an earlier one, of which JAX has no trace: that trace failed, or the caches were "
-            "cleared",
-            "fix the error in the earlier call, and do not clear the caches",
-        )
-    ]
 
 
 def _first(new: Signature, by: str) -> str:

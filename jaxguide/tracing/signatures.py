@@ -3,7 +3,6 @@
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,8 +34,7 @@ class Leaf(NamedTuple):
         return f"a Python {self.python} ({words})" if self.python else words
 
 
-@dataclass(frozen=True, eq=False)
-class Static:
+class Static(NamedTuple):
     """A static value, with its hash at the time of the call: it may change later."""
 
     value: Any
@@ -47,17 +45,8 @@ class Static:
         return static_text(self.value)
 
 
-@dataclass(frozen=True, eq=False)
-class TreeNode:
-    """A container in an argument.
-
-    Args:
-        kind: its type.
-        metadata: its static part, as JAX compares it.
-        fields: the attributes that are in its static part.
-        children: its parts by their path below it, such as `['w']`.
-        words: what it is, such as 'a dict of 2'.
-    """
+class TreeNode(NamedTuple):
+    """A container: its type, its static part, the attributes in that, its parts by path (`['w']`), and what it is."""
 
     kind: type
     metadata: Static
@@ -111,8 +100,7 @@ def _reference(value: Any) -> Callable[[], Any]:
         return lambda: value
 
 
-@dataclass(frozen=True, eq=False)
-class Signature:
+class Signature(NamedTuple):
     """What JAX compares to find an existing trace or program.
 
     Args:
