@@ -370,18 +370,6 @@ def is_recording(tracer: Any, frame: FrameType | None) -> bool:
     return False
 
 
-def without_batching(value: Any) -> Any:
-    """Return the array or tracer with all batches that a tracer of `jax.vmap` stands for; other values as they are.
-
-    >>> import jax
-    >>> _ = jax.vmap(lambda x: print(x.shape, without_batching(x).shape))(jax.numpy.ones(3))
-    () (3,)
-    """
-    while _TRACERS.get(type(value).__name__) == "vmap":
-        value = value.val  # there is no public name for this as of 0.12
-    return value
-
-
 @contextlib.contextmanager
 def float64(on: bool | None = True) -> Iterator[None]:
     """Turn 64-bit types on or off, including in the threads in which the JAX runtime calls host functions.

@@ -11,17 +11,8 @@ from typing import Any, NamedTuple
 from jaxguide.compat import in_jax
 
 # Names in the trace context that are not names of settings.
-MESH_CONTEXTS = ("mesh_context_manager", "abstract_mesh_context_manager")
+MESH_CONTEXT = "abstract_mesh_context_manager"
 AXES_CONTEXT = "axis_env_state"
-# The devices of the mesh of `jax.set_mesh`, which are not part of the trace context: only programs depend on them.
-DEVICES_CONTEXT = "concrete_mesh"
-
-# Fields of the options of `jax.jit`, which are the arguments that set them with such an ending.
-_OPTIONS = (
-    *("static_argnums", "static_argnames", "donate_argnums", "donate_argnames"),
-    *("in_shardings_leaves", "out_shardings_leaves", "device", "backend", "keep_unused", "inline"),
-    "compiler_options_kvs",
-)
 # What traces a user's function without `jax.jit`, and compiles it at each call if nothing around it is traced.
 EAGER_LOOPS = ("scan", "fori_loop", "while_cond", "while_body", "cond", "switch")
 # Files of JAX between the caller of a jitted function and its trace.
@@ -131,26 +122,6 @@ def known_calls(function: Callable[..., Any]) -> list[tuple[JitCall, dict[str, A
     return found
 
 
-def words_of_jax(frame: FrameType) -> str:
-    """Return what `jax_explain_cache_misses` says of a trace whose arguments have the types of an earlier one.
-
-    Args:
-        frame: a frame that `tell_of_traces` told of.
-
-    Returns:
-        What JAX compares besides the types; empty if JAX has no trace of the function for such arguments.
-    """
-    from jax._src import config
-    from jax._src.interpreters import partial_eval
-
-    held = frame.f_locals
-    new = (config.trace_context(), (held["in_avals"], held["debug_info"]))
-    cached = partial_eval.trace_to_jaxpr.cache_keys()
-    known = [(old[1], old[2][:2], ()) for old in cached if old[0]() is held["fun"] and old[2][0] == new[1][0]]
-    found = [partial_eval.diff_tracing_cache_keys((*new, ()), old) for old in known if old[:2] != new]
-    return " ".join(min(found)[-1].split()) if found else ""
-
-
 def jit_call(frame: FrameType | None) -> JitCall | None:
     """Return the innermost call of a jitted function, from `frame` outward; None if JAX's frames do not show it."""
     while frame is not None:
@@ -161,46 +132,21 @@ def jit_call(frame: FrameType | None) -> JitCall | None:
     return None
 
 
-def is_differentiating_backward(frame: FrameType | None) -> bool:
-    """Return whether JAX is computing the backward pass of a derivative, in `frame` or outside it."""
-    while frame is not None:
-        if frame.f_code.co_name in ("backward_pass", "backward_pass3") and "jaxpr" in frame.f_locals:
-            return True
-        frame = frame.f_back
-    return False
-
-
 def trace_context() -> dict[str, Any]:
-    """Return the settings and contexts by which JAX tells traces apart, and `DEVICES_CONTEXT`, by their names.
-
-    Empty if this JAX does not name them.
+    """Return the settings and contexts by which JAX tells traces apart, by their names.
 
     >>> trace_context()["jax_enable_x64"]
     False
     """
-    from jax._src import config, mesh
+    from jax._src import config
 
-    names: tuple[str, ...] = getattr(config, "trace_context_names", tuple)()
-    values = config.trace_context()
-    if len(names) != len(values):
-        return {}
-    return {**dict(zip(names, values, strict=True)), DEVICES_CONTEXT: mesh.get_concrete_mesh()}
+    return dict(zip(config.trace_context_names(), config.trace_context(), strict=True))
 
 
-def axes_in_scope(context: Any) -> dict[Any, int]:
-    """Return the sizes of the named axes that `vmap` or `shard_map` put in scope, of a value of `AXES_CONTEXT`."""
-    return dict(getattr(context, "axis_sizes", {}))
-
-
-def option_differences(old: Any, new: Any) -> dict[str, tuple[Any, Any]]:
-    """Return the options of `jax.jit` that differ, by the name of the argument that sets them.
-
-    JAX infers positions from names and names from positions; only the first of two such options is kept.
-    """
-    found = {}
-    for field in _OPTIONS:
-        name = field.removesuffix("_leaves").removesuffix("_kvs")
-        before, after = getattr(old, field, None), getattr(new, field, None)
-        if before != after and not (name.endswith("names") and name.replace("names", "nums") in found):
-            found[name] = (before, after)
-    return found
+def option_change(old: Any, new: Any) -> tuple[str, Any, Any] | None:
+    """Return the first argument of `jax.jit` that differs in two of its options, with its values; None if none does."""
+    for field in getattr(new, "_fields", ()):
+        was, now = getattr(old, field), getattr(new, field)
+        if was != now and not field.startswith(("fun_", "user_")) and "treedef" not in field:
+            return field.removesuffix("_leaves").removesuffix("_kvs"), was, now
+    return None

@@ -2,18 +2,19 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
 _MONITORING: Any = getattr(sys, "monitoring", None)  # since Python 3.12
 _TOOL = 4
-Hears = Callable[[FrameType, str], None]
+_KINDS = {"PY_START": "call", "LINE": "line", "PY_RETURN": "return", "RAISE": "exception"}
 
 
-def code_events(codes: Iterable[CodeType], hears: Hears) -> AbstractContextManager[Any]:
-    """Report the events of some code on this thread, as a context manager.
+@contextmanager
+def code_events(codes: Iterable[CodeType], hears: Callable[[FrameType, str], None]) -> Iterator[None]:
+    """Report the events of some code on this thread, in a `with` block.
 
     >>> def double(x):
     ...     return 2 * x
@@ -30,61 +31,43 @@ def code_events(codes: Iterable[CodeType], hears: Hears) -> AbstractContextManag
         hears: is given the frame and 'call', 'line', 'return' or 'exception'.
     """
     watched = {id(code): code for code in codes}  # an id is unique only while its object is alive
-    if _MONITORING is not None and _MONITORING.get_tool(_TOOL) is None:
-        return _Monitored(watched, hears)
-    return _Traced(watched, hears)
+    thread = threading.get_ident()
 
+    def traced(frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+        if id(frame.f_code) not in watched:
+            return None
+        hears(frame, event)
+        return traced
 
-class _Traced:
-    """Hear events through `sys.settrace`, which calls Python code at every call in the block."""
-
-    def __init__(self, watched: dict[int, CodeType], hears: Hears) -> None:
-        self._watched, self._hears = watched, hears
-
-    def __enter__(self) -> None:
-        self._before = sys.gettrace()
-        sys.settrace(self._called)
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
-
-    def _called(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
-        return self._moved(frame, event, _) if id(frame.f_code) in self._watched else None
-
-    def _moved(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
-        self._hears(frame, event)
-        return self._moved
-
-
-class _Monitored:
-    """Hear events through `sys.monitoring`, which leaves other code alone."""
-
-    def __init__(self, watched: dict[int, CodeType], hears: Hears) -> None:
-        self._watched, self._hears = watched, hears
-        kinds = {"PY_START": "call", "LINE": "line", "PY_RETURN": "return", "RAISE": "exception"}
-        self._kinds = {getattr(_MONITORING.events, event): kind for event, kind in kinds.items()}
-
-    def __enter__(self) -> None:
-        self._thread = threading.get_ident()
-        _MONITORING.use_tool_id(_TOOL, "jaxguide")
-        for event, kind in self._kinds.items():
-            _MONITORING.register_callback(_TOOL, event, self._callback(kind))
-        raised = _MONITORING.events.RAISE  # of all code: it cannot be had of one (3.12 to 3.14)
-        for code in self._watched.values():
-            _MONITORING.set_local_events(_TOOL, code, sum(self._kinds) - raised)
-        _MONITORING.set_events(_TOOL, raised)
-
-    def __exit__(self, *_: object) -> None:
-        _MONITORING.set_events(_TOOL, 0)
-        for code in self._watched.values():
-            _MONITORING.set_local_events(_TOOL, code, 0)
-        for event in self._kinds:
-            _MONITORING.register_callback(_TOOL, event, None)
-        _MONITORING.free_tool_id(_TOOL)
-
-    def _callback(self, kind: str) -> Callable[..., None]:
+    def callback(kind: str) -> Callable[..., None]:
         def heard(code: CodeType, *_: Any) -> None:
-            if id(code) in self._watched and threading.get_ident() == self._thread:
-                self._hears(sys._getframe(1), kind)
+            if id(code) in watched and threading.get_ident() == thread:
+                hears(sys._getframe(1), kind)
 
         return heard
+
+    if _MONITORING is None or _MONITORING.get_tool(_TOOL) is not None:
+        before = sys.gettrace()
+        sys.settrace(traced)  # calls Python code at every call in the block
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+        return
+    events = {getattr(_MONITORING.events, name): kind for name, kind in _KINDS.items()}
+    raised = _MONITORING.events.RAISE  # of all code: it cannot be had of one (3.12 to 3.14)
+    _MONITORING.use_tool_id(_TOOL, "jaxguide")
+    try:
+        for event, kind in events.items():
+            _MONITORING.register_callback(_TOOL, event, callback(kind))
+        for code in watched.values():
+            _MONITORING.set_local_events(_TOOL, code, sum(events) - raised)
+        _MONITORING.set_events(_TOOL, raised)
+        yield
+    finally:
+        _MONITORING.set_events(_TOOL, 0)
+        for code in watched.values():
+            _MONITORING.set_local_events(_TOOL, code, 0)
+        for event in events:
+            _MONITORING.register_callback(_TOOL, event, None)
+        _MONITORING.free_tool_id(_TOOL)

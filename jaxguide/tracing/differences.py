@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.compat.jit_calls import AXES_CONTEXT, DEVICES_CONTEXT, MESH_CONTEXTS, axes_in_scope, option_differences
+from jaxguide.compat.jit_calls import AXES_CONTEXT, MESH_CONTEXT, option_change
 from jaxguide.tracing.functions import is_function
-from jaxguide.tracing.placements import device_names, mesh_words, placements_differ, words_and_remedy
+from jaxguide.tracing.placements import mesh_words, placements_differ, words_and_remedy
 from jaxguide.tracing.signatures import (
     Leaf,
     Signature,
@@ -32,42 +32,23 @@ _SHOWN = 6  # differences of one call
 _DEEPEST = 6  # levels of a static value
 _BEFORE = 20  # characters shown before the place where two long texts differ
 _ONE_TRACE = "each value needs a separate trace"
-EXPECT_ONE = (
-    "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
-    "transformation"
-)
-
-_CONTEXTS = {
-    DEVICES_CONTEXT: (
-        "the mesh of `jax.set_mesh`",
-        "a program is compiled for particular devices: use one mesh in every call, or expect one compile for each",
-    ),
-    **dict.fromkeys(
-        MESH_CONTEXTS,
-        ("the mesh in context", "make every call inside the same `jax.set_mesh`, or every call outside"),
-    ),
-    AXES_CONTEXT: (
-        "the set of named axes in scope, from `vmap` or `shard_map`,",
-        "each needs a separate trace: use the same axis names and sizes, or expect one trace for each",
-    ),
-}
 
 
 class Difference(NamedTuple):
-    """One difference between a call and an earlier one: what it is, and what to do about it."""
+    """One difference between a call and an earlier one.
 
-    text: str
-    remedy: str
-
-
-class _Found(NamedTuple):
-    """A difference; for an array also its place, and what it was and is, so that arrays with the same are joined."""
+    Args:
+        text: what it is, such as 'argument `x` was int32[] and is now float32[]'.
+        remedy: what to do about it.
+        place, words: of an array, where it is, and what it was and is, so that arrays with the same are joined.
+        changes: "shape"; "dtype" or "placement" if nothing else of the type changed.
+    """
 
     text: str
     remedy: str
     place: str = ""
     words: tuple[str, str] = ("", "")
-    changes: str = ""  # "shape", or "dtype" if nothing else of the type changed
+    changes: str = ""
 
 
 def closest_differences(new: Signature, earlier: list[Signature], *, compiled: bool = False) -> list[Difference]:
@@ -85,31 +66,22 @@ def closest_differences(new: Signature, earlier: list[Signature], *, compiled: b
         earlier: the earlier calls, in order.
         compiled: whether a program is compiled without a new trace.
     """
-    if compiled:
-        earlier = [one for one in earlier if one.by == new.by] or earlier
-    found = _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
-    if not new.by or (earlier and earlier[-1].by != new.by):
-        return found
-    under = f"it was called under {new.by}"
-    return [one._replace(text=f"{under}: {one.text}") for one in found] or [Difference(under, EXPECT_ONE)]
+    return _together(min((_all(old, new, compiled=compiled) for old in reversed(earlier)), key=len, default=[]))
 
 
-def _all(old: Signature, new: Signature, *, compiled: bool) -> list[_Found]:
-    if compiled and old.by != new.by:
-        words = f"it was compiled under {old.by} before and is now called without it"
-        return [_Found(f"it was called under {new.by}" if new.by else words, EXPECT_ONE)]
+def _all(old: Signature, new: Signature, *, compiled: bool) -> list[Difference]:
     found = list(_of_functions(old, new))
     for name in {**old.arguments, **new.arguments}:
-        found += _of_argument(name, old, new, compiled=compiled)
-    if old.settings.get(_X64) != new.settings.get(_X64):
-        found = [one for one in found if one.changes != "dtype"]  # the setting makes float64 of a NumPy array
-    found += (_Found(*one) for one in _of_settings(old.settings, new.settings, compiled=compiled))
-    return found
+        found += _of_argument(name, old, new)
+    # JAX traces once for all placements, and the setting makes float64 of a NumPy array.
+    no_reason = ["" if compiled else "placement", "dtype" if old.settings.get(_X64) != new.settings.get(_X64) else ""]
+    found = [one for one in found if not one.changes or one.changes not in no_reason]
+    return found + list(_of_settings(old.settings, new.settings))
 
 
-def _together(found: list[_Found]) -> list[Difference]:
+def _together(found: list[Difference]) -> list[Difference]:
     """Join differences that are the same for several arguments, and count those beyond a few."""
-    groups: dict[Any, list[_Found]] = {}
+    groups: dict[Any, list[Difference]] = {}
     for one in found:
         groups.setdefault(one.words if one.place else one.text, []).append(one)
     joined = []
@@ -120,27 +92,22 @@ def _together(found: list[_Found]) -> list[Difference]:
             named += [f"{len(others) - _NAMED + 1} more"] if len(others) >= _NAMED else []
             was, now = first.words
             text = f"arguments {', '.join(named[:-1])} and {named[-1]} were {was} and are now {now}"
-        joined.append(Difference(text, first.remedy))
+        joined.append(first._replace(text=text))
     if len(joined) > _SHOWN:
         more = plural("{count} more difference", "{count} more differences", len(joined) - _SHOWN)
         joined = [*joined[:_SHOWN], Difference(more, joined[_SHOWN].remedy)]
     return joined
 
 
-def _of_functions(old: Signature, new: Signature) -> Iterator[_Found]:
+def _of_functions(old: Signature, new: Signature) -> Iterator[Difference]:
     before, now = old.function, new.function
     if are_one(before.itself, now.itself) or (new.is_wrapped and are_one(before.written, now.written)):
-        known = not new.is_wrapped and old.options is not None and new.options is not None
-        found = list(option_differences(old.options, new.options).items())[:2] if known else []
-        if found:
-            changes = ", ".join(f"`{name}` was {was} and is now {is_now}" for name, (was, is_now) in found)
-            remedy = "apply `jax.jit` once, outside the loop, and call the result"
-            yield _Found(f"`jax.jit` was applied again, with different options: {changes}", remedy)
-    elif before.key != now.key:
-        remedy = "allow one trace for each jitted function that calls it, or limit those functions instead"
-        yield _Found(f"the traced function was {before.name} and is now {now.name}", remedy)
+        change = option_change(old.options, new.options) if old.options is not None else None
+        if change is not None and not new.is_wrapped:
+            text = "`jax.jit` was applied again, with different options: `{}` was {} and is now {}".format(*change)
+            yield Difference(text, "apply `jax.jit` once, outside the loop, and call the result")
     else:
-        yield _Found(*_of_new_function(before, now))
+        yield Difference(*_of_new_function(before, now))
 
 
 def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, str]:
@@ -172,47 +139,41 @@ def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, 
     return "the function object is new, because its definition ran again", remedy
 
 
-def _of_argument(name: str, before: Signature, now: Signature, *, compiled: bool) -> Iterator[_Found]:
+def _of_argument(name: str, before: Signature, now: Signature) -> Iterator[Difference]:
     old, new = before.arguments.get(name), now.arguments.get(name)
     same_way = f"pass `{name}` the same way in every call"
     if old is None or new is None:
         words = f"was {old} and is now left out" if new is None else f"was left out and is now {new}"
-        yield _Found(f"argument `{name}` {words}", same_way)
+        yield Difference(f"argument `{name}` {words}", same_way)
         return
     ways = ["by name" if name in one.named else "by position" for one in (before, now)]
     if ways[0] != ways[1] and not now.is_wrapped:
-        yield _Found(f"argument `{name}` was passed {ways[0]} and is now passed {ways[1]}", same_way)
-    declared = [isinstance(one, Static) and one.is_declared for one in (old, new)]
-    if declared[0] != declared[1]:
-        kinds = ["static" if one else "traced" for one in declared]
-        text = f"argument `{name}` was {kinds[0]}, {old}, and is now {kinds[1]}, {new}"
-        yield _Found(text, "declare the same arguments static wherever `jax.jit` is applied")
-        return
-    found = list(_of_trees(name, old, new, compiled=compiled))
+        yield Difference(f"argument `{name}` was passed {ways[0]} and is now passed {ways[1]}", same_way)
+    found = list(_of_trees(name, old, new))
     if sum(one.changes == "shape" for one in found) > 1:  # such arrays are not batches to pad
         remedy = f"pass `{name}` with arrays of the same shapes in every call"
         found = [one._replace(remedy=remedy) if one.changes == "shape" else one for one in found]
     yield from found
 
 
-def _of_trees(place: str, old: Tree, new: Tree, *, compiled: bool) -> Iterator[_Found]:
+def _of_trees(place: str, old: Tree, new: Tree) -> Iterator[Difference]:
     if isinstance(old, Leaf) and isinstance(new, Leaf):
-        yield from _of_leaves(place, old, new, compiled=compiled)
+        yield from _of_leaves(place, old, new)
     elif isinstance(old, Static) and isinstance(new, Static):
         if not _same_static(old, new):
             yield _of_statics(place, old, new)
     elif isinstance(old, TreeNode) and isinstance(new, TreeNode) and old.kind is new.kind:
-        yield from _of_nodes(place, old, new, compiled=compiled)
+        yield from _of_nodes(place, old, new)
     elif str(old) == str(new):
         text = f"argument `{place}` is again {new}, but the class of that name is another: its definition ran again"
-        yield _Found(text, "define and register the class once")
+        yield Difference(text, "define and register the class once")
     else:
         remedy = _same_containers(place)
         if any(isinstance(one, TreeNode) and one.kind is type(None) for one in (old, new)):
             remedy = f"pass None as `{place}` in every call or in none, or expect one trace for each"
         elif isinstance(old, Static) or isinstance(new, Static):
             remedy = f"pass `{place}` as an array in every call, or in none"
-        yield _Found(f"argument `{place}` was {old} and is now {new}", remedy)
+        yield Difference(f"argument `{place}` was {old} and is now {new}", remedy)
 
 
 def _same_containers(place: str) -> str:
@@ -220,73 +181,64 @@ def _same_containers(place: str) -> str:
     return f"pass `{argument}` with the same containers and keys in every call, and zeros for missing entries"
 
 
-def _of_nodes(place: str, old: TreeNode, new: TreeNode, *, compiled: bool) -> Iterator[_Found]:
+def _of_nodes(place: str, old: TreeNode, new: TreeNode) -> Iterator[Difference]:
     gone = [f"no longer has `{place}{path}`" for path in old.children if path not in new.children]
     added = [f"now has `{place}{path}`" for path in new.children if path not in old.children]
-    keys = [[path[1:-1] if path[0] == "[" else path.lstrip(".") for path in one.children] for one in (old, new)]
+    keys = [[path.strip("[].") for path in one.children] for one in (old, new)]
     if gone or added:
         words = [*gone[:2], *added[:2]]
         more = len(gone) + len(added) - len(words)
         words += [plural("{count} more change", "{count} more changes", more)] if more else []
-        yield _Found(f"argument `{place}` {' and '.join(words)}", _same_containers(place))
+        yield Difference(f"argument `{place}` {' and '.join(words)}", _same_containers(place))
     elif keys[0] != keys[1]:
         was, now = (", ".join([*one[:_NAMED], "..."] if len(one) > _NAMED else one) for one in keys)
         remedy = f"create `{place}` with its keys in one order, or as a plain dict, whose keys JAX sorts"
-        yield _Found(f"the order of the keys of `{place}` was {was} and is now {now}", remedy)
+        yield Difference(f"the order of the keys of `{place}` was {was} and is now {now}", remedy)
     elif not _same_static(old.metadata, new.metadata):
         yield _of_metadata(place, old, new)
     for path in old.children:
         if path in new.children:
-            yield from _of_trees(f"{place}{path}", old.children[path], new.children[path], compiled=compiled)
+            yield from _of_trees(f"{place}{path}", old.children[path], new.children[path])
 
 
-def _of_leaves(place: str, old: Leaf, new: Leaf, *, compiled: bool) -> Iterator[_Found]:
-    types = [_without_sharding(one) for one in (old, new)]
-    is_same_type = types[0] == types[1] and old.weak == new.weak
-    if not is_same_type:
+def _of_leaves(place: str, old: Leaf, new: Leaf) -> Iterator[Difference]:
+    is_same = _shape_and_dtype(old) == _shape_and_dtype(new) and old.weak == new.weak
+    if not is_same:
         yield _of_types(place, old, new)
-    differ = old.aval is not None and new.aval is not None and old.aval != new.aval
-    if differ and not compiled and types[0] != types[1]:  # of the place, a trace only knows the mesh
-        meshes = [getattr(getattr(one.aval, "sharding", None), "mesh", None) for one in (old, new)]
-        differ = meshes[0] != meshes[1]
-    if (compiled or differ) and placements_differ(old.where, new.where):
+    # Of the place, a trace knows what the type says: with an explicit mesh, the sharding.
+    known = [one.aval if is_same else getattr(getattr(one.aval, "sharding", None), "mesh", None) for one in (old, new)]
+    if placements_differ(old.where, new.where):
         assert old.where is not None
         assert new.where is not None
-        *words, remedy = words_and_remedy(old.where, new.where)
-        yield _changed(place, words[0], words[1], remedy)
-    elif differ and is_same_type and not compiled:
-        was, now = (_full_type(one) if old.type == new.type else str(one) for one in (old, new))
+        was, now, remedy = words_and_remedy(old.where, new.where)
+        yield _changed(place, was, now, remedy, "placement" if known[0] == known[1] else "")
+    elif known[0] != known[1] and is_same:
+        was, now = (str(aval.str_short(True, True)) for aval in known)
         yield _changed(place, was, now, f"pass `{place}` with one sharding in every call")
 
 
-def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> _Found:
+def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> Difference:
     text = f"argument `{place}` was {old} and is now {new}"
-    return _Found(text, remedy.replace("{place}", place), place, (old, new), changes)
+    return Difference(text, remedy.replace("{place}", place), place, (old, new), changes)
 
 
-def _without_sharding(leaf: Leaf) -> str:
-    """Return a type without the axes of an explicit mesh, which are shown as in float32[8@x]."""
-    return re.sub(r"@(\([^)]*\)|[^,\]]*)", "", leaf.type)
+def _shape_and_dtype(leaf: Leaf) -> Any:
+    return getattr(leaf.aval, "shape", None), getattr(leaf.aval, "dtype", leaf.type)
 
 
-def _full_type(leaf: Leaf) -> str:
-    """Return a type with everything that JAX compares, such as the mesh."""
+def _of_types(place: str, old: Leaf, new: Leaf) -> Difference:
+    (old_shape, old_dtype), (new_shape, new_dtype) = map(_shape_and_dtype, (old, new))
     try:
-        return str(leaf.aval.str_short(True, True))
-    except (AttributeError, TypeError):
-        return str(leaf.aval)
-
-
-def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
-    (old_dtype, old_shape), (new_dtype, new_shape) = (_without_sharding(one).partition("[")[::2] for one in (old, new))
-    dtype = _common_dtype(old, new)
+        dtype = jnp.result_type(old.aval, new.aval).name
+    except (TypeError, ValueError):  # a key
+        dtype = ""
     convert = f"convert `{{place}}` before each call: `jnp.asarray({{place}}, dtype=jnp.{dtype})`"
-    if "key<" in old_dtype + new_dtype:
+    if "key<" in f"{old_dtype}{new_dtype}":
         remedy = (
             "pass the same kind and number of keys as `{place}` in every call: make them all with `jax.random.key` and "
             "one `impl`, and split them into one number"
         )
-    elif old_shape.count(",") != new_shape.count(",") or (old_shape == "]") != (new_shape == "]"):
+    elif old_shape is not None and new_shape is not None and len(old_shape) != len(new_shape):
         remedy = "call it with arrays of one rank: pass `{place}` with the same axes in every call"
     elif old_shape != new_shape:
         remedy = "call it with arrays of one shape: pad `{place}` to the largest with `jnp.pad` and mask the padding"
@@ -296,18 +248,6 @@ def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
         remedy = f"{remedy}; {convert}"
     changes = "shape" if old_shape != new_shape else "dtype" if old.weak == new.weak else ""
     return _changed(place, str(old), str(new), remedy, changes)
-
-
-def _common_dtype(old: Leaf, new: Leaf) -> str | None:
-    """Return the dtype to which JAX promotes both; None if either is not a number."""
-    try:
-        types = [jnp.dtype(leaf.type.partition("[")[0]) for leaf in (old, new)]
-        if old.weak == new.weak:
-            return jnp.promote_types(*types).name
-        weak, strong = types if old.weak else reversed(types)
-        return jnp.result_type({"b": bool, "i": int, "u": int, "f": float, "c": complex}[weak.kind], strong).name
-    except (TypeError, KeyError):  # a key
-        return None
 
 
 class _Place(NamedTuple):
@@ -356,10 +296,6 @@ def _parts(at: _Place) -> list[_Place]:
         return [_Place(f"{place}{name}", a, b) for name, a, b in zip(names, old, new, strict=True)]
     if isinstance(old, Mapping) and list(old) == list(new):
         return [_Place(f"{place}[{key!r}]", old[key], new[key]) for key in old]
-    if isinstance(old, functools.partial):
-        return [_Place(f"{place}.{name}", getattr(old, name), getattr(new, name)) for name in ("func", "args")]
-    if isinstance(old, MethodType):
-        return [_Place(f"{place}.__self__", old.__self__, new.__self__)] if old.__func__ is new.__func__ else []
     if hasattr(old, "__code__") or _has_no_eq(type(old)):  # its attributes do not count
         return []
     held, now = (getattr(one, "__dict__", {}) for one in (old, new))
@@ -407,7 +343,7 @@ def _change(at: _Place, root: str) -> tuple[str, str]:
     return f"was {was} and is now {now}", remedy
 
 
-def _of_statics(place: str, old: Static, new: Static) -> _Found:
+def _of_statics(place: str, old: Static, new: Static) -> Difference:
     """Return how two static arguments differ, or two values that are static because a library does not trace them."""
     at = _innermost(_Place(place, old.value, new.value))
     subject = f"`{at.place}`, which is static because it is not an array,"
@@ -415,39 +351,37 @@ def _of_statics(place: str, old: Static, new: Static) -> _Found:
         subject = f"static argument `{at.place}`"
     if old.value is new.value:
         remedy = "do not change a static argument after the first call: create another object with the new values"
-        return _Found(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
+        return Difference(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
     text, remedy = _change(at, place)
+    number = _can_be_traced(at.new)
     if not remedy and new.is_declared:
         remedy = f"each value of a static argument needs a separate trace: pass one `{place}`, or expect one for each"
-        if _can_be_traced(at.new):
+        if number:
             remedy = (
                 f"each value of a static argument needs a separate trace: remove `{place}` from `static_argnums` or "
                 "`static_argnames` if the function can work with a traced array"
             )
-    elif not remedy and isinstance(at.new, bool):
-        remedy = "expect one trace for each of its two values"
     elif not remedy:
         remedy = f"{_ONE_TRACE}: pass the same `{at.place}` in every call"
-        if _can_be_traced(at.new):
+        if number:
             remedy = (
                 f"{_ONE_TRACE}: pass `{at.place}` as an array, such as `jnp.asarray({at.place})`, if the function can "
                 "work with a traced one"
             )
-    return _Found(f"{subject} {text}", remedy)
+    return Difference(f"{subject} {text}", remedy)
 
 
-def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
+def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> Difference:
     """Return how the static parts of two containers differ."""
-    fields = [name for name in old.fields if name in new.fields and not _same(old.fields[name], new.fields[name])]
-    root = f"{place}.{fields[0]}" if fields else place
-    pair = (old.fields[fields[0]], new.fields[fields[0]]) if fields else (old.metadata.value, new.metadata.value)
+    held = ((f"{place}.{name}", old.fields.get(name), new.fields[name]) for name in new.fields)
+    root, *pair = next((one for one in held if not _same(*one[1:])), (place, old.metadata.value, new.metadata.value))
     at = _innermost(_Place(root, *pair))
     what = f"the static part `{at.place}` of `{place}`"
-    if not fields:  # a place in what `tree_flatten` returns, which has no name
+    if root == place:  # a place in what `tree_flatten` returns, which has no name
         key = re.search(r"\['(.+)'\]$", at.place)
         what = f"`{key[1]}` in the static part of `{place}`" if key else f"the static part of `{place}`"
     text, remedy = _change(at, root)
-    return _Found(
+    return Difference(
         f"{what} {text}",
         remedy
         or "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
@@ -462,26 +396,20 @@ def _can_be_traced(value: Any) -> bool:
     return isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
 
 
-def _of_settings(old: dict[str, Any], new: dict[str, Any], *, compiled: bool) -> Iterator[tuple[str, str]]:
-    """Yield which settings and contexts differ for a trace, or for a compile without one, and what to do."""
+def _of_settings(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    """Yield which settings and contexts differ."""
     for name, value in new.items():
-        if name not in old or _same(old[name], value) or (name == DEVICES_CONTEXT and not compiled):
+        if name not in old or _same(old[name], value):
             continue
-        subject, remedy = _CONTEXTS.get(name, (f"JAX's context `{name}`", "call it in the same context every time"))
+        subject, remedy = f"JAX's context `{name}`", "call it in the same context every time"
+        was, now = old[name], value
         if name.startswith("jax_"):
             subject, remedy = f"JAX's setting `{name}`", f"set `{name}` once, before the first call"
-        was, now = (_in_words(name, one) for one in (old[name], value))
-        text = f"{subject} was {was} and is now {now}"
-        yield (f"{subject} is another one, with the same axes" if was == now else text), remedy
-
-
-def _in_words(name: str, value: Any) -> str:
-    if name == AXES_CONTEXT:
-        return ", ".join(f"`{axis}` of size {size}" for axis, size in axes_in_scope(value).items()) or "none"
-    if name in MESH_CONTEXTS and isinstance(value, tuple):  # of `with mesh:`, which can be nested
-        return f"{mesh_words(value[-1])} of `with mesh`" if value else "none"
-    if name in MESH_CONTEXTS:
-        return mesh_words(value) if getattr(value, "shape", None) else "none"
-    if name == DEVICES_CONTEXT:
-        return f"{mesh_words(value)} of {device_names(value)}" if value.shape else "none"
-    return str(value)
+        elif name == MESH_CONTEXT:
+            subject = "the mesh in context"
+            remedy = "make every call inside the same `jax.set_mesh`, or every call outside"
+            was, now = (mesh_words(one) if getattr(one, "shape", None) else "none" for one in (was, now))
+        elif name == AXES_CONTEXT:
+            subject = "the set of named axes in scope, from `vmap` or `shard_map`,"
+            was, now = (dict(one.axis_sizes) or "none" for one in (was, now))
+        yield Difference(f"{subject} was {was} and is now {now}", remedy)

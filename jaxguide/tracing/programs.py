@@ -20,9 +20,9 @@ from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.jaxpr.own_lines import is_users_function, users_place
 from jaxguide.jaxpr.value_words import array_type
-from jaxguide.tracing.abstract import staged
 from jaxguide.tracing.constants import Constant, constants_of
 from jaxguide.tracing.diagram import counted
+from jaxguide.tracing.fresh_trace import staged
 from jaxguide.tracing.program_drawing import planned_drawing
 
 

@@ -20,28 +20,32 @@ from jaxguide.compat.jit_calls import (
     call_of_jit,
     caller_of_jit,
     frame_of_jit,
-    is_differentiating_backward,
     is_frame_of_loop,
     jit_call,
     known_calls,
     traced_call,
-    words_of_jax,
 )
 from jaxguide.jaxpr.arguments import require_jit
-from jaxguide.tracing.differences import EXPECT_ONE, Difference, closest_differences
-from jaxguide.tracing.functions import function_key, is_jitted
-from jaxguide.tracing.jit_events import Listener, hearing
-from jaxguide.tracing.signatures import Signature, TracedFunction, compiled_signature, short, signature
-from jaxguide.tracing.trace_counting import is_users, users_part
+from jaxguide.tracing.differences import Difference, closest_differences
+from jaxguide.tracing.functions import function_key, is_jitted, is_users, users_part
+from jaxguide.tracing.jit_events import hearing
+from jaxguide.tracing.signatures import Signature, TracedFunction, signature, transformation_of
 from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
 _SHOWN = 8  # retraces printed of each function
 _ARGUMENTS = 4  # arguments printed of the first trace
-_WORDS = 300  # characters of a message of JAX
 _UNNAMED = "jit(<unnamed function>)"  # what JAX calls programs of objects without a name (0.10.2 to 0.12.0.1)
+_GONE = Difference(
+    "its call is the same as an earlier one, of which JAX has no trace: that trace failed, or the caches were cleared",
+    "fix the error in the earlier call, and do not clear the caches",
+)
 _OF_LOOP = (
     "define it once, outside the loop, and pass whatever changes in its arguments, or jit the function that calls it "
     "and call that"
+)
+_EXPECT_ONE = (
+    "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
+    "transformation"
 )
 _PROGRAMS = ("jit(scan)", "jit(while)", "jit(cond)")  # of `EAGER_LOOPS` that are called outside of `jax.jit`
 
@@ -91,6 +95,7 @@ class FunctionTraces:
         retraces: each trace after the first, with its reason.
         recompiles: each compile without a new trace, with its reason.
         first: where it was traced first in the block, and for which arguments; empty if it was not.
+        by: what traces it: "jit", or the loop, such as "scan".
         trace_s, compile_s: how long that took; traces inside other traces count as part of those.
     """
 
@@ -100,6 +105,7 @@ class FunctionTraces:
     retraces: list[Retrace] = field(default_factory=list)
     recompiles: list[Retrace] = field(default_factory=list)
     first: str = ""
+    by: str = "jit"
     trace_s: float = 0.0
     compile_s: float = 0.0
 
@@ -204,8 +210,7 @@ def watch_traces() -> Iterator[Traces]:
 
     JAX traces a jitted function again if its call has something new: a shape, dtype or weak type, another value of a
     static argument, another pytree structure, or another function object, such as a lambda created in a loop. Calls are
-    compared argument by argument, also with those before the block of which JAX still has a trace. If that shows no
-    difference, the report quotes `jax_explain_cache_misses`.
+    compared argument by argument, also with those before the block of which JAX still has a trace.
 
     Counts what this thread does in the block, including jitted functions inside others, and under `vmap` and `grad`,
     which share one trace. The functions of `jax.lax.scan`, `while_loop` and the like count if they are called outside
@@ -221,7 +226,7 @@ def watch_traces() -> Iterator[Traces]:
         RuntimeError: `jax_disable_jit` is on.
     """
     require_jit("watch_traces")
-    watch = _Watch()
+    watch = Watch()
     with hearing(watch):
         yield watch.report
 
@@ -237,7 +242,7 @@ class _History:
     uncompiled: int = 0  # traces since the last compile
 
 
-class _Watch(Listener):
+class Watch:
     """Listen to hooks and write the report."""
 
     def __init__(self) -> None:
@@ -255,17 +260,18 @@ class _Watch(Listener):
         if is_loop and (outer is not None or users is None):
             return
         if users is not None and users is not call.function:  # JAX made another one of it
-            call = JitCall(users, None, (), {"inputs": call.args}, call.traced_for)
+            call = call._replace(function=users, args=(), kwargs={"inputs": call.args})
         call, ids = users_call(call, frame)
         if not is_loop and not _is_users(call, ids is not None, frame):
             return
         new = signature(call, ids)
         history = self._of(new.function)
+        history.found.by = call.traced_for
         history.found.traces += 1
         history.uncompiled += 1
         earlier = history.traced or ([] if ids is not None else _before_the_block(call, new))
         if earlier:
-            found = closest_differences(new, earlier) or _of_jax(frame)
+            found = closest_differences(new, earlier) or [_GONE]
             if is_loop:
                 found = [one._replace(remedy=_OF_LOOP) if "object is new" in one.text else one for one in found]
             history.found.retraces.append(Retrace(new.function.name, calling_line(), tuple(found)))
@@ -287,33 +293,42 @@ class _Watch(Listener):
         frame = sys._getframe(1)
         call = jit_call(frame)
         if name in _PROGRAMS and self._loop is not None:
-            self._count_compile(self._loop, seconds, None, [])
+            self._count_compile(self._loop, seconds, None, "")
             self._loop = None
         elif call is not None and name in (f"jit({function_name(call.function)})", _UNNAMED):
             call, ids = users_call(call, frame)
             is_mine = package_of_function(call.function) is None and is_users(call.function)
             if ids is not None or is_mine or function_key(call.function) in self._histories:
-                new = compiled_signature(call, ids)
-                self._count_compile(self._of(new.function), seconds, new, [])
+                new, by = signature(call, ids), transformation_of(call)
+                told = f"it was called under {by}" if by else ""
+                self._count_compile(self._of(new.function), seconds, None if by else new, told)
         else:
             history = next((one for one in self._histories.values() if one.program == name), None)
             if history is not None:
-                told = Difference("it is the backward pass of a derivative", EXPECT_ONE)
-                self._count_compile(history, seconds, None, [told] if is_differentiating_backward(frame) else [])
+                told = "it was compiled outside of its calls, as the backward pass of a derivative is"
+                self._count_compile(history, seconds, None, told)
 
-    def _count_compile(self, history: _History, seconds: float, new: Signature | None, known: list[Difference]) -> None:
+    def _count_compile(self, history: _History, seconds: float, new: Signature | None, told: str) -> None:
+        """Count a compile: of a call without a transformation, or for what is told."""
         history.found.compiles += 1
         history.found.compile_s += seconds
         if history.uncompiled:
             history.uncompiled -= 1
-        else:
-            if new is not None and (history.compiled or new.by):
+        elif history.found.compiles > 1 or told:
+            if new is not None and not history.compiled:
+                told = "it was compiled under a transformation before and is now called without it"
+            known = [Difference(told, _EXPECT_ONE)] if told else []
+            if new is not None and history.compiled:
                 known = closest_differences(new, history.compiled, compiled=True)
-            if known or history.compiled:
-                again = Retrace(history.found.name, calling_line(), tuple(known), "compiled without a new trace")
-                history.found.recompiles.append(again)
+            again = Retrace(history.found.name, calling_line(), tuple(known), "compiled without a new trace")
+            history.found.recompiles.append(again)
         if new is not None:
             history.compiled.append(new)
+
+    def counted(self, body: FunctionType) -> list[FunctionTraces]:
+        """Return what was traced that runs this Python function."""
+        known = self._histories.values()
+        return [one.found for one in known if any(call.function.written() is body for call in one.traced)]
 
     def _of(self, function: TracedFunction) -> _History:
         if function.key not in self._histories:
@@ -338,20 +353,6 @@ def _before_the_block(call: JitCall, new: Signature) -> list[Signature]:
         for one, context in known_calls(call.function)
     ]
     return [one for one in known if closest_differences(new, [one])]
-
-
-def _of_jax(frame: FrameType) -> list[Difference]:
-    """Return JAX's own reason for a trace of a call that looks the same as an earlier one."""
-    words = words_of_jax(frame)
-    if words:
-        return [Difference(f"JAX says: {short(words, _WORDS)}", "make every call in the same way and place")]
-    return [
-        Difference(
-            "its call is the same as an earlier one, of which JAX has no trace: that trace failed, or the caches were "
-            "cleared",
-            "fix the error in the earlier call, and do not clear the caches",
-        )
-    ]
 
 
 def _first(new: Signature, by: str) -> str:

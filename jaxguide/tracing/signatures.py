@@ -3,7 +3,6 @@
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,14 +10,14 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.code.frames import is_library
 from jaxguide.code.lines import function_name
 from jaxguide.compat.jit_calls import JitCall, trace_context
 from jaxguide.jaxpr.value_words import array_type, describe, object_of_type
-from jaxguide.tracing.functions import function_key, is_function, name_of, written_function
+from jaxguide.tracing.functions import function_key, is_function, name_of, users_part, written_function
 from jaxguide.tracing.placements import Placement, placement
 
 _SHORT = 60
-_NESTED = 3  # tuples inside each other in which attributes are looked for
 
 
 class Leaf(NamedTuple):
@@ -35,8 +34,7 @@ class Leaf(NamedTuple):
         return f"a Python {self.python} ({words})" if self.python else words
 
 
-@dataclass(frozen=True, eq=False)
-class Static:
+class Static(NamedTuple):
     """A static value, with its hash at the time of the call: it may change later."""
 
     value: Any
@@ -47,17 +45,8 @@ class Static:
         return static_text(self.value)
 
 
-@dataclass(frozen=True, eq=False)
-class TreeNode:
-    """A container in an argument.
-
-    Args:
-        kind: its type.
-        metadata: its static part, as JAX compares it.
-        fields: the attributes that are in its static part.
-        children: its parts by their path below it, such as `['w']`.
-        words: what it is, such as 'a dict of 2'.
-    """
+class TreeNode(NamedTuple):
+    """A container: its type, its static part, the attributes in that, its parts by path (`['w']`), and what it is."""
 
     kind: type
     metadata: Static
@@ -94,6 +83,8 @@ class TracedFunction:
         owner, written = getattr(function, "__self__", None), written_function(function)
         self.owner_kind = type(owner).__name__
         self.is_made = written is not None and hasattr(function, "__wrapped__")
+        if written is not None and is_library(written.__code__.co_filename):  # it may hold the user's
+            written = users_part(function) or written
         self.itself, self.owner, self.written = _reference(function), _reference(owner), _reference(written)
 
 
@@ -109,17 +100,7 @@ def _reference(value: Any) -> Callable[[], Any]:
         return lambda: value
 
 
-def cells_of(function: Any) -> Iterator[Any]:
-    """Yield the values that a function closes over."""
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # a variable that is not bound yet
-            continue
-
-
-@dataclass(frozen=True, eq=False)
-class Signature:
+class Signature(NamedTuple):
     """What JAX compares to find an existing trace or program.
 
     Args:
@@ -129,7 +110,6 @@ class Signature:
         named: the names of the arguments that were passed by name.
         settings: JAX's settings and contexts that make a difference.
         is_wrapped: whether another library jits the function and decides what is static.
-        by: the transformation under which it was called; empty if there is none.
     """
 
     function: TracedFunction
@@ -137,8 +117,7 @@ class Signature:
     arguments: dict[str, Tree]
     named: frozenset[str]
     settings: dict[str, Any]
-    is_wrapped: bool = False
-    by: str = ""
+    is_wrapped: bool
 
 
 def signature(call: JitCall, traced: frozenset[int] | None = None, settings: dict[str, Any] | None = None) -> Signature:
@@ -158,6 +137,15 @@ def signature(call: JitCall, traced: frozenset[int] | None = None, settings: dic
     return Signature(function, call.options, found, frozenset(call.kwargs), in_force, traced is not None)
 
 
+def transformation_of(call: JitCall) -> str:
+    """Return the transformation under which a program is compiled for a call; empty if there is none."""
+    for leaf in jax.tree.leaves((call.args, call.kwargs)):
+        if isinstance(leaf, jax.core.Tracer):
+            by = compat.traced_by(leaf).transformation
+            return f"`{by}`" if by else "a transformation"
+    return ""
+
+
 def _bound(call: JitCall) -> Iterator[tuple[str, Any, int | None]]:
     """Yield the name, value and position (None if passed by name) of each argument of a call."""
     function = call.function
@@ -175,23 +163,6 @@ def _bound(call: JitCall) -> Iterator[tuple[str, Any, int | None]]:
         yield name, value, None
 
 
-def compiled_signature(call: JitCall, traced: frozenset[int] | None) -> Signature:
-    """Describe a call for which a program is compiled: under `vmap`, for whole batches; see `signature`."""
-    by = _transformation(call)
-    if by:
-        args, kwargs = jax.tree.map(compat.without_batching, (call.args, call.kwargs))
-        call = call._replace(args=args, kwargs=kwargs)
-    return replace(signature(call, traced), by=by)
-
-
-def _transformation(call: JitCall) -> str:
-    for leaf in jax.tree.leaves((call.args, call.kwargs)):
-        if isinstance(leaf, jax.core.Tracer):
-            by = compat.traced_by(leaf).transformation
-            return f"`{by}`" if by else "a transformation"
-    return ""
-
-
 def tree_of(value: Any, traced: frozenset[int] | None = None) -> Tree:
     """Describe an argument; see `signature`.
 
@@ -201,13 +172,13 @@ def tree_of(value: Any, traced: frozenset[int] | None = None) -> Tree:
     structure: Any
     pairs, structure = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda part: part is not value)
     if structure.num_leaves == 1 and jax.tree_util.treedef_is_leaf(structure):  # None and () have no leaves
-        is_array = isinstance(value, jax.Array | np.ndarray | np.generic | jax.core.Tracer)
-        return static_of(value) if traced is not None and not is_array and id(value) not in traced else leaf_of(value)
+        is_array = isinstance(value, jax.Array | np.ndarray | np.generic)
+        return static_of(value) if traced is not None and not is_array and id(value) not in traced else _leaf_of(value)
     kind, metadata = structure.node_data()
     held = getattr(value, "__dict__", {})
     children = {_path(path, child, held): tree_of(child, traced) for path, child in pairs}
-    known = {id(part) for part in _nested(metadata, _NESTED)}
-    fields = {name: part for name, part in held.items() if id(part) in known and f".{name}" not in children}
+    known = set(_ids(metadata))
+    fields = {name: part for name, part in held.items() if known.issuperset(_ids(part)) and f".{name}" not in children}
     words = describe(value)
     words = f"a `{kind.__name__}`" if words == object_of_type(kind.__name__) else words
     return TreeNode(kind, static_of(metadata), fields, children, words)
@@ -221,23 +192,19 @@ def _path(path: tuple[Any, ...], child: Any, held: dict[str, Any]) -> str:
     return jax.tree_util.keystr(path)
 
 
-def _nested(metadata: Any, depth: int) -> Iterator[Any]:
-    yield metadata
-    if depth and isinstance(metadata, tuple):
-        for part in metadata:
-            yield from _nested(part, depth - 1)
+def _ids(value: Any) -> Iterator[int]:
+    """Yield the ids of the parts of nested tuples."""
+    return map(id, jax.tree.leaves(value, is_leaf=lambda part: type(part) is not tuple))
 
 
-def leaf_of(value: Any) -> Leaf:
+def _leaf_of(value: Any) -> Leaf:
     """Describe an array, a number, a tracer, or the type of one."""
     try:
         aval = value if isinstance(value, jax.core.ShapedArray) else jax.typeof(value)
     except TypeError:  # `jax.jit` will reject it
         return Leaf(describe(value), False)
     python = type(value).__name__ if type(value) in (bool, int, float, complex) else ""
-    plain = array_type(aval) if hasattr(aval, "dtype") else str(aval)
-    # With an explicit mesh, the type also shows the sharding, as in float32[8@x].
-    words = str(aval).lstrip("~") if "@" in str(aval) else plain
+    words = array_type(aval) if hasattr(aval, "dtype") else str(aval)
     where = None if value is aval else placement(value)
     return Leaf(words, bool(getattr(aval, "weak_type", False)), python, aval, where)
 

@@ -4,25 +4,23 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable
-from types import FrameType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.code.frames import is_library
-from jaxguide.code.lines import Line, calling_line
+from jaxguide.code.frames import is_users_code
+from jaxguide.code.lines import calling_line
 from jaxguide.compat.debug_flags import DISABLE_JIT, is_on
-from jaxguide.compat.jit_calls import JitCall, call_of_jit, frame_of_jit, traced_call
+from jaxguide.compat.jit_calls import JitCall, frame_of_jit
 from jaxguide.jaxpr.arguments import nothing_is_traced
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.functions import function_key, is_jitted, name_of, written_function
-from jaxguide.tracing.jit_events import Listener, hearing
-from jaxguide.tracing.retraces import Retrace
+from jaxguide.tracing.functions import clear_caches, is_jitted, name_of, written_function
+from jaxguide.tracing.jit_events import hearing
+from jaxguide.tracing.retraces import Retrace, Watch
 from jaxguide.tracing.signatures import Signature, signature
-from jaxguide.tracing.trace_counting import clear_caches, users_part
-from jaxguide.tracing.wrapped_calls import users_call
 
 _SAME = (
     Difference(
@@ -92,81 +90,42 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             f"`max_traces` needs the number of traces to allow, 0 or more, but got {describe(n)}: write "
             "`@max_traces(1)` above the function."
         )
-    allowed = int(n)
 
-    def decorate(*given: Callable[..., Any]) -> Callable[..., Any]:
-        if len(given) != 1 or not callable(given[0]) or isinstance(given[0], type):
-            got = describe(given[0]) if len(given) == 1 else plural("{count} argument", "{count} arguments", len(given))
+    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(fn) or isinstance(fn, type):
             raise TypeError(
-                f"`@max_traces({n})` decorates one function or method, but got {got}: write it above the `def`, or "
-                f"`limited = max_traces({n})(f)`, and call the result like `f`."
+                f"`@max_traces({n})` decorates one function or method, but got {describe(fn)}: write it above the "
+                f"`def`, or `limited = max_traces({n})(f)`, and call the result like `f`."
             )
-        (fn,) = given
-        limit = _Limit(fn, allowed)
-        body = _body(fn)
-        if _is_plain(fn, body):
-            return _below_jit(fn, limit)
-        if body is None:
-            raise TypeError(
-                f"`max_traces` does not find which Python function in {limit.name} is yours: write "
-                f"`@max_traces({allowed})` directly above the `def`, below what jits it."
-            )
-        return _LimitedJit(fn, limit, body)
+        return _below_jit(fn, int(n)) if _is_plain(fn) else _LimitedJit(fn, int(n))
 
     return decorate
 
 
-class _Limit:
-    """Count the traces of one function against its limit."""
-
-    def __init__(self, fn: Callable[..., Any], allowed: int) -> None:
-        self.name = name_of(fn)
-        self._allowed = allowed
-        self._earlier: list[Signature] = []
-
-    def add(self, new: Signature, line: Line | None) -> TooManyTracesError | None:
-        """Count a trace, which the user's line made, and return the error if it exceeds the limit."""
-        earlier, self._earlier = self._earlier, [*self._earlier, new]
-        count = len(self._earlier)
-        if count <= self._allowed:
-            return None
-        counted = plural("{count} time", "{count} times", count)
-        allowed = plural("{count} is allowed", "{count} are allowed", self._allowed)
-        message = f"{self.name} was traced {counted}; {allowed}."
-        if not earlier:
-            return TooManyTracesError(message)
-        retrace = Retrace(self.name, line, tuple(closest_differences(new, earlier)) or _SAME)
-        return TooManyTracesError(f"{message} {retrace} What to do: {retrace.remedy}.", retrace)
-
-
-class _LimitedJit(Listener):
+class _LimitedJit:
     """A function that is jitted in some way, whose traces are counted, with the attributes of the one it wraps."""
 
-    def __init__(self, fn: Callable[..., Any], limit: _Limit, body: FunctionType) -> None:
+    def __init__(self, fn: Callable[..., Any], allowed: int) -> None:
         functools.update_wrapper(self, fn)
-        self._fn, self._limit, self._body = fn, limit, body
-        self._error: TooManyTracesError | None = None
-        self._caller: FrameType | None = None
+        body = written_function(fn)
+        if body is None or not (is_jitted(fn) or is_users_code(body.__code__)):
+            raise TypeError(
+                f"`max_traces` does not find which Python function in {name_of(fn)} is yours: write "
+                f"`@max_traces({allowed})` directly above the `def`, below what jits it."
+            )
+        self._fn, self._body, self._allowed, self._watch, self._count = fn, body, allowed, Watch(), 0
         clear_caches(fn)  # so that the count does not depend on earlier calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         _warn_without_jit()
-        self._error, self._caller = None, sys._getframe(1)
-        try:
-            with hearing(self):
-                result = self._fn(*args, **kwargs)
-        finally:
-            self._caller = None
-        if self._error is not None:
-            raise self._error
+        with hearing(self._watch):
+            result = self._fn(*args, **kwargs)
+        found = self._watch.counted(self._body)
+        before, self._count = self._count, sum(one.traces for one in found)
+        if self._count > max(before, self._allowed):
+            again = [retrace for one in found for retrace in one.retraces]
+            raise _too_many(name_of(self._fn), self._count, self._allowed, again[-1] if again else None)
         return result
-
-    def traced(self, frame: FrameType) -> None:
-        call = traced_call(frame)
-        if call is not None and call.traced_for == "jit":
-            call, ids = users_call(call, frame)
-            if _body(call.function) is self._body:
-                self._error = self._limit.add(signature(call, ids), calling_line(self._caller)) or self._error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_fn"], name)
@@ -180,38 +139,36 @@ def _warn_without_jit() -> None:
         warnings.warn(nothing_is_traced("max_traces"), stacklevel=3)
 
 
-def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
+def _below_jit(fn: Callable[..., Any], allowed: int) -> Callable[..., Any]:
+    earlier: list[Signature] = []
+
     @functools.wraps(fn)
     def limited(*args: Any, **kwargs: Any) -> Any:
         _warn_without_jit()
-        frame = frame_of_jit(sys._getframe(1))
-        if frame is None:
-            return fn(*args, **kwargs)
-        new = signature(call_of_jit(frame))
-        if new.function.key[-len(key) :] != key:  # neither `limited` itself nor a transformation of it
+        if frame_of_jit(sys._getframe(1)) is not None:
             new = signature(JitCall(limited, None, args, kwargs), frozenset())
-        error = limit.add(new, calling_line())
-        if error is not None:
-            raise error
+            differences = tuple(closest_differences(new, earlier)) or _SAME
+            retrace = Retrace(name_of(fn), calling_line(), differences) if earlier else None
+            earlier.append(new)
+            if len(earlier) > allowed:
+                raise _too_many(name_of(fn), len(earlier), allowed, retrace)
         return fn(*args, **kwargs)
 
-    key = function_key(limited)
     return limited
 
 
-def _is_plain(fn: Any, body: FunctionType | None) -> bool:
+def _too_many(name: str, count: int, allowed: int, retrace: Retrace | None) -> TooManyTracesError:
+    counted = plural("{count} time", "{count} times", count)
+    message = f"{name} was traced {counted}; {plural('{count} is allowed', '{count} are allowed', allowed)}."
+    if retrace is not None:
+        message += f" {retrace} What to do: {retrace.remedy}."
+    return TooManyTracesError(message, retrace)
+
+
+def _is_plain(fn: Any) -> bool:
     """Return whether calling `fn` runs a Python function and nothing else, so that it is to be jitted."""
     while isinstance(fn, functools.partial | MethodType):
         fn = fn.func if isinstance(fn, functools.partial) else fn.__func__
     called = fn if isinstance(fn, FunctionType) else vars(type(fn)).get("__call__")
-    is_python = isinstance(called, FunctionType) and not hasattr(called, "__wrapped__")
-    return is_python and (body is called or (body is None and called is fn))
-
-
-def _body(fn: Any) -> FunctionType | None:
-    """Return the user's Python function that a function runs or wraps; a library's, too, if `jax.jit` returned it."""
-    written = written_function(fn)
-    if written is not None and (is_jitted(fn) or not is_library(written.__code__.co_filename)):
-        return written
-    found = users_part(fn)
-    return found and written_function(found)
+    is_python = isinstance(called, FunctionType) and (called is fn or is_users_code(called.__code__))
+    return is_python and not hasattr(fn, "__wrapped__") and not hasattr(called, "__wrapped__")

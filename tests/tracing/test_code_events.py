@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from jaxguide.tracing.code_events import _Traced, code_events
+from jaxguide.tracing import code_events as module
+from jaxguide.tracing.code_events import code_events
 
 
 def statements(n):
@@ -31,9 +32,9 @@ def fails():
 WATCHED = [function.__code__ for function in (statements, raises, fails)]
 
 
-def events_of(make, run):
+def events_of(run):
     found = []
-    with make(lambda frame, event: found.append((event, frame.f_code.co_name, frame.f_lineno))):
+    with code_events(WATCHED, lambda frame, event: found.append((event, frame.f_code.co_name, frame.f_lineno))):
         run()
     return found
 
@@ -44,9 +45,10 @@ def run_all():
         raises()
 
 
-def test_monitoring_and_settrace_hear_the_same():
-    monitored = events_of(lambda hears: code_events(WATCHED, hears), run_all)
-    traced = events_of(lambda hears: _Traced({id(code): code for code in WATCHED}, hears), run_all)
+def test_monitoring_and_settrace_hear_the_same(monkeypatch):
+    monitored = events_of(run_all)
+    monkeypatch.setattr(module, "_MONITORING", None)
+    traced = events_of(run_all)
     # What an exception ends has no return in `sys.monitoring`.
     assert [one for one in monitored if one[0] != "return"] == [one for one in traced if one[0] != "return"]
     assert [event for event, name, _line in monitored if name == "fails"][:3] == ["call", "line", "exception"]
@@ -58,7 +60,7 @@ def test_nothing_of_other_threads_is_heard():
         thread.start()
         thread.join()
 
-    assert events_of(lambda hears: code_events(WATCHED, hears), in_a_thread) == []
+    assert events_of(in_a_thread) == []
 
 
 def test_blocks_nest():
@@ -69,7 +71,7 @@ def test_blocks_nest():
         statements(1)
     assert inner[:3] == ["call", "line", "line"]
     assert outer[:3] == inner[:3]
-    assert events_of(lambda hears: code_events(WATCHED, hears), run_all)  # the tool was given back
+    assert events_of(run_all)  # the tool was given back
 
 
 def test_what_was_traced_before_is_traced_again_after():

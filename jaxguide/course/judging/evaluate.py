@@ -22,7 +22,7 @@ from jaxguide.course.judging.unattended import unattended
 from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo, ExplanationText
 from jaxguide.keys import KeyReport, check_keys
-from jaxguide.tracing.trace_counting import trace_counts
+from jaxguide.tracing.functions import clear_caches
 
 PRINTED_LIMIT = 20_000
 # Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
@@ -169,16 +169,16 @@ def key_use(subject: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyRep
 
 
 def _observe(subject: Callable[..., Any], calls: _Calls, explains: bool) -> list[dict[str, Any]]:
+    clear_caches(subject)  # so that the counts do not depend on earlier calls
     seen: list[dict[str, Any]] = []
-
-    def watched(*args: Any, **kwargs: Any) -> None:
+    for args, kwargs in calls:
         # Count and watch the same call: code that prints while it is traced would print nothing in a second call.
-        seen.append(_watch(subject, args, kwargs, explains and not any(one["error"] for one in seen)))
-
-    counts = trace_counts(watched, calls)
-    return [
-        {**one, "traces": count.traces, "compiles": count.compiles} for one, count in zip(seen, counts, strict=True)
-    ]
+        with tracing.watch_traces() as traces:
+            one = _watch(subject, args, kwargs, explains and not any(one["error"] for one in seen))
+        jitted = [found for found in traces if found.by == "jit"]
+        counts = {"traces": sum(found.traces for found in jitted), "compiles": sum(found.compiles for found in jitted)}
+        seen.append({**one, **counts})
+    return seen
 
 
 def _watch(
