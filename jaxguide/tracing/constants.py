@@ -47,11 +47,10 @@ def constants_of(jaxpr: Any, fn: Callable[..., Any]) -> Iterator[tuple[Any, Cons
         used.setdefault(id(value), (value, line))
     held = list(_held(fn, set())) if used else []
     for value, line in used.values():
-        size = int(getattr(value, "nbytes", None) or np.size(value) * getattr(value.dtype, "itemsize", 0))
-        names = [name for name, leaf in held if value is leaf] or [name for name, leaf in held if _equal(value, leaf)]
+        same = [one for one in held if one[1] is value] or [one for one in held if _equal(value, one[1])]
         # Of several arrays with the same numbers, any may be meant.
-        known = len({id(leaf) for name, leaf in held if name in names}) == 1
-        yield value, Constant(tuple(np.shape(value)), str(value.dtype), size, names[0] if known else "", line)
+        name = same[0][0] if len({id(leaf) for _name, leaf in same}) == 1 else ""
+        yield value, Constant(tuple(np.shape(value)), str(value.dtype), getattr(value, "nbytes", 0), name, line)
 
 
 def _uses(jaxpr: Any, outer: Line | None) -> Iterator[tuple[Any, Line | None]]:

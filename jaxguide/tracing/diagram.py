@@ -4,7 +4,6 @@ import itertools
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -53,13 +52,13 @@ class DiagramRow:
 
 
 def diagram_rows(
-    jaxpr: Any, inputs: Sequence[Path], outputs: Sequence[Path], names: Mapping[int, str] = MappingProxyType({})
+    jaxpr: Any, inputs: Sequence[Path], outputs: Sequence[Path], names: Mapping[int, str]
 ) -> tuple[list[DiagramRow], list[DiagramRow], list[DiagramRow]]:
     """Return the rows of a jaxpr: its inputs and constants, its equations, its results.
 
     >>> import jax
     >>> closed = jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2)(1.0)
-    >>> [[row.words for row in rows] for rows in diagram_rows(closed, [("x",)], [()])]
+    >>> [[row.words for row in rows] for rows in diagram_rows(closed, [("x",)], [()], {})]
     [['x'], ['a = sin x', 'b = mul a 2.0'], ['return b']]
 
     Args:

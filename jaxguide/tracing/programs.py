@@ -148,11 +148,7 @@ _MOST_TYPES = 8
 
 
 def _told_once(words: Sequence[str]) -> list[str]:
-    """Return words as they are if there are few, otherwise each of them once, with its count.
-
-    >>> _told_once(["float32[8]", "float32[8,8]"] * 100)
-    ['100 x float32[8]', '100 x float32[8,8]']
-    """
+    """Return words as they are if there are few, otherwise each of them once, with its count."""
     if len(words) <= _MOST_TYPES:
         return list(words)
     return [word if count == 1 else f"{count} x {word}" for word, count in Counter(words).items()]
@@ -207,7 +203,8 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     """
     require_call("program", fn, args, kwargs)
     found = staged("program", fn, args, kwargs)
-    outputs = [variable.aval for variable in compat.jaxpr_parts(found.jaxpr)[0].outvars]
+    avals = [variable.aval for variable in compat.jaxpr_parts(found.jaxpr)[0].outvars]
+    outputs = [Output(tuple(one.shape), str(one.dtype), bool(getattr(one, "weak_type", False))) for one in avals]
     lines: dict[Line | None, Counter[str]] = {}
     results: Counter[str] = Counter()
     unjitted: Counter[str] = Counter()
@@ -220,9 +217,9 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         direct[name] += "library" not in jitted_by
     given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
     constants = {id(value): one for value, one in constants_of(found.jaxpr, fn) if id(value) not in given}
-    seen = Program(
+    described = Program(
         primitives=dict(sum(lines.values(), Counter[str]())),
-        outputs=[Output(tuple(aval.shape), str(aval.dtype), _is_weak(aval)) for aval in outputs],
+        outputs=outputs,
         matmul_flops=_matmul_flops(found.jaxpr),
         constants=list(constants.values()),
         lines=[LineUse(line, dict(uses)) for line, uses in lines.items()],
@@ -233,14 +230,10 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         effects=sorted(map(str, found.jaxpr.effects)),
         needs_values=found.needs_values,
         name=function_name(fn),
-        types=[f"{array_type(aval)}{' (weak)' if _is_weak(aval) else ''}" for aval in outputs],
+        types=[array_type(one) + " (weak)" * seen.weak_type for one, seen in zip(avals, outputs, strict=True)],
     )
-    seen.draw = planned_drawing(fn, args, kwargs, found, {value: one.name for value, one in constants.items()})
-    return seen
-
-
-def _is_weak(aval: Any) -> bool:
-    return bool(getattr(aval, "weak_type", False))
+    described.draw = planned_drawing(fn, args, kwargs, found, {value: one.name for value, one in constants.items()})
+    return described
 
 
 def _equations(
