@@ -118,14 +118,14 @@ class _Layout:
 
     def _equation(self, eqn: Any, path: Path) -> None:
         called, name = called_jaxpr(eqn), eqn.primitive.name
-        if called is not None and _is_trivial(called, eqn):
+        is_box = name in LOOPS or (called is not None and is_users_function(called, eqn))
+        inner = [] if is_box else list(_primitives(eqn))
+        if called is not None and not is_box and len(inner) < 2:  # its equation says more than the call
             plain, _consts = compat.jaxpr_parts(called)
             self._share(plain.invars, eqn.invars)
             self.body(called, path)
             self._share(eqn.outvars, plain.outvars)
             return
-        is_box = name in LOOPS or (called is not None and is_users_function(called, eqn))
-        inner = [] if is_box else list(_primitives(eqn))
         given = "".join(f" {self.value(atom)}" for atom in eqn.invars)
         words = f"{_operation(eqn)}{':' if is_box and given else ''}{given}"
         words += plural(" ({count} equation inside)", " ({count} equations inside)", len(inner)) if inner else ""
@@ -187,15 +187,6 @@ class _Layout:
         names = ["_" if compat.is_dropped(variable) else next(self._names) for variable in variables]
         self.known.update(zip(variables, names, strict=True))
         return names
-
-
-def _is_trivial(called: Any, around: Any) -> bool:
-    """Return whether a call is empty, or a library call that comes down to one equation, which is shown instead."""
-    eqns = compat.jaxpr_parts(called)[0].eqns
-    if not eqns:
-        return True
-    deeper = called_jaxpr(eqns[0])
-    return len(eqns) == 1 and not is_users_function(called, around) and (deeper is None or _is_trivial(deeper, eqns[0]))
 
 
 def _operation(eqn: Any) -> str:

@@ -5,7 +5,7 @@ import enum
 import functools
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,7 +107,7 @@ def _words(value: Any, depth: int = 0) -> str:
     return f"{type(value).__name__}({_some(map(inner, leaves))})"
 
 
-def _fields(value: Any) -> Iterable[str]:
+def _fields(value: Any) -> Sequence[str]:
     """Return the names of the fields of a named tuple, or of the stored ones of a dataclass instance."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [one.name for one in dataclasses.fields(value) if one.name in getattr(value, "__dict__", {})]
