@@ -28,7 +28,7 @@ from jaxguide.tracing import program, show_lines, side_effects
 _MONITORING = hasattr(sys, "monitoring")
 LIMITS = {
     "program": 2.0,
-    "drawing": 2.2,
+    "drawing": 2.0,
     "show_lines": 2.0 if _MONITORING else 3.0,
     "side_effects": 3.5,
 }

@@ -56,7 +56,6 @@ RESULTS = {
     "keys": "report.tree",
     "lines": "by_line",
     "nan": "find_nan(safe_log, jnp.array([1.0, 0.0]))",
-    "program": "written.drawing",
     "timeline": "callback_timeline(descend, 8.0)",
     "traces": "traces",
 }

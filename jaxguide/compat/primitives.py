@@ -25,9 +25,7 @@ LOOPS = frozenset({SCAN, WHILE, COND})
 PURE_CALLBACK, IO_CALLBACK = "pure_callback", "io_callback"
 DEBUG_CALLBACK, DEBUG_PRINT = "debug_callback", "debug_print"
 
-# Primitives whose floating-point operations are worth counting.
-MATMUL, CONVOLUTION = "dot_general", "conv_general_dilated"
-
+MATMUL = "dot_general"
 LINEAR_SOLVE = "custom_linear_solve"
 # Those of a `jax.Ref`; all but the first get it as their first input, and what they write as the second.
 NEW_REF, GET, SWAP, ADD_UPDATE, FREEZE = "new_ref", "get", "swap", "addupdate", "freeze"

@@ -25,15 +25,10 @@ def require_function(helper: str, fn: Any, usage: str | None = None) -> None:
         fn: the value that the user passed as the function.
         usage: an example call, for helpers that do not take the function's arguments after the function.
     """
-    if not callable(fn) and usage is not None:
-        raise TypeError(
-            f"`{helper}` needs a function, but got {describe(fn)}: pass the function itself, without calling it, as in "
-            f"`{usage}`."
-        )
     if not callable(fn):
+        more = f", as in `{usage}`" if usage else f", and its arguments after it, as in `{helper}(f, x)`"
         raise TypeError(
-            f"`{helper}` needs a function, but got {describe(fn)}: pass the function itself, without calling it, and "
-            f"its arguments after it, as in `{helper}(f, x)`."
+            f"`{helper}` needs a function, but got {describe(fn)}: pass the function itself, without calling it{more}."
         )
 
 

@@ -2,8 +2,8 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
-from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal
+from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.jaxpr.own_lines import users_place
 
 
@@ -30,9 +30,8 @@ class Constant:
     shape: tuple[int, ...]
     dtype: str
     size_bytes: int
-    # Not compared: functions with the same program are equal, wherever they are defined.
-    name: str = field(default="", compare=False)
-    line: Line | None = field(default=None, compare=False)
+    name: str = ""
+    line: Line | None = None
 
 
 def constants_of(jaxpr: Any, fn: Callable[..., Any]) -> Iterator[tuple[Any, Constant]]:
@@ -44,34 +43,28 @@ def constants_of(jaxpr: Any, fn: Callable[..., Any]) -> Iterator[tuple[Any, Cons
     [('table', 1)]
     """
     used: dict[int, tuple[Any, Line | None]] = {}
-    for value, line in _uses(jaxpr, None, {}):
+    for value, line in _uses(jaxpr, None):
         used.setdefault(id(value), (value, line))
     held = list(_held(fn, set())) if used else []
     for value, line in used.values():
-        size = int(getattr(value, "nbytes", None) or np.size(value) * getattr(value.dtype, "itemsize", 0))
-        names = [name for name, leaf in held if value is leaf] or [name for name, leaf in held if _equal(value, leaf)]
+        same = [one for one in held if one[1] is value] or [one for one in held if _equal(value, one[1])]
         # Of several arrays with the same numbers, any may be meant.
-        known = len({id(leaf) for name, leaf in held if name in names}) == 1
-        yield value, Constant(tuple(np.shape(value)), str(value.dtype), size, names[0] if known else "", line)
+        name = same[0][0] if len({id(leaf) for _name, leaf in same}) == 1 else ""
+        yield value, Constant(tuple(np.shape(value)), str(value.dtype), getattr(value, "nbytes", 0), name, line)
 
 
-def _uses(jaxpr: Any, outer: Line | None, given: Mapping[Any, Any]) -> Iterator[tuple[Any, Line | None]]:
+def _uses(jaxpr: Any, outer: Line | None) -> Iterator[tuple[Any, Line | None]]:
     """Yield the constants that each equation and result takes, and the user's line there."""
     plain, constants = compat.jaxpr_parts(jaxpr)
-    known = {**given, **dict(zip(plain.constvars, constants, strict=False))}
+    known = dict(zip(plain.constvars, constants, strict=False))
     for eqn in plain.eqns:
-        taken = [None if is_literal(atom) else known.get(atom) for atom in eqn.invars]
-        inside, called = inner_jaxprs(eqn), called_jaxpr(eqn)
-        if not inside and all(value is None for value in taken):
-            continue
-        place = users_place(eqn.source_info)
-        line = place[0] if place else outer
-        if called is None:
-            yield from ((value, line) for value in taken if value is not None)
-        for inner in inside:
-            inputs = compat.jaxpr_parts(inner)[0].invars if inner is called else ()
-            pairs = zip(inputs, taken, strict=inner is called)
-            yield from _uses(inner, line, {variable: value for variable, value in pairs if value is not None})
+        taken = [known[atom] for atom in eqn.invars if not is_literal(atom) and atom in known]
+        inside = inner_jaxprs(eqn)
+        if taken or inside:
+            place = users_place(eqn.source_info)
+            line = place[0] if place else outer
+            yield from ((value, line) for value in taken)
+            yield from itertools.chain.from_iterable(_uses(inner, line) for inner in inside)
     yield from ((known[atom], outer) for atom in plain.outvars if not is_literal(atom) and atom in known)
 
 

@@ -9,19 +9,10 @@ _MANY_DEVICES = 4
 
 
 class Placement(NamedTuple):
-    """Where an argument lies: its sharding, and whether it is committed to it.
-
-    JAX moves uncommitted arrays where it likes, so it only compares the shardings of committed ones. NumPy arrays and
-    Python numbers have no sharding.
-    """
+    """Where an argument lies: its sharding, which NumPy arrays do not have, and whether it is committed to it."""
 
     sharding: Any
     committed: bool
-
-    @property
-    def compared(self) -> Any:
-        """Return what `jax.jit` compares to find a compiled program."""
-        return self.sharding if self.committed else None
 
     @property
     def devices(self) -> list[Any]:
@@ -35,8 +26,8 @@ class Placement(NamedTuple):
 def placement(value: Any) -> Placement | None:
     """Return where a value lies; None for tracers, which lie nowhere yet.
 
-    >>> placement(jax.numpy.ones(3)).committed, placement(2.0).compared is None
-    (False, True)
+    >>> placement(jax.numpy.ones(3)).committed, placement(2.0)
+    (False, Placement(sharding=None, committed=False))
     """
     if isinstance(value, jax.core.Tracer):
         return None
@@ -49,15 +40,17 @@ def placement(value: Any) -> Placement | None:
 
 
 def placements_differ(old: Placement | None, new: Placement | None) -> bool:
-    """Return whether JAX compiles a program for each of two places, as far as both are known."""
-    return old is not None and new is not None and old.compared != new.compared
+    """Return whether JAX compiles a program for each of two places: it moves uncommitted arrays where it likes."""
+    if old is None or new is None:
+        return False
+    was, now = (one.sharding if one.committed else None for one in (old, new))
+    return bool(was != now)
 
 
 def words_and_remedy(old: Placement, new: Placement) -> tuple[str, str, str]:
     """Return where two arrays lie, in words that differ, and what to do about it; `{place}` stands for the argument."""
     both = (old, new)
-    on_one = not any(len(one.devices) > 1 or isinstance(one.sharding, NamedSharding) for one in both)
-    if on_one and old.committed != new.committed:
+    if old.committed != new.committed and not any(isinstance(one.sharding, NamedSharding) for one in both):
         words = [f"committed to {_names(one)}" if one.committed else "not committed to a device" for one in both]
         remedy = (
             "commit `{place}` in every call or in none: `jax.device_put(x, device)` commits an array, and so do "
@@ -66,9 +59,9 @@ def words_and_remedy(old: Placement, new: Placement) -> tuple[str, str, str]:
         return words[0], words[1], remedy
     words = [_words(one) for one in both]
     if words[0] == words[1]:
-        words = [f"{_words(one)} of {_names(one)}" for one in both]
-    if words[0] == words[1]:
-        words = [f"{_words(one)} as {one.sharding}" for one in both]
+        words = [f"{words[0]} of {_names(one)}" for one in both]
+    if words[0] == words[1]:  # such as a kind of memory
+        words = [f"{words[0]} as {one.sharding}" for one in both]
     remedy = "place `{place}` the same way before each call: `jax.device_put(x, sharding)` with one `sharding`"
     if {*old.devices} != {*new.devices} and len(old.devices) == len(new.devices):
         remedy = (
@@ -87,9 +80,7 @@ def _words(where: Placement) -> str:
         return f"sharded as P({', '.join(map(repr, sharding.spec))}) over {mesh}"
     if sharding is None:
         return "not on a device"
-    if not where.committed:
-        return "uncommitted on one device"
-    return f"committed to {_names(where)}" if len(where.devices) == 1 else str(sharding)
+    return f"committed to {_names(where)}" if where.committed else "uncommitted on one device"
 
 
 def _names(where: Placement) -> str:
@@ -115,6 +106,5 @@ def mesh_words(mesh: Any) -> str:
     "the mesh ('x': 1)"
     """
     axes = ", ".join(f"{name!r}: {size}" for name, size in mesh.shape.items())
-    kinds = [str(getattr(kind, "name", kind)).lower() for kind in getattr(mesh, "axis_types", None) or ()]
-    special = ", ".join(dict.fromkeys(kind for kind in kinds if kind != "auto"))
-    return f"the mesh ({axes}{'; ' * bool(special)}{special})" if axes else "no mesh"
+    kinds = dict.fromkeys(kind.name.lower() for kind in mesh.axis_types if kind.name != "Auto")
+    return f"the mesh ({axes}{'; ' * bool(kinds)}{', '.join(kinds)})" if axes else "no mesh"

@@ -1,28 +1,27 @@
-"""Draw a function's program: one row per equation, in order, with arcs that show the data flow."""
+"""Draw a function's program as text: one row per equation, in order; a large program is folded."""
 
 import inspect
-import math
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 
-from jaxguide.base.render import Drawing, Picture
-from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, function_name, place_name
 from jaxguide.jaxpr.stage import Staged
-from jaxguide.jaxpr.value_words import describe
-from jaxguide.tracing.diagram import DiagramRow, diagram_rows
-from jaxguide.tracing.program_folding import folded
+from jaxguide.tracing.diagram import DiagramRow, Path, diagram_rows
+from jaxguide.tracing.value_description import describe_value
 
-_MOST_STATICS = 4
-_ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
+_MOST_ROWS, _MOST_ENDS, _MOST_STATICS = 40, 8, 4
+_WIDEST = 46  # characters of a column
 
 
 def planned_drawing(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: Staged, names: Mapping[int, str]
-) -> Callable[[int], Picture]:
+) -> Callable[[int], str]:
     """Return a function that draws a program, given the number of its equations; it keeps no argument alive.
 
     Args:
@@ -30,31 +29,33 @@ def planned_drawing(
         found: the program of the call.
         names: the ids of its constants -> their names in the user's code.
     """
-    named = list(zip(_named_arguments(fn, args, kwargs), found.traced, strict=True))
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = list(zip(_named_arguments(parameters, args, kwargs), found.traced, strict=True))
     inputs = [path for (path, _value), is_traced in named if is_traced]
-    statics = [f"{''.join(path)} = {_brief(value)}" for (path, value), is_traced in named if not is_traced]
-    outputs = [_parts(path) or ("",) for path, _leaf in jax.tree_util.tree_leaves_with_path(found.result)]
+    statics = [f"{''.join(path)} = {describe_value(value).text}" for (path, value), is_traced in named if not is_traced]
+    outputs = [_parts(path) for path, _leaf in jax.tree_util.tree_leaves_with_path(found.result)]
     jaxpr, needs_values = found.jaxpr, found.needs_values
 
-    def draw(equations: int) -> Picture:
-        rows = folded(diagram_rows(jaxpr, inputs, outputs, names))
-        title = _title(fn, equations, statics) + " (Python needs these values: jax.jit fails)" * needs_values
-        places = list(_places(rows))
-        text = _as_text(title, rows, places)
-        drawing = _as_drawing(title, text, rows, places)
-        return Picture(text, drawing.html(), drawing.svg())
+    def draw(equations: int) -> str:
+        count = plural("{count} equation", "{count} equations", equations)
+        title = f"{function_name(fn)}({_cut(', '.join(one.name for one in parameters))}): {count}"
+        more = [f"{len(statics) - _MOST_STATICS} more"] if len(statics) > _MOST_STATICS else []
+        if statics:
+            title += f"; static: {', '.join([*map(_cut, statics[:_MOST_STATICS]), *more])}"
+        if needs_values:
+            title += " (Python needs these values: jax.jit fails)"
+        return _as_text(title, _folded(*diagram_rows(jaxpr, inputs, outputs, names)))
 
     return draw
 
 
 def _named_arguments(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
-) -> Iterator[tuple[tuple[str, ...], Any]]:
+    parameters: Sequence[inspect.Parameter], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Iterator[tuple[Path, Any]]:
     """Yield the leaves of the arguments in JAX's order, each with its path, such as `("params", "['w']")`."""
-    try:
-        parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
     firsts = [(name,) for name in names[: len(args)]] + [(rest, f"[{i}]") for i in range(len(args) - len(names))]
@@ -63,25 +64,83 @@ def _named_arguments(
             yield (*first, *_parts(path)), leaf
 
 
-def _parts(path: Sequence[Any]) -> tuple[str, ...]:
+def _parts(path: Sequence[Any]) -> Path:
     return tuple(jax.tree_util.keystr((key,)) for key in path)
 
 
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 30 and "\n" not in text else describe(value)
+def _folded(inputs: list[DiagramRow], body: list[DiagramRow], results: list[DiagramRow]) -> list[DiagramRow]:
+    """Return at most 40 rows: those whose paths start with the same parts become one row."""
+    if len(inputs) + len(body) + len(results) <= _MOST_ROWS:
+        return [*inputs, *body, *results]
+    first, last = _grouped(inputs, _MOST_ENDS), _grouped(results, _MOST_ENDS)
+    groups = [*first, *_grouped(body, _MOST_ROWS - len(first) - len(last)), *last]
+    return list(map(_summary, groups))
 
 
-def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> str:
-    try:
-        parameters = ", ".join(inspect.signature(fn).parameters)
-    except (TypeError, ValueError):
-        parameters = "..."
-    count = plural("{count} equation", "{count} equations", equations)
-    title = f"{function_name(fn)}({_cut(parameters)}): {count}"
-    if len(statics) > _MOST_STATICS:
-        statics = [*statics[:_MOST_STATICS], f"{len(statics) - _MOST_STATICS} more"]
-    return f"{title}; static: {', '.join(map(_cut, statics))}" if statics else title
+def _grouped(rows: list[DiagramRow], most: int) -> list[list[DiagramRow]]:
+    """Group rows whose paths start with the same parts; as many parts count as give at most `most` groups.
+
+    What lies between equal starts belongs to their group, as the lines of a loop that Python unrolls.
+    """
+    starts = [0] * len(rows)
+    paths = [(*row.path, i) for i, row in enumerate(rows)]
+    groups = [rows] if rows else []
+    for level in range(max(map(len, paths), default=0)):
+        numbers: dict[Any, int] = {}  # each start of a path has one
+        starts = [
+            numbers.setdefault((start, path[level : level + 1]), len(numbers))
+            for start, path in zip(starts, paths, strict=True)
+        ]
+        last = {start: i for i, start in enumerate(starts)}
+        ends = list(itertools.accumulate((last[start] for start in starts), max))
+        bounds = [0, *(i + 1 for i, end in enumerate(ends) if i == end)]
+        if len(bounds) - 1 > most:
+            break
+        groups = [rows[slice(*bound)] for bound in itertools.pairwise(bounds)]
+    return groups
+
+
+def _summary(rows: list[DiagramRow]) -> DiagramRow:
+    """Return the row that stands for several."""
+    first = rows[0]
+    if len(rows) == 1:
+        return first
+    primitives = Counter(itertools.chain.from_iterable(row.primitives for row in rows))
+    count = plural("{count} equation", "{count} equations", primitives.total())
+    if sum(row.depth == first.depth for row in rows) == 1:  # a box
+        return replace(first, words=f"{first.words} ({count} inside)")
+    same = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*(row.path for row in rows), strict=False))
+    common = [parts[0] for parts in same]
+    if not primitives:
+        kinds = list(dict.fromkeys(row.types for row in rows))
+        place = "".join(map(str, common)).strip()
+        place = place if len(place) <= 27 else f"{place[:7]}...{place[-16:]}"
+        words = f"{place}{': ' if place else ''}{len(rows)} arrays"
+        return DiagramRow(first.depth, words, note=", ".join(kinds if len(kinds) <= 2 else [*kinds[:2], "..."]))
+    functions = [part for part in common if isinstance(part, str)]
+    words = f"... {count} in `{functions[-1]}`" if len(set(functions)) > 1 else f"... {count}"
+    line = next((part for part in (*reversed(common), *first.path) if isinstance(part, Line)), None)
+    note = counted(dict(primitives.most_common(3))) + ", ..." * (len(primitives) > 3)
+    return DiagramRow(first.depth, words, line=line, note=note)
+
+
+def counted(primitives: Mapping[str, int]) -> str:
+    """Return primitives and their counts as text.
+
+    >>> counted({"sin": 1, "add": 2})
+    'sin, 2 add'
+    """
+    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in primitives.items())
+
+
+def _as_text(title: str, rows: Sequence[DiagramRow]) -> str:
+    table = [
+        ("| " * row.depth + _cut(row.words), _cut(row.types), place)
+        for row, place in zip(rows, _places(rows), strict=True)
+    ]
+    widths = [max((len(line[column]) for line in table), default=0) for column in (0, 1)]
+    lines = [f"  {words:{widths[0]}}  {types:{widths[1]}}  {place}".rstrip() for words, types, place in table]
+    return "\n".join([title, *lines])
 
 
 def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
@@ -100,54 +159,5 @@ def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
         before = line
 
 
-def _cut(words: str, most: int = _WIDEST) -> str:
-    return words if len(words) <= most else f"{words[: most - 3]}..."
-
-
-def _as_text(title: str, rows: Sequence[DiagramRow], places: Sequence[str]) -> str:
-    table = [
-        ("| " * row.depth + _cut(row.words), _cut(row.types), place) for row, place in zip(rows, places, strict=True)
-    ]
-    widths = [max((len(line[column]) for line in table), default=0) for column in (0, 1)]
-    lines = [f"  {words:{widths[0]}}  {types:{widths[1]}}  {place}".rstrip() for words, types, place in table]
-    return "\n".join([title, *lines])
-
-
-def _as_drawing(title: str, text: str, rows: Sequence[DiagramRow], places: Sequence[str]) -> Drawing:
-    spans = [i - source for i, row in enumerate(rows) for source in row.sources]
-    gutter = 16 + max((_bulge(span) for span in spans), default=0)
-    lefts = [gutter + _INDENT * row.depth for row in rows]
-    second = max((left + text_width(_cut(row.words)) for left, row in zip(lefts, rows, strict=True)), default=0) + _GAP
-    third = second + max((text_width(_cut(row.types, 30)) for row in rows), default=0) + _GAP
-    right = third + max(map(text_width, places), default=0) + 8
-    drawing = Drawing(title, text, max(right, text_width(title) + 16), _ROW * (len(rows) + 1) + 16)
-    drawing.words(8, 17, title, bold=True)
-
-    def middle(i: int) -> float:
-        return _ROW * (i + 1) + 16
-
-    for i, row in enumerate(rows):
-        if row.kind == "box":
-            last = next((j for j in range(i + 1, len(rows)) if rows[j].depth <= row.depth), len(rows)) - 1
-            inset = 4.0 * row.depth
-            top, bottom = middle(i) - _ROW / 2 + 1, middle(last) + _ROW / 2 - 1
-            drawing.box(lefts[i] - 6, top + 0, right - lefts[i] - inset, bottom - top - inset / 2, note=row.words)
-    for i, row in enumerate(rows):
-        for source in row.sources:
-            bulge = _bulge(i - source)
-            start, stop = lefts[source] - 3, lefts[i] - 3
-            y, end = middle(source) + 3, middle(i) - 3
-            path = f"M{start:g} {y:g} C{start - bulge:g} {y:g} {stop - bulge:g} {end:g} {stop:g} {end:g}"
-            drawing.path(path, note=f"{rows[source].words} -> {row.words}")
-            drawing.arrowhead(stop, end)
-    for i, row in enumerate(rows):
-        plain = row.kind in ("equation", "box")
-        drawing.words(lefts[i] + 2, middle(i) + 4.5, _cut(row.words), bold=plain)
-        drawing.words(second, middle(i) + 4.5, _cut(row.types, 30))
-        drawing.words(third, middle(i) + 4.5, places[i])
-    return drawing
-
-
-def _bulge(span: int) -> float:
-    """Return how far an arc over `span` rows bulges: longer arcs more, so that they do not cover shorter ones."""
-    return min(14 + 9 * math.sqrt(max(span - 1, 0)), 90)
+def _cut(words: str) -> str:
+    return words if len(words) <= _WIDEST else f"{words[: _WIDEST - 3]}..."

@@ -5,7 +5,7 @@ import enum
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,22 +43,10 @@ def describe_value(value: Any) -> ValueDescription:
     >>> closed = jax.make_jaxpr(lambda x: print(describe_value([x, 2])))(1.0)
     ValueDescription(kind='mixed', text='[float32[] weak, 2]', shape=None, dtype=None, weak_type=None)
     """
-    if isinstance(value, jax.Array | np.ndarray | np.generic | jax.core.Tracer):
-        return _array(value)
-    leaves = _leaves(value)
-    traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
-    kind = "static" if not any(traced) else "traced" if all(traced) else "mixed"
-    return ValueDescription(kind, _cut(_words(value)))
-
-
-def _leaves(value: Any) -> list[Any]:
-    try:
-        return jax.tree.leaves(value)
-    except Exception:  # a user's pytree that cannot be flattened
-        return [value]
-
-
-def _array(value: Any) -> ValueDescription:
+    if not isinstance(value, jax.Array | np.ndarray | np.generic | jax.core.Tracer):
+        traced = [isinstance(leaf, jax.core.Tracer) for leaf in _leaves(value)]
+        kind = "static" if not any(traced) else "traced" if all(traced) else "mixed"
+        return ValueDescription(kind, _cut(_words(value)))
     kind, text = "traced" if isinstance(value, jax.core.Tracer) else "static", _type(value)
     try:
         shape, dtype = tuple(value.shape), str(value.dtype)
@@ -68,6 +56,13 @@ def _array(value: Any) -> ValueDescription:
     if kind == "static":
         text = repr(value) if isinstance(value, np.generic) else f"{text} {_numbers(value)}".rstrip()
     return ValueDescription(kind, _cut(text), shape, dtype, weak)
+
+
+def _leaves(value: Any) -> list[Any]:
+    try:
+        return jax.tree.leaves(value)
+    except Exception:  # a user's pytree that cannot be flattened
+        return [value]
 
 
 def _type(value: Any) -> str:
@@ -98,29 +93,25 @@ def _words(value: Any, depth: int = 0) -> str:
     inner = functools.partial(_words, depth=depth + 1)
     if isinstance(value, dict):
         return f"{{{_some(f'{inner(key)}: {inner(item)}' for key, item in value.items())}}}"
-    if (fields := _fields(value)) is not None:
-        return f"{type(value).__name__}({_some(f'{name}={inner(item)}' for name, item in fields.items())})"
+    if fields := _fields(value):
+        return f"{type(value).__name__}({_some(f'{name}={inner(getattr(value, name))}' for name in fields)})"
     if isinstance(value, tuple | list | set | frozenset):
         comma = "," * (isinstance(value, tuple) and len(value) == 1)
         around = "({})" if isinstance(value, tuple) else "[{}]" if isinstance(value, list) else "{{{}}}"
         return around.format(_some(map(inner, value)) + comma)
     if isinstance(value, _PLAIN) or value is Ellipsis:
         return repr(value)
-    named = isinstance(value, type) or (callable(value) and hasattr(value, "__name__"))
-    leaves = [value] if named else _leaves(value)
-    if len(leaves) == 1 and leaves[0] is value:
+    leaves = _leaves(value)
+    if (callable(value) and hasattr(value, "__name__")) or (len(leaves) == 1 and leaves[0] is value):
         return describe_object(value)
     return f"{type(value).__name__}({_some(map(inner, leaves))})"
 
 
-def _fields(value: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a named tuple, or the stored ones of a dataclass instance; None for any other value."""
-    if hasattr(value, "_fields"):
-        return dict(zip(value._fields, value, strict=False))
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        return None
-    stored = getattr(value, "__dict__", {})
-    return {field.name: stored[field.name] for field in dataclasses.fields(value) if field.name in stored}
+def _fields(value: Any) -> Sequence[str]:
+    """Return the names of the fields of a named tuple, or of the stored ones of a dataclass instance."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [one.name for one in dataclasses.fields(value) if one.name in getattr(value, "__dict__", {})]
+    return getattr(value, "_fields", ())
 
 
 def _some(words: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
-"""Test drawings of programs: rows in program order, boxes for nesting, arcs for data flow, and folding of long ones."""
+"""Test drawings of programs: rows in program order, boxes for nesting, and folding of long ones."""
 
 import re
-import xml.etree.ElementTree as ElementTree
+from html import escape
 from pathlib import Path
 
 import jax
@@ -10,8 +10,6 @@ import pytest
 from jax import lax
 
 from jaxguide.tracing import program
-from jaxguide.tracing.diagram import diagram_rows
-from jaxguide.tracing.program_folding import folded
 
 
 def drawing(fn, *args, **kwargs):
@@ -69,9 +67,10 @@ def test_rows_have_the_students_names_types_and_lines():
     assert lines[4].startswith(
         f"a = dot_general params[0]['w'] x  float32[3]  test_program_drawing.py, line {number}: x = "
     )
-    assert lines[5] == f"jit squash: a  float32[3]  line {number}"
-    assert lines[6].startswith("| b = gt a 0.0  bool[3]  line ")
-    assert [line.split("  ")[0] for line in lines[-2:]] == ["return ['norm']: m", "return ['out']: l"]
+    assert lines[5] == f"b = jit squash: a  float32[3]  line {number}"
+    assert lines[6].startswith("| c = gt a 0.0  bool[3]  line ")
+    assert lines[10].startswith("| returns f ")
+    assert [line.split("  ")[0] for line in lines[-2:]] == ["return ['norm']: o", "return ['out']: n"]
 
 
 def test_static_arguments_and_functions_that_need_values_are_named():
@@ -110,23 +109,6 @@ def test_a_librarys_function_is_one_row():
     text = str(drawing(lambda key: jax.random.normal(key, (3,)), jax.random.key(0)))
     assert re.search(r"a = jit normal key \(\d+ equations inside\)", text)
     assert "a = max x 0.0" in str(drawing(lambda x: jax.nn.relu(x), 1.0))
-
-
-def test_each_row_flows_from_the_rows_that_make_what_it_takes():
-    rows = diagram_rows(
-        jax.make_jaxpr(walk)(jnp.ones((5, 3)), jnp.ones((3, 3))), [("xs",), ("w",)], [("[0]",), ("[1]",)]
-    )
-    words = [row.words for row in rows]
-
-    def sources(start):
-        (row,) = [row for row in rows if row.words.startswith(start)]
-        return [words[i] for i in row.sources]
-
-    assert sources("b, c = scan") == ["xs", "w", "a = broadcast_in_dim 0.0"]
-    assert sources("k = dot_general") == ["w", "carry d"]
-    assert sources("l = add") == ["in each step e", "returns j", "returns k"]
-    assert sources("return [1]") == ["stacked m"]
-    assert all(source < i for i, row in enumerate(rows) for source in row.sources)
 
 
 @pytest.mark.parametrize(
@@ -170,33 +152,13 @@ def test_a_box_is_open_if_its_folded_body_fits():
         x = lax.fori_loop(0, 3, lambda i, c: unrolled(c) + c, x)
         return jnp.cos(x)
 
-    rows = diagram_rows(jax.make_jaxpr(nested)(jnp.ones(30)), [("x",)], [("",)])
-    kept = folded(rows, 40)
-    assert len(kept) < 20
-    (i,) = [i for i, row in enumerate(kept) if row.kind == "fold"]
-    assert kept[i].depth == 1
-    assert i in {source for row in kept for source in row.sources}
-    assert all(source < i for i, row in enumerate(kept) for source in row.sources)
-    assert sum(row.primitives.total() for row in kept) == sum(row.primitives.total() for row in rows)
+    lines = [line.split("  ")[0] for line in normal(str(drawing(nested, jnp.ones(30))))]
+    assert "| ... 300 equations in `unrolled`" in lines
+    assert len(lines) < 20
+    assert lines[-1].startswith("return ")
 
 
-def test_the_svg_is_well_formed_titled_and_described():
-    picture = drawing(layers, params(), jnp.ones(4))
-    root = ElementTree.fromstring(picture.svg)
-    space = {"s": "http://www.w3.org/2000/svg"}
-    assert root.find("s:title", space).text == str(picture).splitlines()[0]
-    assert root.find("s:desc", space).text == str(picture)
-    assert len(root.findall("s:rect", space)) == 2  # the two calls of `squash`
-    arcs = root.findall("s:path", space)
-    assert "a = dot_general params[0]['w'] x" in arcs[0].find("s:title", space).text
-    assert "<svg" in program(layers, params(), jnp.ones(4))._repr_html_()
-
-
-def test_a_page_may_have_several_pictures_at_their_own_size():
-    html = drawing(layers, params(), jnp.ones(4)).html
-    # The same picture may be on a page twice, so that any id would be there twice.
-    assert not re.search(r"\b(id|href|aria-labelledby)=|url\(#", html)
-    width = re.search(r' width="([\d.]+)"', html)[1]
-    assert f"min-width:{width}px;max-width:none" in html
-    assert html.startswith('<div style="overflow-x:auto')
-    assert min(float(size) for size in re.findall(r'font-size="([\d.]+)"', html)) >= 11
+def test_a_page_shows_the_rows_as_they_are_printed():
+    seen = program(lambda x: x < 2, 1.0)
+    text = re.sub("<[^>]+>", "", seen._repr_html_())
+    assert text.replace("1 equation", "1 equation\n") == escape(str(seen.drawing))

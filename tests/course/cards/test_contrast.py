@@ -166,10 +166,8 @@ def test_every_text_stands_out_from_what_is_behind_it(name: str) -> None:
                 assert contrast(rgb(colour, behind), behind) >= LEAST, (theme, words, colour, ground, trusted)
 
 
-@pytest.mark.parametrize("which", ["program", "keys"])
-def test_a_drawing_in_a_file_of_its_own_stands_out_and_has_a_title_and_a_description(which: str) -> None:
-    keys = check_keys(two_draws, jax.random.key(0))
-    picture = program(f, jnp.ones(3), 2).drawing if which == "program" else keys.tree
+def test_a_drawing_in_a_file_of_its_own_stands_out_and_has_a_title_and_a_description() -> None:
+    picture = check_keys(two_draws, jax.random.key(0)).tree
     light, dark = re.findall(r"\{color:(#\w+);background:(#\w+)\}", picture.svg)
     assert all(contrast(rgb(text), rgb(ground)) >= LEAST for text, ground in (light, dark))
     for source in (picture.svg, picture.html):

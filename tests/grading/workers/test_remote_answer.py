@@ -16,7 +16,7 @@ def answering(reply: dict[str, Any]) -> Answer:
 
 
 SEEN = {"value": 1, "arguments": (1,), "error": None, "lines": ["a"], "warnings": [], "traces": 1, "compiles": 1}
-PROGRAM = Program({"add": 2}, 2, [Output((3,), "float32", False)], 0, 0).to_plain()
+PROGRAM = Program({"add": 2}, [Output((3,), "float32", False)]).to_plain()
 KEY_USE = KeyReport([Use("draw", (0, 1), "fry", 3)], [KeyProblem("drawn_twice", "twice")]).to_plain()
 ERROR = {"type_name": "E", "message": "", "line": 1, "source": ""}
 EXPLANATION = {"title": "t", "what": "w", "why": "y", "fixes": (("sentence", "code"),), "link": ""}
@@ -68,7 +68,7 @@ def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) 
         ("observe", [{"value": 1}]),
         ("program", 3),
         ("program", {**PROGRAM, "primitives": {"add": "2"}}),
-        ("program", {**PROGRAM, "outputs": [[[3], 32, False]]}),
+        ("program", {**PROGRAM, "outputs": [{**PROGRAM["outputs"][0], "dtype": 32}]}),
         ("program", {**PROGRAM, "outputs": 3}),
         ("key_use", {**KEY_USE, "uses": [{"kind": 3}]}),
         ("key_use", {**KEY_USE, "uses": [{**KEY_USE["uses"][0], "bits": ["0"]}]}),
