@@ -226,11 +226,7 @@ def test_a_librarys_function_shows_the_users_that_it_calls(library, transform):
     params = {"w": jnp.ones((3, 3)), "b": jnp.ones(3)}
     shown = show_lines(transform(Net().apply), params, jnp.ones((2, 3)))
     first = Net.__call__.__code__.co_firstlineno
-    line = first + 9
     assert str(shown).splitlines()[0] == f"Net.__call__(self, x) · test_large_programs.py, line {first}"
-    head = "`Module.apply` of netlib calls this function; you called it in test_large_programs.py, line"
-    assert str(shown).splitlines()[1].startswith(head)
-    assert abs(int(str(shown).splitlines()[1].rstrip(".").rpartition(" ")[2]) - line) < 15
     assert [row.primitives.get("mul", 0) for row in shown.rows] == [0, 0, 1]
     assert {"dot_general", "tanh"} <= shown.rows[1].primitives.keys()
     assert "Outside these lines: mul" in str(shown)
@@ -244,7 +240,6 @@ def test_the_function_that_raises_is_shown(library):
     shown = show_lines(library.transform(positive), {}, jnp.ones(3))
     assert str(shown).startswith("positive(params, x)")
     assert shown.rows[1].state == "raised"
-    assert "`apply` of netlib calls this function" in str(shown)
 
 
 def test_a_librarys_function_that_calls_none_of_the_users_shows_its_own_lines(library):
