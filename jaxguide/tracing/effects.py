@@ -20,7 +20,7 @@ from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.state import clear_caches_with_tracers, random_states, state_of
+from jaxguide.tracing.state import clear_caches_with_tracers, state_of
 from jaxguide.tracing.value_description import describe_value
 
 
@@ -121,7 +121,7 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     values = {"self": fn}
     with contextlib.suppress(TypeError, ValueError):  # some builtins have no signature
         values |= inspect.signature(fn).bind(*args, **kwargs).arguments
-    places = [*random_states(), *state_of(values)]
+    places = state_of(values)
     program, printed, leaked = None, _Printed(), ""
     try:
         try:
@@ -173,7 +173,7 @@ def _of_second_trace(program: Any, fn: Callable[..., Any], args: Any, kwargs: An
     except Exception as error:
         return [_effect("constant from the first trace", None, after=type(error).__name__)]
     for (eqn, one), (other, two) in zip(_parts(program), _parts(again), strict=False):
-        if _content(one) != _content(two):
+        if one is not two and _content(one) != _content(two):
             eqn = eqn or other
             line = None if eqn is None else next(iter(lines_of_equation(eqn.source_info)), None)
             return [_effect("constant", line, "", _words(one), _words(two))]

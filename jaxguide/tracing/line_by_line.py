@@ -26,8 +26,7 @@ from jaxguide.tracing.code_events import code_events
 from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
 from jaxguide.tracing.function_source import FunctionSource, read_source
 from jaxguide.tracing.functions import is_jitted, written_function
-from jaxguide.tracing.line_record import Recorder
-from jaxguide.tracing.line_rows import LineRow, count_primitives, make_rows
+from jaxguide.tracing.line_record import LineRow, Recorder, count_primitives, make_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +79,7 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
         fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
             `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. If a library
             wrote `fn`, such as `network.apply`, it is called once more, to find your function that made most of the
-            program or that raised, and to show that; if there is none, its own lines are shown.
+            program, and to show that; if there is none, its own lines are shown.
         args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
@@ -132,14 +131,10 @@ def _source_to_show(fn: Callable[..., Any], args: Any, kwargs: Any) -> FunctionS
     codes = [function.__code__]
     if not is_users_code(function.__code__):
         with contextlib.redirect_stdout(io.StringIO()):
-            jaxpr, error = _trace(fn, args, kwargs)
-        if error is not None:
-            codes = [*(frame.f_code for frame, _line in frames_of_traceback(error.__traceback__)), *codes]
-        else:
-            frames = [
-                user_frames(compat.traceback_frames(eqn.source_info)) for eqn in compat.jaxpr_parts(jaxpr)[0].eqns
-            ]
-            codes = [*(code for code, _count in Counter(one[-1][0] for one in frames if one).most_common()), *codes]
+            jaxpr, _error = _trace(fn, args, kwargs)
+        eqns = [] if jaxpr is None else compat.jaxpr_parts(jaxpr)[0].eqns
+        frames = filter(None, (user_frames(compat.traceback_frames(eqn.source_info)) for eqn in eqns))
+        codes = [*(code for code, _count in Counter(one[-1][0] for one in frames).most_common()), *codes]
     source = next(filter(None, map(read_source, codes)), None)
     if source is None:
         raise ValueError(

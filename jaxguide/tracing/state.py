@@ -23,7 +23,7 @@ from jaxguide.tracing.value_description import describe_value
 
 _LEVELS = 4
 _MOST_PLACES = 2_000
-_Generator = random.Random | np.random.RandomState | np.random.BitGenerator
+_Generator: Any = random.Random | np.random.RandomState | np.random.BitGenerator
 _Lines = set[tuple[Line, bool]]  # the lines that name a variable, each with whether it sets the variable
 
 
@@ -90,32 +90,29 @@ class Place:
             return ", ".join(f"{name}={describe_value(value).text}" for name, value in items.items()) or "nothing"
         if isinstance(self.held, _Global | CellType):
             return describe_value(items[None]).text if items else "nothing"
-        values = (
-            items if isinstance(self.held, dict) else set(items) if isinstance(self.held, set) else [*items.values()]
-        )
-        return describe_value(values).text
+        if isinstance(self.held, dict | set):
+            return describe_value(items if isinstance(self.held, dict) else set(items)).text
+        return describe_value([*items.values()]).text
 
 
 def state_of(values: Mapping[str, Any]) -> list[Place]:
     """Return the state that values hold and that functions among them can reach: globals, closures, objects.
 
+    The state of the random number generators of Python and NumPy comes first.
+
     >>> log = []
-    >>> [place.words for place in state_of({"f": lambda x: log.append(x), "p": {"w": [1]}})][1:]
+    >>> [place.words for place in state_of({"f": lambda x: log.append(x), "p": {"w": [1]}})][3:]
     ['the global `log`', 'the list `log`', 'the dict `p`', "the list `p['w']`"]
 
     Args:
         values: by name, as the user's code refers to them.
     """
     search = _Search()
+    functions: dict[str, Any] = {"Python's `random`": random.random, "NumPy's global random state": np.random.rand}
+    search.places += (Place(words, "", function.__self__, set()) for words, function in functions.items())
     for name, value in values.items():
         search.value(name, value, set())
     return search.places
-
-
-def random_states() -> list[Place]:
-    """Return the state of the random number generators of Python and NumPy."""
-    functions: dict[str, Any] = {"Python's `random`": random.random, "NumPy's global random state": np.random.rand}
-    return [Place(words, "", function.__self__, set()) for words, function in functions.items()]
 
 
 def clear_caches_with_tracers() -> list[tuple[str, str]]:
