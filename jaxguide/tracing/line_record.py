@@ -124,12 +124,9 @@ def _values(name: str, frame: FrameType) -> Iterator[Any]:
     if not attribute:
         if not callable(value) or (base in local and getattr(value, "__name__", None) != base):
             yield value
-    elif isinstance(value, jax.Array | np.ndarray | jax.core.Tracer):
-        if attribute in _OF_ARRAYS:
-            yield getattr(value, attribute)
-    elif attribute in getattr(value, "_fields", ()):
+    elif attribute in (_OF_ARRAYS if isinstance(value, jax.Array | np.ndarray) else getattr(value, "_fields", ())):
         yield getattr(value, attribute)
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
+    elif hasattr(value, "__dict__") and not isinstance(value, type | jax.Array):
         stored = vars(value).get(attribute, _MISSING)  # no property of the user's runs
         if stored is not _MISSING and not callable(stored):
             yield stored

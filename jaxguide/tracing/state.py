@@ -181,14 +181,14 @@ class _Search:
             self.value(parameter.name, parameter.default, set())
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         for (kind, name), found in _names_in(fn.__code__).items():
-            held: Any = cells.get(name) if kind == "DEREF" else _Global(fn.__globals__, name)
+            held: Any = _Global(fn.__globals__, name)
+            words, key = f"the global `{name}`", (id(fn.__globals__), name)
+            if kind == "DEREF":
+                held = cells.get(name)
+                words, key = f"the closure variable `{name}` of `{fn.__name__}`", (id(held), name)
             if held is None:  # a variable of `fn` that functions inside it use
                 continue
-            key = id(fn.__globals__ if kind == "GLOBAL" else held), name
             if key not in self._variables:
-                words = (
-                    f"the closure variable `{name}` of `{fn.__name__}`" if kind == "DEREF" else f"the global `{name}`"
-                )
                 self._variables[key] = set()
                 self.places.append(Place(words, name, held, self._variables[key]))
             self._variables[key].update(found)
@@ -212,9 +212,8 @@ def _is_users_object(value: Any) -> bool:
     if not hasattr(value, "__dict__") or isinstance(value, type):
         return False
     module = value if isinstance(value, ModuleType) else sys.modules.get(type(value).__module__)
-    if module is None or module.__name__ == "__main__":
-        return True
-    return not is_library(getattr(module, "__file__", None) or "<frozen ")
+    file = getattr(module, "__file__", None)
+    return module is None or module.__name__ == "__main__" or (file is not None and not is_library(file))
 
 
 def _items(value: Any) -> dict[Any, Any]:

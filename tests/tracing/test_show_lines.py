@@ -102,18 +102,6 @@ def test_the_html_has_inline_style_only_and_says_what_the_text_says():
     assert shown._repr_mimebundle_() == {"text/plain": shown.text, "text/html": shown.html}
 
 
-def weak(x):
-    a = 2.0 * x
-    b = a + jnp.ones(3)
-    return a, b
-
-
-def test_weak_types_are_told():
-    shown = show_lines(weak, 1.0)
-    assert kinds(shown, "a = ")["a"] == ("traced", "float32[] weak")
-    assert kinds(shown, "b = ")["b"] == ("traced", "float32[3]")
-
-
 def unrolled(x, n):
     total = 0.0
     for i in range(n):

@@ -478,18 +478,9 @@ def test_everything_is_put_back_when_the_function_raises():
         random.random()
         return 1.0 if x > 0 else 0.0
 
-    def mine(frame, event, arg):
-        return None
-
-    state, out, trace = random.getstate(), sys.stdout, sys.gettrace()
-    sys.settrace(mine)
-    try:
-        with pytest.raises(jax.errors.TracerBoolConversionError):
-            side_effects(fn, 1.0)
-        assert sys.gettrace() is mine
-    finally:
-        sys.settrace(trace)
-    assert sys.getprofile() is None
+    state, out = random.getstate(), sys.stdout
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        side_effects(fn, 1.0)
     assert sys.stdout is out
     assert random.getstate() == state
     assert log == []
@@ -504,31 +495,6 @@ def test_earlier_calls_hide_nothing_and_nothing_is_traced_again_afterwards():
         assert only(side_effects(fn, jnp.ones(2))).kind == "leak"
     fn(jnp.ones(2))
     assert log == []
-
-
-@pytest.mark.long
-def test_cells_of_a_notebook_are_named_by_number():
-    cells = [
-        "import jax.numpy as jnp\nfrom jaxguide.tracing import side_effects\nlog = []",
-        "def f(x):\n    print('tracing')\n    log.append(x)\n    return x",
-        "side_effects(f, jnp.ones(3))",
-        "log",
-    ]
-    import nbformat
-    from nbclient import NotebookClient
-
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-
-    def result(cell):
-        # A kernel may add what XLA and others write to its standard error, as they do on a busy machine.
-        (output,) = [one for one in cell.outputs if one.output_type == "execute_result"]
-        return output.data["text/plain"]
-
-    leak, printed = result(notebook.cells[2]).splitlines()
-    assert printed.startswith("cell [2], line 2: `tracing` is printed while JAX traces")
-    assert leak.startswith("cell [2], line 3: the list `log` still holds a tracer, `log[0]` (float32[3])")
-    assert result(notebook.cells[3]) == "[]"
 
 
 def test_jax_names_the_users_function_and_argument_where_a_value_is_needed():
