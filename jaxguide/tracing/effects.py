@@ -20,7 +20,7 @@ from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.state import clear_caches_with_tracers, state_of
+from jaxguide.tracing.state import Search, clear_caches_with_tracers
 from jaxguide.tracing.value_description import describe_value
 
 
@@ -121,7 +121,7 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     values = {"self": fn}
     with contextlib.suppress(TypeError, ValueError):  # some builtins have no signature
         values |= inspect.signature(fn).bind(*args, **kwargs).arguments
-    places = state_of(values)
+    places = Search(values).places
     program, printed, leaked = None, _Printed(), ""
     try:
         try:

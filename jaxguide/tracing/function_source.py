@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from types import CodeType
 
 from jaxguide.code.slices import first_line_of
-from jaxguide.tracing.functions import codes_within
 from jaxguide.tracing.value_description import ValueDescription
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -21,22 +20,17 @@ class StatementLines:
     """One statement (only the head of a compound one), or several on the same line, and what happens on it.
 
     Args:
-        start, end: its first and last line in the file.
         uses, binds: its names, and attributes such as `x.shape`, in source order.
         body: the first line of the body of a loop or a `with` block, whose head Python runs once more to leave it;
             None if it begins on the line of the head.
-        runs: whether Python runs anything for it (not for a docstring or a declaration).
         times: how often it ran.
         seen: by name, what it was, first to last; the names of a lambda's own variables end in " (lambda)".
         primitives: those that it added to the program.
     """
 
-    start: int
-    end: int
     uses: list[str] = field(default_factory=list)
     binds: list[str] = field(default_factory=list)
     body: int | None = None
-    runs: bool = False
     times: int = 0
     seen: dict[str, list[ValueDescription]] = field(default_factory=dict)
     primitives: Counter[str] = field(default_factory=Counter)
@@ -79,16 +73,13 @@ def read_source(code: CodeType) -> FunctionSource | None:
     start, end = first_line_of(node), node.end_lineno or node.lineno
     statements: dict[int, StatementLines] = {}
     if isinstance(node, ast.Lambda):
-        statements = dict.fromkeys(range(start, end + 1), StatementLines(start, end))
+        statements = dict.fromkeys(range(start, end + 1), StatementLines())
         _note_names(statements[start], node.body)
     for inner in ast.walk(node):  # a statement comes before those inside it
         if isinstance(inner, _Statement):
             _claim(inner, statements)
     for number in range(start, node.lineno):  # its decorators ran at its definition
         del statements[number]
-    for _start, _end, line in (place for inner in codes_within(code) for place in inner.co_lines()):
-        if line in statements:
-            statements[line].runs = True
     text = textwrap.dedent("".join(lines[start - 1 : end]).expandtabs(4))
     return FunctionSource(code, start, text.splitlines(), statements[node.lineno], statements)
 
@@ -112,7 +103,7 @@ def _claim(node: _Statement, statements: dict[int, StatementLines]) -> None:
     end = node.end_lineno or start
     if hasattr(node, "body") or isinstance(node, ast.Match):
         end = max([node.lineno, *(getattr(part, "end_lineno", 0) for one in head for part in ast.walk(one))])
-    statement = statements.get(start) or StatementLines(start, end)
+    statement = statements.get(start) or StatementLines()
     for number in range(start, end + 1):
         statements.setdefault(number, statement)
     if isinstance(node, ast.For | ast.While | ast.With) and node.body[0].lineno > start:

@@ -5,7 +5,6 @@ import inspect
 import io
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -14,11 +13,9 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxguide import compat
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
-from jaxguide.code.frames import is_users_code
-from jaxguide.code.lines import Line, frames_of_traceback, function_name, user_frames
+from jaxguide.code.lines import Line, frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.stage import traced_leaves
@@ -77,9 +74,8 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
 
     Args:
         fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
-            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. If a library
-            wrote `fn`, such as `network.apply`, it is called once more, to find your function that made most of the
-            program, and to show that; if there is none, its own lines are shown.
+            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. Of
+            what a library wrote, such as `network.apply`, the library's lines are shown.
         args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
@@ -94,7 +90,7 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
             again without `jax.jit`, to get the program up to the error; what it prints then is discarded.)
     """
     require_call("show_lines", fn, args, kwargs)
-    source = _source_to_show(fn, args, kwargs)
+    source = _source_of(fn)
     recorder = Recorder(source)
     with code_events(recorder.codes, recorder.heard):
         jaxpr, error = _trace(fn, args, kwargs)
@@ -121,21 +117,14 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
     return LineByLine(_text(title, rows, feet), _html(title, rows, feet), rows=rows, elsewhere=elsewhere, error=message)
 
 
-def _source_to_show(fn: Callable[..., Any], args: Any, kwargs: Any) -> FunctionSource:
+def _source_of(fn: Callable[..., Any]) -> FunctionSource:
     function = None if isinstance(fn, type) else written_function(fn)
     if function is None:
         raise TypeError(
             f"`show_lines` needs a function written in Python, but `{function_name(fn)}` is not one: it has no lines "
             "to show."
         )
-    codes = [function.__code__]
-    if not is_users_code(function.__code__):
-        with contextlib.redirect_stdout(io.StringIO()):
-            jaxpr, _error = _trace(fn, args, kwargs)
-        eqns = [] if jaxpr is None else compat.jaxpr_parts(jaxpr)[0].eqns
-        frames = filter(None, (user_frames(compat.traceback_frames(eqn.source_info)) for eqn in eqns))
-        codes = [*(code for code, _count in Counter(one[-1][0] for one in frames).most_common()), *codes]
-    source = next(filter(None, map(read_source, codes)), None)
+    source = read_source(function.__code__)
     if source is None:
         raise ValueError(
             f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
@@ -279,6 +268,5 @@ def _with_counts(primitives: dict[str, int]) -> str:
     >>> _with_counts({"sin": 1, "add": 3})
     'sin, add ×3'
     """
-    return ", ".join(
-        name if count == 1 else f"{name} \N{MULTIPLICATION SIGN}{count}" for name, count in primitives.items()
-    )
+    times = "\N{MULTIPLICATION SIGN}"
+    return ", ".join(f"{name} {times}{count}".removesuffix(f" {times}1") for name, count in primitives.items())

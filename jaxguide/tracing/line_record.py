@@ -24,22 +24,16 @@ _MISSING = object()
 
 
 @dataclass(frozen=True)
-class Name:
-    """One name on a line, or an attribute such as `x.shape`.
+class Name(ValueDescription):
+    """One name on a line, or an attribute such as `x.shape`: what it was at the end.
+
+    Its `text` has the first and the last type or value if it changed.
 
     Args:
         name: as written; variables of a lambda are marked, as in `x (lambda)`.
-        kind: 'traced', 'static', or 'mixed' for a container that holds both; the last one if it changed.
-        text: its type or value; if it changed, the first and the last.
-        shape, dtype, weak_type: of an array, at the end; None for other values.
     """
 
-    name: str
-    kind: str
-    text: str
-    shape: tuple[int, ...] | None = None
-    dtype: str | None = None
-    weak_type: bool | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,13 +135,15 @@ def make_rows(source: FunctionSource, raised: tuple[int, str] | None) -> tuple[L
     """
     rows = []
     numbers = range(source.start, source.start + len(source.lines))
-    for statement, group in itertools.groupby(numbers, lambda number: source.statements.get(number, number)):
-        number, *more = group
-        lines = tuple(source.lines[number - source.start : number - source.start + 1 + len(more)])
+    with_code = {line for code in codes_within(source.code) for _start, _end, line in code.co_lines()}
+    for statement, numbers_of_it in itertools.groupby(numbers, lambda number: source.statements.get(number, number)):
+        group = list(numbers_of_it)
+        number = group[0]
+        lines = tuple(source.lines[one - source.start] for one in group)
         if isinstance(statement, int):
             rows.append(LineRow(number, lines, "no code"))
             continue
-        error = raised[1] if raised and number <= raised[0] <= number + len(more) else None
+        error = raised[1] if raised and raised[0] in group else None
         names = [_name(name, seen) for name, seen in statement.seen.items()]
         dotted = {name.name.split(".")[0] for name in names if "." in name.name}
         # If attributes of an object are shown, its type alone adds nothing.
@@ -155,7 +151,7 @@ def make_rows(source: FunctionSource, raised: tuple[int, str] | None) -> tuple[L
         times = statement.times
         if times and statement.body is not None:
             times = source.statements[statement.body].times or 1
-        happened = "ran" if times or statement.primitives else "not run" if statement.runs else "no code"
+        happened = "ran" if times or statement.primitives else "no code" if with_code.isdisjoint(group) else "not run"
         state = "raised" if error else happened
         rows.append(LineRow(number, lines, state, times, tuple(names), dict(statement.primitives), error))
     return tuple(rows)
@@ -167,7 +163,7 @@ def _name(name: str, seen: list[ValueDescription]) -> Name:
     if len(seen) > 1:
         texts = [one.text if first.kind == last.kind else f"{one.kind} {one.text}" for one in (first, last)]
         text = (" → " if len(seen) == 2 else " ... ").join(texts)
-    return Name(name, last.kind, text, last.shape, last.dtype, last.weak_type)
+    return Name(last.kind, text, last.shape, last.dtype, last.weak_type, name)
 
 
 def count_primitives(jaxpr: Any, source: FunctionSource) -> dict[str, int]:

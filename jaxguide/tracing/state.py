@@ -95,26 +95,6 @@ class Place:
         return describe_value([*items.values()]).text
 
 
-def state_of(values: Mapping[str, Any]) -> list[Place]:
-    """Return the state that values hold and that functions among them can reach: globals, closures, objects.
-
-    The state of the random number generators of Python and NumPy comes first.
-
-    >>> log = []
-    >>> [place.words for place in state_of({"f": lambda x: log.append(x), "p": {"w": [1]}})][3:]
-    ['the global `log`', 'the list `log`', 'the dict `p`', "the list `p['w']`"]
-
-    Args:
-        values: by name, as the user's code refers to them.
-    """
-    search = _Search()
-    functions: dict[str, Any] = {"Python's `random`": random.random, "NumPy's global random state": np.random.rand}
-    search.places += (Place(words, "", function.__self__, set()) for words, function in functions.items())
-    for name, value in values.items():
-        search.value(name, value, set())
-    return search.places
-
-
 def clear_caches_with_tracers() -> list[tuple[str, str]]:
     """Clear each `functools.lru_cache` that holds a tracer, and return the functions' names, each with its type.
 
@@ -135,14 +115,28 @@ def clear_caches_with_tracers() -> list[tuple[str, str]]:
     return found
 
 
-class _Search:
-    def __init__(self) -> None:
-        self.places: list[Place] = []
+class Search:
+    """Find the state that values hold and that functions among them can reach: globals, closures, objects.
+
+    The state of the random number generators of Python and NumPy comes first.
+
+    >>> log = []
+    >>> [place.words for place in Search({"f": lambda x: log.append(x), "p": {"w": [1]}}).places][3:]
+    ['the global `log`', 'the list `log`', 'the dict `p`', "the list `p['w']`"]
+
+    Args:
+        values: by name, as the user's code refers to them.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        functions: dict[str, Any] = {"Python's `random`": random.random, "NumPy's global random state": np.random.rand}
+        self.places = [Place(words, "", function.__self__, set()) for words, function in functions.items()]
         self._seen: dict[int, tuple[Any, _Lines]] = {}  # with the objects: an id is unique only while one is alive
         self._variables: dict[Any, _Lines] = {}
+        for name, value in values.items():
+            self._value(name, value, set())
 
-    def value(self, name: str, value: Any, lines: _Lines, level: int = 0) -> None:
-        """Search a value: what it holds, and the code that runs when it is called."""
+    def _value(self, name: str, value: Any, lines: _Lines, level: int = 0) -> None:
         value = value.bit_generator if isinstance(value, np.random.Generator) else value
         if isinstance(value, jax.Array | str | bytes | int | float | complex | None) or level > _LEVELS:
             return
@@ -159,7 +153,7 @@ class _Search:
         if callable(value) and not isinstance(value, type):
             self._code(name, value, lines)
         for key, item in _items(vars(value) if is_object else value).items():
-            self.value(_member(name, key, is_object), item, lines, level + 1)
+            self._value(_member(name, key, is_object), item, lines, level + 1)
 
     def _code(self, name: str, fn: Any, lines: _Lines) -> None:
         inside = [getattr(fn, "__wrapped__", None)]
@@ -174,11 +168,11 @@ class _Search:
         elif _is_users_object(fn):
             inside.append(type(fn).__call__)
         for one in inside:
-            self.value(name, one, lines)
+            self._value(name, one, lines)
 
     def _function(self, fn: FunctionType) -> None:
         for parameter in inspect.signature(fn, follow_wrapped=False).parameters.values():
-            self.value(parameter.name, parameter.default, set())
+            self._value(parameter.name, parameter.default, set())
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         for (kind, name), found in _names_in(fn.__code__).items():
             held: Any = _Global(fn.__globals__, name)
@@ -193,7 +187,7 @@ class _Search:
                 self.places.append(Place(words, name, held, self._variables[key]))
             self._variables[key].update(found)
             for value in _read(held).values():
-                self.value(name, value, self._variables[key])
+                self._value(name, value, self._variables[key])
 
 
 def _names_in(code: CodeType) -> dict[tuple[str, str], _Lines]:
