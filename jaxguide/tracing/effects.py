@@ -98,7 +98,7 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     State is compared once, after the trace: a change has a line if only one line names the variable, and changes of
     class attributes, of NumPy arrays, of a library's objects and of pytrees among the arguments, which are copies, are
     not seen. Nor are clocks, files and other sources of randomness, unless the two programs differ for them. If a
-    tracer leaks, the trace ends there, so remove the leak to see what else there is.
+    tracer leaks, the trace may end there, so remove the leak to see what else changes.
 
     The state is then restored, and each `functools.lru_cache` that got a tracer is cleared. What cannot be restored is
     files, iterators, the effects of host callbacks, and a library's state: a leak that stays there is reported so.

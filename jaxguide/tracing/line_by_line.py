@@ -75,7 +75,7 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
     Args:
         fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
             `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. Of
-            what a library wrote, such as `network.apply`, the library's lines are shown.
+            a library's function, such as `network.apply`, the library's lines are shown, not those of your network.
         args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
