@@ -4,10 +4,9 @@ import contextlib
 import gc
 import inspect
 import io
-import sys
-from collections.abc import Callable, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import jax
@@ -15,14 +14,13 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
-from jaxguide.code.frames import is_users_code
-from jaxguide.code.lines import Line, function_name, lines_of_equation
+from jaxguide.code.lines import Line, calling_line, function_name, lines_of_equation
 from jaxguide.compat import error_texts
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.fresh_trace import trace_anew
-from jaxguide.tracing.state import Place, clear_caches_with_tracers, random_states, state_of
+from jaxguide.tracing.state import Search, clear_caches_with_tracers
 from jaxguide.tracing.value_description import describe_value
 
 
@@ -71,9 +69,6 @@ class SideEffects:
         return len(self.effects)
 
 
-_Found = tuple[Line | None, SideEffect]
-
-
 @flags_off(*CHECKS, DISABLE_JIT)
 def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEffects:
     """Trace a function twice and report its side effects, as advice that never affects a mark.
@@ -101,9 +96,9 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     the two traces, such as the time. Under `jax.jit`, all of this happens when JAX traces, not in every call.
 
     State is compared once, after the trace: a change has a line if only one line names the variable, and changes of
-    class attributes, of a library's objects and of pytrees among the arguments, which are copies, are not seen. Nor are
-    clocks, files and other sources of randomness, unless the two programs differ for them. With a leak, the second
-    trace is left out.
+    class attributes, of NumPy arrays, of a library's objects and of pytrees among the arguments, which are copies, are
+    not seen. Nor are clocks, files and other sources of randomness, unless the two programs differ for them. If a
+    tracer leaks, the trace may end there, so remove the leak to see what else changes.
 
     The state is then restored, and each `functools.lru_cache` that got a tracer is cleared. What cannot be restored is
     files, iterators, the effects of host callbacks, and a library's state: a leak that stays there is reported so.
@@ -123,41 +118,39 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
         Exception: whatever `fn` raises while it is traced the first time.
     """
     require_call("side_effects", fn, args, kwargs)
-    places = [*random_states(), *state_of({"self": fn, **_bound(fn, args, kwargs)})]
-    leaked: str | None = ""  # what JAX says of leaks; None if there are none
-    program, printed = None, _Printed()
+    values = {"self": fn}
+    with contextlib.suppress(TypeError, ValueError):  # some builtins have no signature
+        values |= inspect.signature(fn).bind(*args, **kwargs).arguments
+    places = Search(values).places
+    program, printed, leaked = None, _Printed(), ""
     try:
         try:
             with contextlib.redirect_stdout(printed), jax.checking_leaks():
                 program = trace_anew(fn, args, kwargs)
-            leaked = None
-        except Exception as error:
-            # JAX 0.10.2 may raise IndexError when it looks for what holds a tracer. One of `fn` is raised again below.
-            if not error_texts.LEAK_FOUND.match(error) and not isinstance(error, IndexError):
-                raise
-            leaked, printed = str(error), _Printed()
-        if leaked is None:
-            found = _of_trace(printed, places)
-            found += _of_second_trace(program, fn, args, kwargs)
-        else:
-            found = _of_leak(leaked, places)
-            # A tracer that could not be removed may raise UnexpectedTracerError now.
+        except IndexError:  # JAX 0.10.2 may raise it when it looks for what holds a tracer; one of `fn` is raised again
             with contextlib.redirect_stdout(printed), contextlib.suppress(jax.errors.UnexpectedTracerError):
                 trace_anew(fn, args, kwargs)
-            found += _of_trace(printed, places)
+        except Exception as error:
+            if not error_texts.LEAK_FOUND.match(error):
+                raise
+            leaked = str(error)
+        found = [
+            _effect(effect[0], place.line, place.words, *effect[1:]) for place in places if (effect := place.effect())
+        ]
+        found += [_effect("print", line, after=text) for line, text in printed.by_line.items() if text.strip()]
+        if program is not None:
+            found += _of_second_trace(program, fn, args, kwargs)
     finally:
         for place in places:
             place.restore()
-        if leaked is not None:
-            clear_caches_with_tracers()
-    return SideEffects(function_name(fn), tuple(effect for _line, effect in found))
-
-
-def _bound(fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        return inspect.signature(fn).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # some builtins have no signature
-        return {}
+        caches = clear_caches_with_tracers() if program is None else []
+    found += [_effect("leak in a cache", None, f"the cache of `{name}`", "", type_) for name, type_ in caches]
+    if leaked:
+        gc.collect()
+        ids = {id(one) for one in gc.get_objects() if issubclass(type(one), jax.core.Tracer)}
+        if ids & set(map(int, error_texts.LEAKED_TRACER.findall(leaked))):
+            found.append(_effect("leak elsewhere", None))
+    return SideEffects(function_name(fn), tuple(found))
 
 
 class _Printed(io.TextIOBase):
@@ -167,46 +160,12 @@ class _Printed(io.TextIOBase):
         self.by_line: dict[Line | None, str] = {}
 
     def write(self, text: str) -> int:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and not is_users_code(frame.f_code):
-            frame = frame.f_back
-        line = None if frame is None else Line(frame.f_code.co_filename, frame.f_lineno)
+        line = calling_line()
         self.by_line[line] = (self.by_line.get(line, "") + text)[:500]
         return len(text)
 
 
-def _of_trace(printed: _Printed, places: list[Place]) -> list[_Found]:
-    """Return the effects of a trace that just ended, by line."""
-    found: list[_Found] = []
-    for place in places:
-        if (leak := place.leak()) is not None:
-            found.append(_effect("leak", place.line, place.words, leak[0], describe_value(leak[1]).text))
-        if (change := place.change()) is not None:
-            content = ("", "") if place.is_random else change
-            found.append(_effect("random" if place.is_random else "change", place.line, place.words, *content))
-    found += [_effect("print", line, after=text) for line, text in printed.by_line.items() if text.strip()]
-    return sorted(found, key=lambda pair: (pair[0] is None, pair[0] and (pair[0].file, pair[0].number)))
-
-
-def _of_leak(message: str, places: list[Place]) -> list[_Found]:
-    """Remove the tracers that JAX found, and return the leaks that only it or a cache knows of."""
-    for place in places:
-        place.restore()
-    caches = clear_caches_with_tracers()
-    found = [_effect("leak in a cache", None, f"the cache of `{name}`", "", type_) for name, type_ in caches]
-    gc.collect()
-    leaked = set(error_texts.LEAKED_TRACER.findall(message))
-    if any(issubclass(type(one), jax.core.Tracer) and str(id(one)) in leaked for one in gc.get_objects()):
-        chain = error_texts.LEAK_HOLDER.findall(message.split("\n\n")[1])  # of the first
-        holder = chain[-1] if chain else "an object that JAX could not name"
-        in_program = holder.startswith("<Jaxpr")
-        found.append(
-            _effect("leak in a program" if in_program else "leak elsewhere", None, "" if in_program else holder)
-        )
-    return found
-
-
-def _of_second_trace(program: Any, fn: Callable[..., Any], args: Any, kwargs: Any) -> list[_Found]:
+def _of_second_trace(program: Any, fn: Callable[..., Any], args: Any, kwargs: Any) -> list[SideEffect]:
     """Trace again, and return how the programs differ."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -214,7 +173,7 @@ def _of_second_trace(program: Any, fn: Callable[..., Any], args: Any, kwargs: An
     except Exception as error:
         return [_effect("constant from the first trace", None, after=type(error).__name__)]
     for (eqn, one), (other, two) in zip(_parts(program), _parts(again), strict=False):
-        if not _equal(one, two):
+        if one is not two and _content(one) != _content(two):
             eqn = eqn or other
             line = None if eqn is None else next(iter(lines_of_equation(eqn.source_info)), None)
             return [_effect("constant", line, "", _words(one), _words(two))]
@@ -246,14 +205,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, bool | int | float | complex | str | np.ndarray | np.generic | np.dtype | None)
 
 
-def _equal(one: Any, two: Any) -> bool:
-    if one is two or type(one) is not type(two):
-        return one is two
-    if isinstance(one, tuple):
-        return len(one) == len(two) and all(map(_equal, one, two))
-    if isinstance(one, jax.Array | np.ndarray) and not jax.dtypes.issubdtype(one.dtype, jax.dtypes.extended):
-        return one.dtype == two.dtype and np.asarray(one).tobytes() == np.asarray(two).tobytes()
-    return str(one) == str(two)
+def _content(part: Any) -> Any:
+    """Return something that is equal for equal parts of two programs."""
+    if isinstance(part, jax.Array | np.ndarray) and not jax.dtypes.issubdtype(part.dtype, jax.dtypes.extended):
+        return part.dtype, part.shape, np.asarray(part).tobytes()
+    return str(part)
 
 
 def _words(part: Any) -> str:
@@ -268,10 +224,8 @@ _SENTENCES = {
     "UnexpectedTracerError. Return the value instead of storing it.",
     "leak in a cache": "{name} (`functools.lru_cache`) keeps a tracer ({after}) after the trace: the next call that "
     "gets it from there raises UnexpectedTracerError. Cache only what is computed with NumPy or outside of a trace.",
-    "leak in a program": "a tracer outlives the trace in a program (jaxpr) that is kept (`jax.checking_leaks`). If "
-    "your code keeps none, a library does, and there is nothing to do.",
-    "leak elsewhere": "a tracer outlives the trace: {name} refers to it (`jax.checking_leaks`), and `side_effects` "
-    "could not remove it from there. Using it raises UnexpectedTracerError. Return the value instead of storing it.",
+    "leak elsewhere": "a tracer outlives the trace (`jax.checking_leaks`), and `side_effects` could not remove it. If "
+    "your code stores it, using it raises UnexpectedTracerError: return the value instead. If not, a library keeps it.",
     "change": "{name} changes from {before} to {after} while JAX traces, so under `jax.jit` once per trace, not once "
     "per call. Pass the value as an argument and return the new one.",
     "random": "{name} draws numbers while JAX traces, so every later call repeats them. Pass a `jax.random` key as an "
@@ -285,9 +239,9 @@ _SENTENCES = {
 }
 
 
-def _effect(sentence: str, line: Line | None, name: str = "", before: str = "", after: str = "") -> _Found:
+def _effect(sentence: str, line: Line | None, name: str = "", before: str = "", after: str = "") -> SideEffect:
     first = next((text for text in after.splitlines() if text.strip()), "")
-    first = first if len(first) <= 60 else f"{first[:57]}..."
+    first = textwrap.shorten(first, 60, placeholder="...")
     text = _SENTENCES[sentence].format(name=name, before=before, after=after, first=first)
     message = text[:1].upper() + text[1:] if line is None else f"{line}: {text}"
-    return line, SideEffect(sentence.split()[0], message, None if line is None else str(line), name, before, after)
+    return SideEffect(sentence.split()[0], message, None if line is None else str(line), name, before, after)

@@ -2,35 +2,38 @@
 
 import ast
 import linecache
+import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType
 
 from jaxguide.code.slices import first_line_of
+from jaxguide.tracing.value_description import ValueDescription
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Statement = ast.stmt | ast.excepthandler | ast.match_case
+_Statement = ast.stmt | ast.excepthandler
 
 
 @dataclass(eq=False)
 class StatementLines:
-    """One statement (only the head of a compound one), or several on the same line.
+    """One statement (only the head of a compound one), or several on the same line, and what happens on it.
 
     Args:
-        start, end: its first and last line in the file.
         uses, binds: its names, and attributes such as `x.shape`, in source order.
-        body: the first line of a loop's body, or None if it begins on the line of the loop.
-        block_end: the last line of a `with` block, or None; Python returns to the head to leave the block.
-        runs: whether Python runs anything for it (not for a docstring or a declaration).
+        body: the first line of the body of a loop or a `with` block, whose head Python runs once more to leave it;
+            None if it begins on the line of the head.
+        times: how often it ran.
+        seen: by name, what it was, first to last; the names of a lambda's own variables end in " (lambda)".
+        primitives: those that it added to the program.
     """
 
-    start: int
-    end: int
     uses: list[str] = field(default_factory=list)
     binds: list[str] = field(default_factory=list)
     body: int | None = None
-    block_end: int | None = None
-    runs: bool = False
+    times: int = 0
+    seen: dict[str, list[ValueDescription]] = field(default_factory=dict)
+    primitives: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(eq=False)
@@ -38,23 +41,18 @@ class FunctionSource:
     """The source of one function.
 
     Args:
-        file: the file, or the kernel's name for a cell.
+        code: the function's code.
         start: the number of its first line.
         lines: its lines, without their common indentation.
-        statements: by line number; lines without a statement (blank, comment) are missing.
+        definition: the statement that defines it, without decorators.
+        statements: by line number; lines without a statement (blank, comment, decorator) are missing.
     """
 
-    file: str
+    code: CodeType
     start: int
     lines: list[str]
+    definition: StatementLines
     statements: dict[int, StatementLines]
-
-    def head(self, first_line: int) -> StatementLines | None:
-        """Return the statement that defines the function or lambda whose code starts on a line."""
-        number = first_line
-        while number not in self.statements and number < self.start + len(self.lines):
-            number += 1  # decorators of the function itself are not statements
-        return self.statements.get(number)
 
 
 def read_source(code: CodeType) -> FunctionSource | None:
@@ -67,24 +65,23 @@ def read_source(code: CodeType) -> FunctionSource | None:
     """
     lines = linecache.getlines(code.co_filename)
     try:
-        module = ast.parse("".join(lines))
+        node = _node(ast.parse("".join(lines)), code)
     except (SyntaxError, ValueError):
         return None
-    node = _node(module, code)
     if node is None:
         return None
     start, end = first_line_of(node), node.end_lineno or node.lineno
     statements: dict[int, StatementLines] = {}
     if isinstance(node, ast.Lambda):
-        statement = StatementLines(start, end, runs=True)
-        statements = dict.fromkeys(range(start, end + 1), statement)
-        _note_names(statement, node.body)
-    else:
-        _read(node, statements)
-        for number in range(start, node.lineno):  # its decorators ran at its definition
-            statements.pop(number, None)
-        statements[node.lineno].start = node.lineno
-    return FunctionSource(code.co_filename, start, _dedented(lines[start - 1 : end]), statements)
+        statements = dict.fromkeys(range(start, end + 1), StatementLines())
+        _note_names(statements[start], node.body)
+    for inner in ast.walk(node):  # a statement comes before those inside it
+        if isinstance(inner, _Statement):
+            _claim(inner, statements)
+    for number in range(start, node.lineno):  # its decorators ran at its definition
+        del statements[number]
+    text = textwrap.dedent("".join(lines[start - 1 : end]).expandtabs(4))
+    return FunctionSource(code, start, text.splitlines(), statements[node.lineno], statements)
 
 
 def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
@@ -99,45 +96,22 @@ def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
     return None
 
 
-def _dedented(lines: list[str]) -> list[str]:
-    texts = [line.rstrip().expandtabs(4) for line in lines]
-    indent = min((len(text) - len(text.lstrip()) for text in texts if text), default=0)
-    first = len(texts[0]) - len(texts[0].lstrip())
-    return [text[min(indent, first) :] for text in texts]
-
-
-def _read(node: ast.AST, statements: dict[int, StatementLines]) -> None:
-    """Read a statement and those inside it."""
-    if isinstance(node, _Statement):
-        _claim(node, statements)
-    for inner in ast.iter_child_nodes(node):
-        if isinstance(inner, _Statement):
-            _read(inner, statements)
-
-
-def _claim(node: ast.stmt | ast.excepthandler | ast.match_case, statements: dict[int, StatementLines]) -> None:
-    place = node.pattern if isinstance(node, ast.match_case) else node
-    start = first_line_of(node) if isinstance(node, _Function) else place.lineno
+def _claim(node: _Statement, statements: dict[int, StatementLines]) -> None:
+    """Note a statement for its lines, except those of the statements inside it."""
+    start = first_line_of(node) if isinstance(node, _Function) else node.lineno
     head = list(_head(node))
-    end = place.end_lineno or start
-    if any(isinstance(inner, _Statement) for inner in ast.iter_child_nodes(node)):
-        end = max([place.lineno, *(getattr(part, "end_lineno", 0) for one in head for part in ast.walk(one))])
-    statement = statements.get(start) or StatementLines(start, end)
-    statement.end = max(statement.end, end)
+    end = node.end_lineno or start
+    if hasattr(node, "body") or isinstance(node, ast.Match):
+        end = max([node.lineno, *(getattr(part, "end_lineno", 0) for one in head for part in ast.walk(one))])
+    statement = statements.get(start) or StatementLines()
     for number in range(start, end + 1):
         statements.setdefault(number, statement)
-    if isinstance(node, ast.For | ast.While) and node.body[0].lineno > start:
+    if isinstance(node, ast.For | ast.While | ast.With) and node.body[0].lineno > start:
         statement.body = node.body[0].lineno
-    if isinstance(node, ast.With):
-        statement.block_end = node.end_lineno
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         _add(statement.uses, node.target.id)
-    says_nothing = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    says_nothing |= isinstance(node, ast.AnnAssign) and node.value is None
-    if not says_nothing and not isinstance(node, ast.Global | ast.Nonlocal):
-        statement.runs = True
-        for part in head:
-            _note_names(statement, part)
+    for part in head:
+        _note_names(statement, part)
 
 
 def _note_names(statement: StatementLines, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
@@ -146,8 +120,6 @@ def _note_names(statement: StatementLines, node: ast.AST, hidden: frozenset[str]
         hidden |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
     elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         hidden |= {one.id for part in node.generators for one in ast.walk(part.target) if isinstance(one, ast.Name)}
-    elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
-        _add(statement.binds, node.name)
     elif isinstance(node, ast.Name) and node.id not in hidden:
         _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, node.id)
     for inner in _head(node):
@@ -157,9 +129,9 @@ def _note_names(statement: StatementLines, node: ast.AST, hidden: frozenset[str]
 
 
 def _head(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a statement or expression that are neither statements nor annotations."""
+    """Yield the parts of a statement or expression that are neither statements, `case`s nor annotations."""
     for name, value in ast.iter_fields(node):
-        if name not in ("returns", "annotation", "type_params"):
+        if name not in ("returns", "annotation", "type_params", "cases"):
             parts = value if isinstance(value, list) else [value]
             yield from (part for part in parts if isinstance(part, ast.AST) and not isinstance(part, _Statement))
 

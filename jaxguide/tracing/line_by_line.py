@@ -3,9 +3,9 @@
 import contextlib
 import inspect
 import io
+import re
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from types import CodeType
@@ -13,21 +13,17 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxguide import compat
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
-from jaxguide.code.frames import is_own, is_users_code, package_name
-from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
+from jaxguide.code.lines import Line, frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.jaxpr.arguments import require_call
-from jaxguide.jaxpr.interpret import inner_jaxprs
 from jaxguide.jaxpr.stage import traced_leaves
 from jaxguide.tracing.code_events import code_events
 from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
 from jaxguide.tracing.function_source import FunctionSource, read_source
 from jaxguide.tracing.functions import is_jitted, written_function
-from jaxguide.tracing.line_record import Recorder
-from jaxguide.tracing.line_rows import LineRow, make_rows, primitives_by_statement
+from jaxguide.tracing.line_record import LineRow, Recorder, count_primitives, make_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,9 +74,8 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
 
     Args:
         fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
-            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. If a library
-            wrote `fn`, such as `network.apply`, it is called once more, to find your function that made most of the
-            program or that raised, and to show that; if there is none, its own lines are shown.
+            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. Of
+            a library's function, such as `network.apply`, the library's lines are shown, not those of your network.
         args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
@@ -95,84 +90,48 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
             again without `jax.jit`, to get the program up to the error; what it prints then is discarded.)
     """
     require_call("show_lines", fn, args, kwargs)
-    code, source = _code_to_show(fn, args, kwargs)
-    recorder = Recorder(source, code)
+    source = _source_of(fn)
+    recorder = Recorder(source)
     with code_events(recorder.codes, recorder.heard):
         jaxpr, error = _trace(fn, args, kwargs)
-    traced_arguments = recorder.traced_arguments
-    if traced_arguments is None and error is not None:
-        raise error
-    if jaxpr is None:
-        jaxpr = _again(fn, args, kwargs, traced_arguments or {})
     message, line = None, None
-    if traced_arguments is None:
+    if not source.definition.times:
+        if error is not None:
+            raise error
         message = "This call did not run the function's code."
     elif error is not None:
-        message = _one_line(error)
+        # JAX's messages continue with where the function was defined, which the lines already show.
+        words = re.split("\n\n|The error occurred while tracing", str(error))[0]
+        message = textwrap.shorten(f"{type(error).__name__}: {words}", 300, placeholder="...")
         codes = {id(one) for one in recorder.codes}
         reached = [line.number for frame, line in frames_of_traceback(error.__traceback__) if id(frame.f_code) in codes]
         line = reached[-1] if reached else None
-    head = None
-    called = written_function(fn)
-    if called is not None and called.__code__ is not code:
-        head = "`{function}` of {package} calls this function; you called it in {line}.".format(
-            function=called.__qualname__.rpartition("<locals>.")[2],
-            package=package_name(called.__code__.co_filename),
-            line=calling_line(),
-        )
-    primitives = primitives_by_statement(jaxpr, recorder)
-    rows = make_rows(recorder, primitives, (line, message) if line and message else None)
-    elsewhere = primitives.get(None, {})
+    if jaxpr is None:
+        jaxpr = _again(fn, args, kwargs, source)
+    elsewhere = count_primitives(jaxpr, source)
+    rows = make_rows(source, (line, message) if line and message else None)
     feet = [f"Outside these lines: {_with_counts(elsewhere)}."] if elsewhere else []
     feet += [f"✗ {message}"] if message and line is None else []
-    name = code.co_qualname.rpartition("<locals>.")[2]
-    title = f"{name}({', '.join(_parameters(code))}) · {Line(source.file, source.start)}"
-    text, html = view_text(title, head, rows, feet), view_html(title, head, rows, feet)
-    return LineByLine(text, html, rows=rows, elsewhere=elsewhere, error=message)
+    name, file = source.code.co_qualname.rpartition("<locals>.")[2], source.code.co_filename
+    title = f"{name}({', '.join(_parameters(source.code))}) · {Line(file, source.start)}"
+    return LineByLine(_text(title, rows, feet), _html(title, rows, feet), rows=rows, elsewhere=elsewhere, error=message)
 
 
-def _code_to_show(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[CodeType, FunctionSource]:
-    if isinstance(fn, type):
-        raise TypeError(
-            f"`show_lines` needs a function, but `{fn.__name__}` is a class: pass one of its methods, or a function "
-            "that creates the object and uses it."
-        )
-    function = written_function(fn)
+def _source_of(fn: Callable[..., Any]) -> FunctionSource:
+    function = None if isinstance(fn, type) else written_function(fn)
     if function is None:
         raise TypeError(
-            f"`show_lines` needs a function written in Python, but `{function_name(fn)}` is not: it has no lines to "
-            "show."
+            f"`show_lines` needs a function written in Python, but `{function_name(fn)}` is not one: it has no lines "
+            "to show."
         )
-    codes = [function.__code__]
-    if not is_users_code(function.__code__):
-        with contextlib.redirect_stdout(io.StringIO()):
-            jaxpr, error = _trace(fn, args, kwargs)
-        reached = [] if error is None else [frame.f_code for frame, _line in frames_of_traceback(error.__traceback__)]
-        made = [] if jaxpr is None else [code for code, _count in Counter(_users_codes(jaxpr, None)).most_common()]
-        codes = [*reached[:1], *made, *codes]
-    for code in codes:
-        source = read_source(code)
-        if source is not None:
-            return code, source
-    raise ValueError(
-        f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
-        "notebook cell (a lambda on a line of its own) rather than with `exec` or `eval`, and import or run it again "
-        "if it has changed since."
-    )
-
-
-def _users_codes(jaxpr: Any, around: CodeType | None) -> Iterator[CodeType]:
-    """Yield for each equation the user's outermost code that led to it."""
-    for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        code = around
-        for inside, _instruction in compat.traceback_frames(eqn.source_info) if around is None else ():
-            if is_own(inside.co_filename):  # further out is the user's call into this package
-                break
-            code = inside if is_users_code(inside) else code
-        if code is not None:
-            yield code
-        for inner in inner_jaxprs(eqn):
-            yield from _users_codes(inner, code)
+    source = read_source(function.__code__)
+    if source is None:
+        raise ValueError(
+            f"`show_lines` cannot read the source of `{function_name(function)}`: write the function in a file or a "
+            "notebook cell (a lambda on a line of its own) rather than with `exec` or `eval`, and import or run it "
+            "again if it has changed since."
+        )
+    return source
 
 
 def _trace(fn: Any, args: Any, kwargs: Any) -> tuple[Any, Exception | None]:
@@ -185,33 +144,23 @@ def _trace(fn: Any, args: Any, kwargs: Any) -> tuple[Any, Exception | None]:
         return None, error
 
 
-def _again(fn: Any, args: Any, kwargs: Any, by_name: dict[str, bool]) -> Any:
+def _again(fn: Any, args: Any, kwargs: Any, source: FunctionSource) -> Any:
     """Return a jitted function's jaxpr up to the error, tracing the same arguments as `jax.jit`."""
+    static = {name for name, seen in source.definition.seen.items() if seen[0].kind == "static"}
     leaves, structure = jax.tree.flatten((args, kwargs))
     positional, keywords = jax.tree.unflatten(structure, range(len(leaves)))
     bound = inspect.signature(fn).bind(*positional, **keywords).arguments
-    static = {number for name in bound if not by_name.get(name, True) for number in jax.tree.leaves(bound[name])}
+    kept = {number for name in static & bound.keys() for number in jax.tree.leaves(bound[name])}
     with contextlib.redirect_stdout(io.StringIO()):
-        traced = [number not in static for number in range(len(leaves))]
+        traced = [number not in kept for number in range(len(leaves))]
         return trace_until_error(fn.__wrapped__, args, kwargs, traced, Exception)[0]
-
-
-def _one_line(error: Exception) -> str:
-    words = " ".join(str(error).split("\n\n")[0].split())
-    # JAX's messages continue with where the function was defined, which the lines already show.
-    words = words.split(" The error occurred while tracing")[0]
-    text = f"{type(error).__name__}: {words}"
-    return text if len(text) <= 300 else f"{text[:297]}..."
 
 
 def _parameters(code: CodeType) -> list[str]:
     """Return the names of a function's parameters, marked as in its definition."""
-    names = list(code.co_varnames)
-    positional, keywords = code.co_argcount, code.co_kwonlyargcount
-    rest = names[positional + keywords :]
-    stars = [f"*{rest.pop(0)}"] if code.co_flags & inspect.CO_VARARGS else []
-    both = [f"**{rest.pop(0)}"] if code.co_flags & inspect.CO_VARKEYWORDS else []
-    return [*names[:positional], *stars, *names[positional : positional + keywords], *both]
+    names, rest, more = inspect.getargs(code)  # those after `*` come last
+    here = code.co_argcount
+    return [*names[:here], *([f"*{rest}"] if rest else []), *names[here:], *([f"**{more}"] if more else [])]
 
 
 _WIDTH = 110
@@ -243,11 +192,11 @@ def _notes(row: LineRow) -> list[_Note]:
     return notes
 
 
-def view_text(title: str, head: str | None, rows: Sequence[LineRow], feet: Sequence[str]) -> str:
+def _text(title: str, rows: Sequence[LineRow], feet: Sequence[str]) -> str:
     """Return the picture as text of at most 110 columns, or more if a source line is longer."""
     code_width = min(max(len(line) for row in rows for line in row.source), _CODE_WIDTH)
     digits = len(str(rows[-1].number + len(rows[-1].source) - 1))
-    lines = [title, *(textwrap.wrap(head, _WIDTH) if head else []), ""]
+    lines = [title, ""]
     for row in rows:
         notes = _notes_text(row, max(_WIDTH - digits - code_width - 6, 40))
         for i, source in enumerate(row.source):
@@ -271,19 +220,18 @@ def _notes_text(row: LineRow, width: int) -> list[str]:
     return lines
 
 
-def view_html(title: str, head: str | None, rows: Sequence[LineRow], feet: Sequence[str]) -> str:
+def _html(title: str, rows: Sequence[LineRow], feet: Sequence[str]) -> str:
     """Return the picture as HTML with inline styles only, which JupyterLab's sanitizer keeps."""
     items = "".join(_item(row) for row in rows)
     bad = f' style="{edge("bad", 3)};padding-left:0.5em"'
     foot = "".join(f"<p{bad}>{escape(one)}</p>" if one.startswith("✗") else f"<p>{_code(one)}</p>" for one in feet)
-    above = f'<p style="margin:0 0 0.2em 0">{escape(head)}</p>' if head else ""
     legend = (
         "~ traced: only its type is known while JAX traces. = static: a Python value, fixed in the program. "
         "+ makes: primitives that the line adds to the program."
     )
     return (
         f'<section style="{frame("quiet")};max-width:72em">'
-        f'<p style="margin:0 0 0.2em 0"><strong>{escape(title)}</strong></p>{above}'
+        f'<p style="margin:0 0 0.2em 0"><strong>{escape(title)}</strong></p>'
         f'<p style="margin:0 0 0.5em 0;font-size:90%">{escape(legend)}</p>'
         f'<ul style="list-style:none;margin:0;padding:0">{items}</ul>{foot}</section>'
     )
@@ -320,6 +268,5 @@ def _with_counts(primitives: dict[str, int]) -> str:
     >>> _with_counts({"sin": 1, "add": 3})
     'sin, add ×3'
     """
-    return ", ".join(
-        name if count == 1 else f"{name} \N{MULTIPLICATION SIGN}{count}" for name, count in primitives.items()
-    )
+    times = "\N{MULTIPLICATION SIGN}"
+    return ", ".join(f"{name} {times}{count}".removesuffix(f" {times}1") for name, count in primitives.items())

@@ -7,7 +7,6 @@ import io
 import itertools
 import random
 import sys
-import types
 import warnings
 
 import jax
@@ -17,15 +16,12 @@ import pytest
 from jax import lax
 
 from jaxguide.tracing import SideEffects, side_effects
-from jaxguide.tracing.effects import _of_leak
 
 log: list = []
 count = 0
 settings = {"scale": 2.0}
-table = np.zeros(3)
 rng = np.random.default_rng(0)
 own_random = random.Random(0)
-space = types.SimpleNamespace(last=None)
 
 
 def line_of(fn, words: str) -> str:
@@ -55,6 +51,13 @@ def keeps_in_list(x):
 def keeps_deep(x):
     settings["h"] = {"rows": [1, x]}
     return x
+
+
+class Space:
+    last = None
+
+
+space = Space()
 
 
 def keeps_attribute(x):
@@ -110,8 +113,7 @@ def test_a_tracer_that_cannot_be_removed_is_told_so():
 
     effect = only(side_effects(fn, jnp.ones(3)))
     assert effect.kind == "leak"
-    assert "A tracer outlives the trace" in effect.message
-    assert "(`jax.checking_leaks`), and `side_effects` could not remove it from there" in effect.message
+    assert effect.message.startswith("A tracer outlives the trace (`jax.checking_leaks`), and `side_effects` could not")
 
 
 def counts(x):
@@ -129,11 +131,6 @@ def new_global(x):
 def changes_dict(x):
     settings["scale"] = 3.0
     return x * 2
-
-
-def changes_array(x):
-    table[0] += 1
-    return x
 
 
 def changes_default(x, seen=[]):  # noqa: B006
@@ -161,7 +158,6 @@ def through_a_helper(x):
         (counts, "count += 1", "the global `count`", "0", "1"),
         (new_global, "made_here = 3", "the global `made_here`", "nothing", "3"),
         (changes_dict, "settings[", "the dict `settings`", "{'scale': 2.0}", "{'scale': 3.0}"),
-        (changes_array, "table[0]", "the array `table`", "float64[3] [0. 0. 0.]", "float64[3] [1. 0. 0.]"),
         (changes_default, "", "the list `seen`", "[]", "[1]"),
         (
             changes_own_attribute,
@@ -177,7 +173,7 @@ def test_a_change_is_named_with_before_and_after_and_undone(fn, words, name, bef
         effect = only(side_effects(transform(fn), jnp.ones(3)))
         expected = ("change", line_of(fn, words) if words else None, name, before, after)
         assert (effect.kind, effect.line, effect.name, effect.before, effect.after) == expected
-    assert (count, settings, log, table[0]) == (0, {"scale": 2.0}, [], 0)
+    assert (count, settings, log) == (0, {"scale": 2.0}, [])
     assert "made_here" not in globals()
     assert changes_default.__defaults__ == ([],)
     assert not hasattr(changes_own_attribute, "calls")
@@ -243,38 +239,20 @@ def test_objects_are_watched_and_put_back():
     assert not side_effects(model.quiet, jnp.ones(2))
 
 
-def test_an_object_that_keeps_a_tracer_and_changes_otherwise_is_told_of_both():
-    model = Model()
-
-    def fn(x):
-        vars(model).update(steps=1, last=x)
-        return x
-
-    leak, change = side_effects(fn, jnp.ones(2))
-    assert (leak.kind, leak.before, leak.line) == ("leak", "model.last", line_of(fn, "vars(model)"))
-    assert (change.kind, change.before, change.after, change.line) == ("change", "steps=0", "steps=1", leak.line)
-    assert vars(model) == {"cache": {}, "steps": 0}
-
-
 @pytest.mark.parametrize(
-    ("kept", "act", "kinds", "after"),
+    ("kept", "act", "kind", "after"),
     [
-        ([0], lambda kept, x: kept.extend([x, 0]), ["change", "leak"], "[0, float32[2], 0]"),
-        ([0], lambda kept, x: kept.__setitem__(0, x), ["leak"], None),
-        ([0, 1], lambda kept, x: (kept.clear(), kept.append(x)), ["change", "leak"], "[float32[2]]"),
-        ({"a": 1}, lambda kept, x: kept.update(b=x), ["leak"], None),
-        ({"a": 1}, lambda kept, x: kept.update(a=x), ["leak"], None),
-        ({"a": 1}, lambda kept, x: kept.update(a=2, b=[x], c=3), ["change", "leak"], "{'a': 2, 'c': 3}"),
-        ({0}, lambda kept, x: kept.update({5, lambda: x}), ["change", "leak"], None),
-        ({0}, lambda kept, x: kept.add(lambda: x), ["leak"], None),
+        ([0], lambda kept, x: kept.extend([x, 0]), "leak", "float32[2]"),
+        ([0], lambda kept, x: kept.__setitem__(0, 1), "change", "[1]"),
+        ({"a": 1}, lambda kept, x: kept.update(a=2, b=[x]), "leak", "float32[2]"),
+        ({"a": 1, "b": 2}, lambda kept, x: kept.update(a=2, c=3), "change", "{'a': 2, 'c': 3}"),
+        ({0}, lambda kept, x: kept.add(5), "change", "{0, 5}"),
     ],
 )
-def test_a_container_with_a_tracer_is_told_to_change_only_where_it_does_otherwise(kept, act, kinds, after):
+def test_a_containers_leak_comes_before_its_changes(kept, act, kind, after):
     before = kept.copy()
-    effects = list(side_effects(lambda x: (act(kept, x), x)[1], jnp.ones(2)))
-    assert sorted(effect.kind for effect in effects) == kinds
-    if after is not None:
-        assert next(effect for effect in effects if effect.kind == "change").after == after
+    effect = only(side_effects(lambda x: (act(kept, x), x)[1], jnp.ones(2)))
+    assert (effect.kind, effect.after) == (kind, after)
     assert kept == before
 
 
@@ -324,16 +302,6 @@ def test_a_cache_that_keeps_a_tracer_is_told_and_cleared(cache):
     with pytest.raises(jax.errors.TracerBoolConversionError):
         side_effects(lambda x: fn(x) if table(3) and x else x, 1.0)
     assert table.cache_info().currsize == 0
-
-
-def test_a_tracer_in_a_kept_program_is_not_said_to_be_the_users():
-    kept = []
-    jax.make_jaxpr(kept.append)(1.0)
-    ((_line, effect),) = _of_leak(
-        f"Leaked trace\n\n<DynamicJaxprTracer {id(kept[0])}> is referred to by <Jaxpr 1405>", []
-    )
-    assert (effect.kind, effect.name) == ("leak", "")
-    assert "If your code keeps none, a library does" in effect.message
 
 
 def prints(x, y):
@@ -510,18 +478,9 @@ def test_everything_is_put_back_when_the_function_raises():
         random.random()
         return 1.0 if x > 0 else 0.0
 
-    def mine(frame, event, arg):
-        return None
-
-    state, out, trace = random.getstate(), sys.stdout, sys.gettrace()
-    sys.settrace(mine)
-    try:
-        with pytest.raises(jax.errors.TracerBoolConversionError):
-            side_effects(fn, 1.0)
-        assert sys.gettrace() is mine
-    finally:
-        sys.settrace(trace)
-    assert sys.getprofile() is None
+    state, out = random.getstate(), sys.stdout
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        side_effects(fn, 1.0)
     assert sys.stdout is out
     assert random.getstate() == state
     assert log == []
@@ -536,31 +495,6 @@ def test_earlier_calls_hide_nothing_and_nothing_is_traced_again_afterwards():
         assert only(side_effects(fn, jnp.ones(2))).kind == "leak"
     fn(jnp.ones(2))
     assert log == []
-
-
-@pytest.mark.long
-def test_cells_of_a_notebook_are_named_by_number():
-    cells = [
-        "import jax.numpy as jnp\nfrom jaxguide.tracing import side_effects\nlog = []",
-        "def f(x):\n    print('tracing')\n    log.append(x)\n    return x",
-        "side_effects(f, jnp.ones(3))",
-        "log",
-    ]
-    import nbformat
-    from nbclient import NotebookClient
-
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-
-    def result(cell):
-        # A kernel may add what XLA and others write to its standard error, as they do on a busy machine.
-        (output,) = [one for one in cell.outputs if one.output_type == "execute_result"]
-        return output.data["text/plain"]
-
-    printed, leak = result(notebook.cells[2]).splitlines()
-    assert printed.startswith("cell [2], line 2: `tracing` is printed while JAX traces")
-    assert leak.startswith("cell [2], line 3: the list `log` still holds a tracer, `log[0]` (float32[3])")
-    assert result(notebook.cells[3]) == "[]"
 
 
 def test_jax_names_the_users_function_and_argument_where_a_value_is_needed():
