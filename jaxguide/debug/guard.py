@@ -93,7 +93,7 @@ def nan_guard(step: Callable[P, R]) -> Callable[P, R]:
             return (step(*args, **kwargs), args, kwargs) if changed else step(*args, **kwargs)
 
         with flags_off(*CHECKS):
-            report = search(with_changes, kept_args, kept_kwargs, screens=False)
+            report = search(with_changes, kept_args, kept_kwargs, inside=True)
         raise NonFiniteError(f"{said}\n{report}", count, report)
 
     return checked
