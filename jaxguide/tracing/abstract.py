@@ -2,14 +2,14 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
 
+from jaxguide.code.frames import is_library
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
-from jaxguide.jaxpr.own_lines import with_own_lines
+from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.jaxpr.stage import Staged, is_jax_type, stage
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.jit_events import hearing
@@ -50,7 +50,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         return result
 
     try:
-        found = stage(checked, args, kwargs)
+        with lines_of_rules(is_library):
+            found = stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
@@ -61,7 +62,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:
-            found = stage(checked, args, kwargs, concrete=True)
+            with lines_of_rules(is_library):
+                found = stage(checked, args, kwargs, concrete=True)
         except Exception as second:
             raise second from None
-    return replace(found, jaxpr=with_own_lines(found.jaxpr))
+    return found

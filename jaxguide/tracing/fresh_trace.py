@@ -7,7 +7,8 @@ from typing import Any
 
 import jax
 
-from jaxguide.jaxpr.own_lines import with_own_lines
+from jaxguide.code.frames import is_library
+from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.jaxpr.stage import traced_leaves
 from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import hearing
@@ -29,7 +30,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         return trace_until_error(fn, args, kwargs, traced_leaves(fn, args, kwargs))[0]
     jitted: Any = fn
     with nothing_remembered():
-        return with_own_lines(jitted.trace(*args, **kwargs).jaxpr)
+        return jitted.trace(*args, **kwargs).jaxpr
 
 
 def trace_until_error(
@@ -73,7 +74,7 @@ def trace_until_error(
     positional, keywords = _only(leaves, structure, places)
     with nothing_remembered():
         jaxpr = jax.make_jaxpr(call)(*positional, **keywords)
-    return with_own_lines(jaxpr), caught[0] if caught else None
+    return jaxpr, caught[0] if caught else None
 
 
 def _only(leaves: list[Any], structure: Any, places: list[int]) -> Any:
@@ -107,5 +108,5 @@ def nothing_remembered() -> Iterator[None]:
 
     # Metadata is part of the key of JAX's trace caches. (`jax.make_user_context` would work too, but each new context
     # makes JAX trace again everything that was traced before: JAX 0.10 to 0.12.)
-    with set_xla_metadata(jaxguide=str(next(_NUMBERS))), hearing():
+    with set_xla_metadata(jaxguide=str(next(_NUMBERS))), hearing(), lines_of_rules(is_library):
         yield

@@ -166,7 +166,7 @@ def _users_codes(jaxpr: Any, around: CodeType | None) -> Iterator[CodeType]:
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
         code = around
         for inside, _instruction in compat.traceback_frames(eqn.source_info) if around is None else ():
-            if is_own(inside.co_filename):  # further out is the user's call into this package
+            if code is not None and is_own(inside.co_filename):  # further out is the user's call into this package
                 break
             code = inside if is_users_code(inside) else code
         if code is not None:
