@@ -30,6 +30,7 @@ class _Made:
     Args:
         bad, value, wrong: what is reported of it, the array, and which of its elements are bad.
         trail: the primitives that passed it on.
+        transposed: whether one of them belongs to a backward pass.
         then: the NaN that an infinity became.
         taken: the index of an element that `jnp.where` takes.
         ended: the step that masked it first.
@@ -39,6 +40,7 @@ class _Made:
     value: np.ndarray
     wrong: np.ndarray
     trail: list[str] = field(default_factory=list)
+    transposed: bool = False
     then: BadValue | None = None
     taken: tuple[int, ...] | None = None
     ended: interpret.BoundEquation | None = None
@@ -111,7 +113,8 @@ class NanWatch(interpret.Observer):
         """Divide the bad values into those that reach these outputs and those that were masked, in the order made."""
         reaching = self._known([value for value in outputs if is_bad(value)]) or ()
         for made in self._made:
-            bad = made.bad.changed(then=made.then, trail=tuple(made.trail))
+            trail = *made.trail, *(["transpose"] if made.transposed else [])
+            bad = made.bad.changed(then=made.then, trail=trail)
             if made.taken is not None and bad.step is not None:  # an element that no `jnp.where` drops
                 bad = bad.changed(**_element(bad.step, made.value, made.taken))
             if made in reaching:
@@ -168,6 +171,7 @@ class NanWatch(interpret.Observer):
             return passed_on
         below = self._known(step.inputs[1:]) or () if step.eqn.primitive.name == "div" else ()
         for made in passed_on:
+            made.transposed |= "transpose(" in _stack(step)
             made.trail.append("divisor" if made in below else step.eqn.primitive.name)
         fresh = wrong & _without(_is_not_finite, step, wrong)
         if fresh.any():
@@ -233,7 +237,7 @@ class NanWatch(interpret.Observer):
         data, index, line = np.asarray(value), _first(wrong), _line(step)
         new = _without(_is_not_finite, step, wrong) | (np.isnan(data) & _without(np.isnan, step, wrong))
         kind = "made" if new[index] else "written"
-        stack = "".join(str(outer.eqn.source_info.name_stack) for outer in step.outward())
+        stack = _stack(step)
         self.differentiates |= "jvp(" in stack
         return BadValue(
             primitive=step.eqn.primitive.name,
@@ -249,6 +253,10 @@ class NanWatch(interpret.Observer):
 
 def _around(step: interpret.BoundEquation) -> list[interpret.BoundEquation]:
     return list(step.outward())[1:]
+
+
+def _stack(step: interpret.BoundEquation) -> str:
+    return "".join(str(outer.eqn.source_info.name_stack) for outer in step.outward())
 
 
 def _loops(step: interpret.BoundEquation) -> list[Loop]:
