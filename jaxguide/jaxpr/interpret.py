@@ -8,6 +8,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import operator
 import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -217,21 +218,10 @@ def scan_split(eqn: Any) -> tuple[int, int]:
     return len(eqn.invars) - scanned(eqn.invars, body.invars) - carried, carried
 
 
-def _either(one: Sequence[bool], two: Sequence[bool]) -> tuple[bool, ...]:
-    return tuple(a or b for a, b in zip(one, two, strict=True))
-
-
 def _at(xs: Any, i: int) -> Any:
     if xs is None:
         return None
     return np.asarray(xs[i]) if isinstance(xs, np.ndarray) else xs[i]
-
-
-def _collected(values: Sequence[Any], aval: Any) -> Any:
-    """Return the outputs of a scan's iterations as one array; None if they were not computed."""
-    if any(value is None for value in values):
-        return None
-    return stacked(values) if values else jnp.zeros(aval.shape, aval.dtype)
 
 
 def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
@@ -324,23 +314,21 @@ class _Runner:
 
     def carried(self, eqn: Any, asked: Sequence[bool]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Return which inputs of a scan or while are needed, and which outputs of its body."""
-        if not self.observer.lazy:
-            return (True,) * len(eqn.invars), (True,) * len(eqn.outvars)
         if eqn.primitive.name == SCAN:
             consts_n, carry_n = scan_split(eqn)
             carry, each = tuple(asked[:carry_n]), tuple(asked[carry_n:])
             while True:
                 flags = self._inputs(eqn.params["jaxpr"], carry + each)
-                grown = _either(carry, flags[consts_n : consts_n + carry_n])
+                grown = tuple(map(operator.or_, carry, flags[consts_n : consts_n + carry_n]))
                 if grown == carry:
                     return (*flags[:consts_n], *carry, *flags[consts_n + carry_n :]), carry + each
                 carry = grown
         cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         tested = self._inputs(eqn.params["cond_jaxpr"], (True,))
-        carry = _either(asked, tested[cond_n:])
+        carry = tuple(map(operator.or_, asked, tested[cond_n:]))
         while True:
             flags = self._inputs(eqn.params["body_jaxpr"], carry)
-            grown = _either(carry, flags[body_n:])
+            grown = tuple(map(operator.or_, carry, flags[body_n:]))
             if grown == carry:
                 return (*tested[:cond_n], *flags[:body_n], *carry), carry
             carry = grown
@@ -487,21 +475,18 @@ class _Runner:
         found = []
         carry_n = len(asked) - len(rows)
         for variable, keep, column in zip(eqn.outvars[carry_n:], asked[carry_n:], rows, strict=True):
-            ordered = column[::-1] if eqn.params["reverse"] else column
-            found.append(_collected(ordered, variable.aval) if keep or not self.observer.lazy else None)
+            if not keep or any(value is None for value in column):
+                found.append(None)
+            elif column:
+                found.append(stacked(column[::-1] if eqn.params["reverse"] else column))
+            else:
+                found.append(jnp.zeros(variable.aval.shape, variable.aval.dtype))
         return found
 
     def _rest_of_scan(
         self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], rows: Sequence[list[Any]], count: int
     ) -> list[Any]:
-        """Run the last iterations of a scan, and return the outputs of all.
-
-        Args:
-            eqn, asked: the scan, and which of its outputs are needed.
-            inputs: the constants, the carry, and what is still to be scanned over.
-            rows: what the iterations before returned.
-            count: the number of iterations.
-        """
+        """Run the last iterations of a scan, and return the outputs of all, given those of the others in `rows`."""
         if not any(asked) and not compat.touches_refs(eqn):
             return [None] * len(asked)
         _, outputs = self._rest(eqn, asked, inputs, count)
@@ -552,10 +537,8 @@ class _Runner:
         """Run the last iterations of a loop outside of a `shard_map`, compiled, and return their number and outputs."""
         name = id(eqn), asked, count
         if name not in self._rests:
-            run = functools.partial(self._traced_while, eqn, asked)
-            if count is not None:
-                run = functools.partial(self._traced_scan, eqn, asked, count)
-            self._rests[name] = jax.jit(run)
+            traced = self._traced_while if count is None else self._traced_scan
+            self._rests[name] = jax.jit(functools.partial(traced, eqn, asked, count=count))
         return self._rests[name](inputs)
 
     def _traced(self, eqn: Any, inputs: Sequence[Any], asked: tuple[bool, ...]) -> Sequence[Any]:
@@ -563,7 +546,7 @@ class _Runner:
         if called_jaxpr(eqn) is not None:
             return self._traced_call(called_jaxpr(eqn), inputs, asked)
         if eqn.primitive.name == SCAN:
-            return self._traced_scan(eqn, asked, eqn.params["length"], inputs)[1]
+            return self._traced_scan(eqn, asked, inputs, eqn.params["length"])[1]
         if eqn.primitive.name == WHILE:
             return self._traced_while(eqn, asked, inputs)[1]
         if eqn.primitive.name == COND:
@@ -576,8 +559,8 @@ class _Runner:
         return _typed(outputs, compat.jaxpr_parts(closed)[0].outvars, wanted)
 
     def _traced_scan(
-        self, eqn: Any, asked: tuple[bool, ...], count: int, inputs: Sequence[Any]
-    ) -> tuple[int, list[Any]]:
+        self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], count: int | None
+    ) -> tuple[Any, list[Any]]:
         consts_n, carry_n = scan_split(eqn)
         _flags, needed = self.carried(eqn, asked)
 
@@ -590,7 +573,9 @@ class _Runner:
         carry, each = lax.scan(body, start, list(inputs[end:]), length=count, reverse=eqn.params["reverse"])
         return count, [*carry, *each]
 
-    def _traced_while(self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def _traced_while(
+        self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], count: int | None = None
+    ) -> tuple[Any, list[Any]]:
         cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         _flags, needed = self.carried(eqn, asked)
 
