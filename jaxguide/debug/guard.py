@@ -77,7 +77,8 @@ def nan_guard(step: Callable[P, R]) -> Callable[P, R]:
         result = step(*args, **kwargs)
         changed = {name: leaf for name, leaf in _leaves(step, args, kwargs).items() if leaf is not before.get(name)}
         found = _result(result, arguments(step, args, kwargs)) | changed
-        if _are_finite(list(found.values())):
+        finite = [_is_finite(leaf) for leaf in found.values() if is_float(leaf)]  # all before waiting for one
+        if all(finite):
             return result
         bad = [name for name, leaf in found.items() if is_bad(leaf)]
         made = "nan" if np.isnan(np.asarray(found[bad[0]])).any() else "inf"
@@ -93,7 +94,7 @@ def nan_guard(step: Callable[P, R]) -> Callable[P, R]:
             return (step(*args, **kwargs), args, kwargs) if changed else step(*args, **kwargs)
 
         with flags_off(*CHECKS):
-            report = search(with_changes, kept_args, kept_kwargs, screens=False)
+            report = search(with_changes, kept_args, kept_kwargs, inside=True)
         raise NonFiniteError(f"{said}\n{report}", count, report)
 
     return checked
@@ -120,13 +121,6 @@ def _type(value: Any) -> tuple[Any, list[tuple[int, ...]]]:
     return jax.tree.structure(value), [np.shape(leaf) for leaf in jax.tree.leaves(value) if is_float(leaf)]
 
 
-def _are_finite(leaves: list[Any]) -> bool:
-    groups: dict[Any, list[Any]] = {}
-    for leaf in filter(is_float, leaves):
-        groups.setdefault(frozenset(leaf.devices()) if isinstance(leaf, jax.Array) else None, []).append(leaf)
-    return all(map(_all_finite, groups.values()))
-
-
 @jax.jit
-def _all_finite(leaves: list[Any]) -> jax.Array:
-    return jnp.stack([jnp.isfinite(leaf).all() for leaf in leaves]).all()
+def _is_finite(leaf: Any) -> jax.Array:
+    return jnp.isfinite(leaf).all()

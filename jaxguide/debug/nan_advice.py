@@ -47,11 +47,6 @@ class NanCase:
         return self.bad.masked_by == SELECT and _SELECTS.search(text) is not None
 
     @property
-    def calls(self) -> bool:
-        """Return whether the line shows no division, so that a function which it calls divides."""
-        return "/" not in self.source
-
-    @property
     def overflows(self) -> bool:
         """Return whether finite numbers gave a result that is too large."""
         floats = [value for value in self.values if jnp.issubdtype(value.dtype, jnp.inexact)]
@@ -158,8 +153,8 @@ _MASK = (
 _BEYOND = "The result is beyond {dtype}, whose largest number is {max}. "
 # A division by a sum of ones, of a mask, or of the weights of the sum above it.
 _COUNT = (
-    r"^div\(.*, (max\(.*)?(scatter-add\(.*, 1\)|reduce_sum\(bool)|"
-    r"^div\(reduce_sum\(mul\((.+, )?(v\d+)(, .+)?\)\), reduce_sum\(\4\)\)$"
+    r" / (max\(.*)?(scatter-add\(.*, 1\)|reduce_sum\(bool)|"
+    r"^reduce_sum\(mul\((.+, )?(v\d+)(, .+)?\)\) / reduce_sum\(\4\)$"
 )
 
 # What `jnp.where` drops.
@@ -182,7 +177,7 @@ _SLOPES = (
         "Two eigenvalues or singular values are equal, and the derivative of their vectors divides by the difference: "
         "avoid differentiating the vectors, for example with a formula without them or a rule of your own, or break "
         "the tie with a small perturbation of the matrix.",
-        when=lambda case: case.calls,  # not in a rule of the user's own
+        source=r"^[^/]*$",  # not in a rule of the user's own
         text=r"\b(eigh|svd|eig)\(",
     ),
     Remedy(
@@ -204,7 +199,7 @@ _SLOPES = (
         "`jnp.where` first. For the square of a length, sum the squares. Squaring the root, or adding a number "
         "after it, does not help.",
         when=lambda case: 0.0 in (case.x, case.y),
-        text=r"^(div|mul)\(.*sqrt\(|^rsqrt",
+        text=r" / .*sqrt\(|sqrt\(.* / |^mul\(.*sqrt\(|^rsqrt",
     ),
     Remedy(
         "pow",
@@ -216,7 +211,7 @@ _SLOPES = (
         "div",
         f"All exponentials in the sum are 0, as in a row that is -inf throughout: {_MASK}",
         when=lambda case: case.y == 0.0,
-        text=r"^div\(.*, (abs\()?reduce_sum\(exp",
+        text=r" / (abs\()?reduce_sum\(exp",
     ),
     Remedy(
         "div",
@@ -229,7 +224,8 @@ _SLOPES = (
         ".*",
         "A slope is infinite there and multiplied by 0, as for a value that `jnp.where` drops: make the input safe "
         "before the risky operation, as in `jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`.",
-        when=lambda case: case.then == "mul" and case.calls,
+        when=lambda case: case.then == "mul",
+        source=r"^[^/]*$",
     ),
 )
 _OVERFLOWS = (
@@ -262,7 +258,6 @@ _OVERFLOWS = (
         "`jax.nn.softplus`, which does not overflow, if it only has to be positive.",
         source=r"\bexp\(",
     ),
-    Remedy("reduce_prod|cumprod", f"{_BEYOND}Sum the logarithms in place of multiplying."),
     Remedy(
         "(?!exp|sinh|cosh).*",
         f"{_BEYOND}If it grows from step to step, take smaller steps (a learning rate or a step in time), clip the "
@@ -296,26 +291,9 @@ _LOGS = (
     ),
     Remedy(
         "log",
-        "The product is 0, perhaps because it underflows: sum the logarithms in place of multiplying.",
-        text=r"^log\((abs\()?reduce_prod",
-    ),
-    Remedy(
-        "log",
-        "The tail of the normal distribution underflows to 0: use `jax.scipy.stats.norm.logcdf(x)`, `logsf(x)` or "
-        "`jax.scipy.special.log_ndtr(x)`.",
-        text=r"^log\(.*erfc",
-    ),
-    Remedy(
-        "log",
         "tanh(x) is rounded to 1 for large x: write log(1 - tanh(x)**2) as `2 * (jnp.log(2.0) - x - "
         "jax.nn.softplus(-2 * x))`.",
         text=r"^log\((sub\(1, square\(tanh|one_minus_square\(tanh)",
-    ),
-    Remedy(
-        "log",
-        "The matrix is singular, or its determinant too small for {dtype}: add a small number to the diagonal first, "
-        "and use `jnp.linalg.slogdet`, which gives the logarithm.",
-        source=r"\b(slog)?det\(",
     ),
     Remedy("log", f"The logarithm of 0 is -inf; {_MASK}", when=lambda case: case.then == "sub"),
     Remedy("log", _ENTROPY, when=lambda case: case.then == "mul" or re.search(r"\(div\(v\d, v\d\)", case.text)),
@@ -331,7 +309,7 @@ _DIVISIONS = (
         "div",
         "The array is empty, or has too few values, so that their number, or their number minus `ddof`, is 0: leave "
         "such arrays out.",
-        text=r"^div\(.*, (0|sub\((\d+), \2\))\)$",
+        text=r" / (0|sub\((\d+), \2\))$",
     ),
     Remedy(
         "div|rsqrt",
@@ -367,35 +345,26 @@ _DIVISIONS = (
         "These exponentials are too small for {dtype} and become 0: subtract the largest value first, as "
         "`jax.nn.softmax` "
         f"does. For -inf, {_MASK}",
-        text=r"^div\(.*, reduce_sum\((mul\(.*)?exp",
+        text=r" / reduce_sum\((mul\(.*)?exp",
     ),
     Remedy(
         "div",
         "The exponential is too small for {dtype} and becomes 0: clip the exponent from below, as in "
         "`jnp.exp(jnp.clip(x, min={low}))`.",
-        text=r"^div\(.*, exp\([^()]*\)\)$",
-    ),
-    Remedy(
-        "div",
-        "The largest and the smallest value are equal, so the range is 0: divide by `jnp.where(y == 0, 1.0, y)`.",
-        text=r"^div\(.*, sub\(reduce_max.*, reduce_min",
-    ),
-    Remedy(
-        "div", "sin(x) / x is 1 at 0, but 0 / 0 is NaN: use `jnp.sinc(x / jnp.pi)`.", text=r"^div\(sin\((.+)\), \1\)$"
+        text=r" / exp\([^()]*\)$",
     ),
     Remedy(
         "div",
         "The divisor, a length or a sum of squares, is 0, as also if the squares are too small for {dtype}: divide by "
         "`jnp.maximum(y, {tiny})` or `jnp.where(y == 0, 1.0, y)`, or by the largest component before squaring; for a "
         "gradient, make the input of a root safe as well.",
-        text=r"^div\(.*, (mul\()?(sqrt|reduce_sum\(square|square)\(?",
+        text=r" / (mul\()?(sqrt|reduce_sum\(square|square)\(",
     ),
     Remedy(
         "div",
         "A function in this line divides by 0 for these values: keep the input away from them, give its `epsilon` a "
         "number above 0 if it has one, or replace them with `jnp.where` before the call.",
-        when=lambda case: case.calls,
-        source=r"\w\((?!.*\bdivide\()",
+        source=r"^[^/]*\w\((?!.*\bdivide\()[^/]*$",
     ),
     Remedy("div", "It divides by 0: use another divisor there, as in `x / jnp.where(y == 0, 1.0, y)`."),
 )
@@ -445,10 +414,6 @@ _DOMAINS = (
         when=lambda case: abs(case.x) >= 1,
     ),
     Remedy(
-        "acosh|lgamma|digamma|igammac?",
-        "`{op}` has no finite value at {case.x:.9g}: keep its input in its domain, away from poles.",
-    ),
-    Remedy(
         "pow",
         "A negative number to a fractional power is NaN: use `jnp.sign(x) * jnp.abs(x) ** {power}`, or find out why "
         "it is negative.",
@@ -478,7 +443,7 @@ def _rows(case: NanCase) -> tuple[Remedy, ...]:
         return _DROPPED if slope else _OVERFLOWS
     if bad.masked and not bad.backward:
         return _DROPPED if case.dropped else ()
-    derivative = re.search(r"^div\(0.5, sqrt", case.text) or re.search(_INVERSE, case.source)
+    derivative = re.search(r"^0.5 / sqrt", case.text) or re.search(_INVERSE, case.source)
     slopes = _SLOPES if bad.backward or (derivative and bad.primitive in ("div", "rsqrt", "sqrt")) else ()
     divisor = case.y if bad.primitive == "div" else case.x
     if bad.primitive in ("div", "rsqrt", "integer_pow", "pow") and divisor == 0.0:
@@ -488,17 +453,19 @@ def _rows(case: NanCase) -> tuple[Remedy, ...]:
 
 def advised(bad: BadValue) -> BadValue:
     """Return a copy with advice, and without what was kept to find it."""
-    advice = ""
+    advice, backward = "", bad.backward
     try:
         if bad.step is not None and bad.kind == "made":
             case = NanCase(bad)
             remedy = next((one for one in _rows(case) if one.fits(case)), None)
             advice = remedy.says.format(case=case, **case.words()) if remedy is not None else ""
+            # JAX marks only what it transposes, which this factor of the chain rule goes into.
+            backward = backward or (remedy in _SLOPES and "transpose" in bad.trail)
     except Exception:  # a row does not understand the program
         if advice_may_raise:
             raise
     then = bad.then and bad.then.changed(step=None)
-    return bad.changed(advice=advice, step=None, then=then)
+    return bad.changed(advice=advice, backward=backward, step=None, then=then)
 
 
 def lead_back(watch: NanWatch) -> None:

@@ -41,7 +41,9 @@ class ValueFlow:
 
     @property
     def text(self) -> str:
-        """Return the equation and what its operands come from, such as 'div(exp(a), reduce_sum(exp(a)))'."""
+        """Return the equation and what its operands come from, such as 'exp(v0) / reduce_sum(exp(v0))'."""
+        if self.step.eqn.primitive.name == "div":
+            return " / ".join(self._value(self.frame, atom, _DEPTH - 1) for atom in self.step.eqn.invars)
         return self._equation(self.frame, self.step.eqn, _DEPTH)
 
     def behind(self, operand: int) -> Iterator[Any]:

@@ -21,6 +21,11 @@ _OVERFLOWING = frozenset(
 # Operations that make a finite number of an infinity that differs from that of a large number, or may.
 _ABSORBING = frozenset({"div", "rsqrt", "integer_pow", "pow"})
 SOMEWHERE = "a line in library code"
+_ORIGINS = {
+    "written": "as a constant in the code",
+    "held": "from a `jax.Ref` that held it before",
+    "outside": "not computed by JAX",
+}
 
 
 @dataclass(frozen=True)
@@ -110,14 +115,10 @@ class BadValue:
 
     def sentences(self) -> list[str]:
         """Return the description as lines: what was made and where, the loops, the operands."""
-        where = str(self.line or SOMEWHERE)
-        origins = {
-            "written": "as a constant in the code",
-            "held": "from a `jax.Ref` that held it before",
-            "outside": "not computed by JAX",
-        }
-        made = f"`{self.primitive}` made {self.made} at {where}"
-        said = [f"{self.made} came in at {where}, {origins[self.kind]}" if self.kind in origins else made]
+        where, origin = self.line or SOMEWHERE, _ORIGINS.get(self.kind)
+        said = [f"`{self.primitive}` made {self.made} at {where}"]
+        if origin is not None:
+            said = [f"{self.made} came in at {where}, {origin}"]
         said += [f"    {self.source}"] if self.source else []
         said.append("in the backward pass" if self.backward else "in the forward pass")
         said += [f"on shard {self.device}"] if self.device else []
@@ -154,10 +155,6 @@ class NanReport:
     gradient_is_finite: bool | None = None
     gradient_note: str = ""
     outside: str = ""
-
-    def changed(self, **fields: Any) -> "NanReport":
-        """Return a copy with other fields."""
-        return dataclasses.replace(self, **fields)
 
     @property
     def result_is_finite(self) -> bool:

@@ -1,7 +1,9 @@
 """Find the first equation of a program that made a NaN or an infinity, in the result or the gradient."""
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,7 +15,7 @@ from jaxguide.compat.debug_flags import CHECKS, flags_off
 from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.debug.nan_advice import advised, lead_back
 from jaxguide.debug.nan_report import BadValue, NanReport
-from jaxguide.debug.nan_screen import is_clean, sum_of_results
+from jaxguide.debug.nan_values import values_of
 from jaxguide.debug.nan_watch import NanWatch, is_bad, is_real, is_ref
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.arguments import require_call, require_values
@@ -36,13 +38,13 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     >>> bool(find_nan(safe_log, jnp.array([1.0, 3.0])))
     False
 
-    The program really runs, equation by equation, including its host callbacks. A large one runs compiled first, with
-    its gradient: if all of it is finite, that is all. If the result is finite, the gradient of its sum with respect to
-    every floating-point argument is checked too, because a NaN that `jnp.where` masks is harmless in the forward pass
-    but can still spoil the gradient. An infinity that is written in the code (`jnp.where(mask, x, -jnp.inf)`) is
-    reported only if it reaches the result. The body of a `jax.shard_map` or `pmap` is run as a `vmap` over its devices,
-    so indices in it begin with the device. Based on
-    `jax.make_jaxpr`; JAX's own `jax.debug_nans` names a loop, but not the line in it.
+    The program really runs, equation by equation, including its host callbacks. A large one runs compiled, and its
+    loops are looked into only if something in it or in its gradient is not finite. If the result is finite, the
+    gradient of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where`
+    masks is harmless in the forward pass but can still spoil the gradient. An infinity that is written in the code
+    (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. The body of a `jax.shard_map` or `pmap`
+    is run for each of its devices. Based on `jax.make_jaxpr`; JAX's own `jax.debug_nans` names a loop, but not the line
+    in it.
 
     Args:
         fn: any function, also jitted, vmapped or made by `jax.grad`; if it needs real values (a Python `if` on an
@@ -60,91 +62,81 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """
     require_call("find_nan", fn, args, kwargs)
     require_values("find_nan", args, kwargs, of="arrays", such_as="such as those that led to the NaN")
-    return search(fn, args, kwargs, screens=True)
+    return search(fn, args, kwargs)
 
 
-def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, screens: bool) -> NanReport:
-    """Do what `find_nan` does; run a large program equation by equation at once unless `screens`."""
+def search(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, inside: bool = False) -> NanReport:
+    """Do what `find_nan` does; look inside the loops of a large program only if something is wrong, or at once."""
     names = [name for first, value in arguments(fn, args, kwargs) for name, _leaf in named_leaves(first, value)]
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
     bad = [name for name, leaf in zip(names, leaves, strict=True) if is_bad(leaf[...] if is_ref(leaf) else leaf)]
+    result, forward, error = _run(fn, args, kwargs, inside=inside)
+    bad_results = [name for name, leaf in result if is_bad(leaf)]
+    report = NanReport(_found(fn, args, kwargs, forward), bad, bad_results, outside=_outside(error))
+    skipped = forward.skipped
+    if bad_results and report.outside:  # what came in as a constant was computed there
+        found = [one.changed(kind="outside") if one.kind == "written" else one for one in report.found]
+        report = replace(report, found=found)
+    elif not bad_results and not any(is_real(leaf) for _name, leaf in result):
+        report = replace(report, gradient_note="no_floats")
+    elif not bad_results:
+        report, backward = _with_gradient(report, fn, structure, leaves, names, inside)
+        skipped = skipped or backward
+    if skipped and not inside and (report or report.gradient_is_finite is False):
+        return search(fn, args, kwargs, inside=True)
+    return replace(report, found=list(map(advised, report.found)))
+
+
+def _run(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, inside: bool
+) -> tuple[list[tuple[str, Any]], NanWatch, Exception | None]:
+    """Run a function; return the leaves of its result with their names, what was seen, and why it was not traced."""
+    given = jax.tree.leaves((args, kwargs))
+    try:
+        with lines_of_rules(is_library):
+            staged = stage(fn, args, kwargs)
+    except Exception as error:  # without tracing, the same call works or raises the user's own error
+        watch = NanWatch(given)
+        result = run_eagerly(fn, args, kwargs, watch)
+        watch.finish(jax.tree.leaves(result))
+        return named_leaves("result", result), watch, error
+    values = [jnp.asarray(value) for value in staged.arguments]
+    watch = NanWatch([*values, *filter(is_ref, given)], values_of(staged.jaxpr, values), inside=inside)
+    outputs = interpret.run(staged.jaxpr, values, watch)
+    watch.finish(outputs)
+    return [(name, y) for (name, _), y in zip(named_leaves("result", staged.result), outputs, strict=True)], watch, None
+
+
+def _with_gradient(
+    report: NanReport, fn: Callable[..., Any], structure: Any, leaves: Sequence[Any], names: list[str], inside: bool
+) -> tuple[NanReport, bool]:
+    """Add what the gradient of the sum of the results makes; return whether a loop of it was not looked into, too."""
     floats = [i for i, leaf in enumerate(leaves) if is_real(leaf)]
     # A model may have Python floats that it cannot take as tracers, such as the rate of a dropout.
     arrays = [i for i in floats if not isinstance(leaves[i], float)]
-    choices = [floats, arrays] if arrays and arrays != floats else [floats]
-    staged, error = _staged(fn, args, kwargs)
-    if screens and not bad and staged is not None and is_clean(fn, staged.jaxpr, structure, leaves, choices):
-        return NanReport(gradient_is_finite=True if floats else None, gradient_note="" if floats else "no_floats")
-    forward = NanWatch()
-    result = _run(fn, args, kwargs, staged, forward)
-    unseen = _outside(error)
-    bad_results = [name for name, leaf in result if is_bad(leaf)]
-    report = NanReport(bad_arguments=bad, bad_results=bad_results, outside=unseen)
-    found = _found(fn, args, kwargs, forward)
-    if bad_results:
-        # What came in as a constant was computed outside of JAX, if anything was.
-        found = [one.changed(kind="outside") if unseen and one.kind == "written" else one for one in found]
-        return report.changed(found=list(map(advised, found)))
-    if not floats or not any(is_real(leaf) for _name, leaf in result):
-        return report.changed(found=list(map(advised, found)), gradient_note="no_floats")
-    note = ""
-    for chosen in choices:
+    note = "" if floats else "no_floats"
+    for chosen in filter(None, [floats, arrays] if arrays != floats else [floats]):
+
+        def total(*values: Any, chosen: Sequence[int] = chosen) -> jax.Array:
+            filled = dict(enumerate(leaves)) | dict(zip(chosen, values, strict=True))
+            args, kwargs = jax.tree.unflatten(structure, filled.values())
+            outputs = [y for y in jax.tree.leaves(fn(*args, **kwargs)) if is_real(y)]
+            return functools.reduce(jnp.add, [jnp.sum(y).astype(jnp.result_type(float)) for y in outputs])
+
+        differentiated = jax.grad(total, argnums=tuple(range(len(chosen))))
         try:
-            which, backward = _gradient(fn, structure, leaves, chosen)
+            gradient, watch, _error = _run(differentiated, [jnp.asarray(leaves[i]) for i in chosen], {}, inside=inside)
         except jax.errors.TracerArrayConversionError:
             note = "JAX has no derivative of what NumPy computes."
         except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule without one
             note = note or f"{type(error).__name__}: {error}".splitlines()[0]
         else:
-            known = {_place(one) for one in found}
-            found += [one.changed(backward=True) for one in backward if one.backward or _place(one) not in known]
-            report = report.changed(bad_gradients=[names[i] for i in which], gradient_is_finite=not which)
-            return report.changed(found=list(map(advised, found)))
-    return report.changed(found=list(map(advised, found)), gradient_note=note)
-
-
-def _staged(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
-    """Return the traced function, or None and the error if it has to be run without tracing."""
-    try:
-        with lines_of_rules(is_library):
-            return stage(fn, args, kwargs), None
-    except Exception as error:  # without tracing, the same call works or raises the user's own error
-        return None, error
-
-
-def _run(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], staged: Any, watch: NanWatch
-) -> list[tuple[str, Any]]:
-    """Run a function, traced unless `staged` is None, and return the leaves of its result with their names."""
-    given = jax.tree.leaves((args, kwargs))
-    if staged is None:
-        watch.given(given)
-        result = run_eagerly(fn, args, kwargs, watch)
-        watch.finish(jax.tree.leaves(result))
-        return named_leaves("result", result)
-    values = [jnp.asarray(value) for value in staged.arguments]
-    watch.given([*values, *filter(is_ref, given)])
-    outputs = interpret.run(staged.jaxpr, values, watch)
-    watch.finish(outputs)
-    return [(name, value) for (name, _), value in zip(named_leaves("result", staged.result), outputs, strict=True)]
-
-
-def _gradient(
-    fn: Callable[..., Any], structure: Any, leaves: Sequence[Any], chosen: Sequence[int]
-) -> tuple[list[int], list[BadValue]]:
-    """Run the gradient of the sum of the results; return which leaves have a bad one, and what made it."""
-
-    def total(*values: Any) -> jax.Array:
-        filled = dict(enumerate(leaves)) | dict(zip(chosen, values, strict=True))
-        return sum_of_results(fn, structure, list(filled.values()))
-
-    differentiated = jax.grad(total, argnums=tuple(range(len(chosen))))
-    values = [jnp.asarray(leaves[i]) for i in chosen]
-    watch = NanWatch()
-    staged, _error = _staged(differentiated, values, {})
-    gradient = _run(differentiated, values, {}, staged, watch)
-    bad = [i for i, (_name, leaf) in zip(chosen, gradient, strict=True) if is_bad(leaf)]
-    return bad, watch.reached if bad else []
+            bad = [names[i] for i, (_name, leaf) in zip(chosen, gradient, strict=True) if is_bad(leaf)]
+            known = set(map(_place, report.found))
+            new = [one.changed(backward=True) for one in watch.reached if one.backward or _place(one) not in known]
+            found = report.found + (new if bad else [])
+            return replace(report, found=found, bad_gradients=bad, gradient_is_finite=not bad), watch.skipped
+    return replace(report, gradient_note=note), False
 
 
 def _found(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], watch: NanWatch) -> list[BadValue]:
@@ -157,9 +149,8 @@ def _found(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], 
     primal = inspect.unwrap(fn)
     if primal is fn or not watch.differentiates or all(bad.backward for bad in found):
         return found
-    forward = NanWatch()
     try:
-        _run(primal, args, kwargs, _staged(primal, args, kwargs)[0], forward)
+        _, forward, _ = _run(primal, args, kwargs, inside=True)
     except Exception:  # `fn` is more than a gradient: keep what JAX marked
         return found
     known = {_place(bad) for bad in forward.reached + forward.masked}

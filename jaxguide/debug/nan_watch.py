@@ -1,7 +1,10 @@
 """Watch a program run equation by equation, and record where NaNs and infinities are made and masked."""
 
 import contextlib
-from collections.abc import Sequence
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import jax
@@ -17,38 +20,60 @@ from jaxguide.jaxpr.batched_rows import active_rows
 from jaxguide.jaxpr.mesh_places import shard_label
 from jaxguide.jaxpr.value_words import array_type
 
-Makers = tuple[BadValue, ...]
 _READS = frozenset({GET, SWAP, FREEZE})
+
+
+@dataclass(eq=False)
+class _Made:
+    """A value that is not finite, which a step made, and what became of it.
+
+    Args:
+        bad, value, wrong: what is reported of it, the array, and which of its elements are bad.
+        trail: the primitives that passed it on.
+        transposed: whether one of them belongs to a backward pass.
+        then: the NaN that an infinity became.
+        taken: the index of an element that `jnp.where` takes.
+        ended: the step that masked it first.
+    """
+
+    bad: BadValue
+    value: np.ndarray
+    wrong: np.ndarray
+    trail: list[str] = field(default_factory=list)
+    transposed: bool = False
+    then: BadValue | None = None
+    taken: tuple[int, ...] | None = None
+    ended: interpret.BoundEquation | None = None
+
+
+Makers = tuple[_Made, ...]
 
 
 class NanWatch(interpret.Observer):
     """Record each value that is not finite: which equation made it, and whether it reaches the result.
 
     Values are identified by object identity, so that a bad value is recognized while it is passed on.
+
+    Args:
+        arguments: no equation made the bad values in them.
+        values: what `values_of` returns for the program.
+        inside: whether to look inside of loops although there are such values.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Sequence[Any] = (), values: Sequence[Any] | None = None, *, inside: bool = True):
         self.reached: list[BadValue] = []
         self.masked: list[BadValue] = []
         self.differentiates = False  # whether something bad was made for a derivative
-        self._made: list[BadValue] = []
-        self._origins: dict[int, tuple[Any, Makers]] = {}
+        self.skipped = False  # whether a loop was not looked into
+        self._values = None if values is None else iter(values)
+        self._inside = inside
+        self._made: list[_Made] = []
+        self._origins: dict[int, tuple[Any, Makers]] = {id(x): (x, ()) for x in arguments if is_bad(x)}
         self._entered: dict[int, int] = {}
-        self._ended: dict[int, tuple[Line | None, str]] = {}
-        self._lines: dict[int, tuple[Any, tuple[Line, ...]]] = {}
-        self._then: dict[int, BadValue] = {}
-        self._trails: dict[int, list[str]] = {}
-        self._kept: dict[tuple[int, ...], BadValue] = {}
-        self._places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the id of a bad value: it, and where it is bad
-        self._taken: dict[int, tuple[int, ...]] = {}  # the element of a bad value that `jnp.where` takes
+        self._kept: set[tuple[int, ...]] = set()
         self._held: dict[int, tuple[Any, Makers]] = {}  # by the id of a Ref: what made the bad values that are in it
-        self._arguments: list[Any] = []  # those that are Refs
-        self._undone: list[BadValue] = []  # kept alive, because values are known by their ids
-
-    def given(self, values: Sequence[Any]) -> None:
-        """Register the arguments: no equation made the bad values in them."""
-        self._origins.update({id(value): (value, ()) for value in values if is_bad(value)})
-        self._arguments = list(filter(is_ref, values))
+        self._arguments = list(filter(is_ref, arguments))
+        self._undone: list[_Made] = []  # kept alive, because values are known by their ids
 
     def unseen(self, step: interpret.BoundEquation) -> None:
         """Forget what was made in the part of a `shard_map` that could be looked into."""
@@ -57,10 +82,17 @@ class NanWatch(interpret.Observer):
         del self._made[start:]
 
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
-        """Record how many bad values there were when a call or loop began."""
-        if interpret.can_enter(step.eqn) or step.eqn.primitive.name in collectives.SHARD_MAPS:
+        """Record how many bad values there were when a call or loop began, and give what was computed already."""
+        enters = interpret.can_enter(step.eqn) or step.eqn.primitive.name in collectives.SHARD_MAPS
+        if enters:
             self._entered[id(step)] = len(self._made)
-        return None
+        if self._values is None or any(interpret.called_jaxpr(outer.eqn) is None for outer in _around(step)):
+            return None
+        if interpret.called_jaxpr(step.eqn) is not None:
+            return None
+        outputs = [next(self._values) for _ in step.eqn.outvars]
+        self.skipped |= enters
+        return None if enters and self._inside else outputs
 
     def after(self, step: interpret.BoundEquation, outputs: Sequence[Any]) -> None:
         """Record the bad values that an equation made or masked."""
@@ -70,8 +102,8 @@ class NanWatch(interpret.Observer):
         if name == SELECT:
             self._select(step)
         if not bad_out and start is None and name != SWAP and any(is_float(value) for value in outputs):
-            for bad in self._known(operands(step)) or ():  # a `swap` keeps the value
-                self._ended.setdefault(id(bad), (self._line(step), name))
+            for made in self._known(operands(step)) or ():  # a `swap` keeps the value
+                made.ended = made.ended or step
         for value in bad_out:
             if id(value) not in self._origins:
                 self._origins[id(value)] = (value, self._origin(step, value, start))
@@ -79,31 +111,28 @@ class NanWatch(interpret.Observer):
 
     def finish(self, outputs: Sequence[Any]) -> None:
         """Divide the bad values into those that reach these outputs and those that were masked, in the order made."""
-        reaching = {id(bad) for bad in self._known([v for v in outputs if is_bad(v)]) or ()}
-        reached = [self._whole(bad) for bad in self._made if id(bad) in reaching]
+        reaching = self._known([value for value in outputs if is_bad(value)]) or ()
+        for made in self._made:
+            trail = *made.trail, *(["transpose"] if made.transposed else [])
+            bad = made.bad.changed(then=made.then, trail=trail)
+            if made.taken is not None and bad.step is not None:  # an element that no `jnp.where` drops
+                bad = bad.changed(**_element(bad.step, made.value, made.taken))
+            if made in reaching:
+                self.reached.append(bad)
+            elif bad.kind == "made":
+                line, primitive = (_line(made.ended), made.ended.eqn.primitive.name) if made.ended else (None, "")
+                self.masked.append(bad.changed(masked=True, masked_at=line, masked_by=primitive))
         # An infinity that is written in the code is intended, unless nothing else explains the result.
-        self.reached = [bad for bad in reached if bad.kind != "written"] or reached
-        for bad in self._made:
-            if id(bad) not in reaching and bad.kind == "made":
-                line, primitive = self._ended.get(id(bad), (None, ""))
-                self.masked.append(self._whole(bad).changed(masked=True, masked_at=line, masked_by=primitive))
-
-    def _whole(self, bad: BadValue) -> BadValue:
-        """Return a copy with the NaN that an infinity became, and with an element that no `jnp.where` drops."""
-        shown: dict[str, Any] = {}
-        if id(bad) in self._taken and bad.step is not None:
-            shown = _element(bad.step, self._places[id(bad)][0], self._taken[id(bad)])
-        return bad.changed(then=self._then.get(id(bad)), trail=tuple(self._trails[id(bad)]), **shown)
+        self.reached = [bad for bad in self.reached if bad.kind != "written"] or self.reached
 
     def _select(self, step: interpret.BoundEquation) -> None:
         """Show, of the values that `jnp.where` selects from, an element that it takes."""
         which, *values = map(np.asarray, step.inputs)
         for number, value in enumerate(step.inputs[1:]):
             taken = np.broadcast_to(which == number, values[number].shape)
-            for bad in self._known([value]) or ():
-                places = self._places[id(bad)][1]
-                if places.shape == taken.shape and not taken[bad.index] and (places & taken).any():
-                    self._taken[id(bad)] = tuple(map(int, np.argwhere(places & taken)[0]))
+            for made in self._known([value]) or ():
+                if made.wrong.shape == taken.shape and not taken[made.bad.index] and (made.wrong & taken).any():
+                    made.taken = _first(made.wrong & taken)
 
     def _write(self, step: interpret.BoundEquation, outputs: Sequence[Any]) -> None:
         """Record what a step wrote to a Ref."""
@@ -125,7 +154,7 @@ class NanWatch(interpret.Observer):
         """Return what made the bad elements that were read from a Ref, or this step if several lines wrote some."""
         ref = step.inputs[0]
         held = self._held.get(id(ref), (ref, ()))[1]
-        lines = {(bad.primitive, bad.line) for bad in held}
+        lines = {(made.bad.primitive, made.bad.line) for made in held}
         if len(lines) == 1 or (not lines and any(ref is other for other in self._arguments)):
             return held
         return (self._make(step, value, wrong),)
@@ -141,21 +170,21 @@ class NanWatch(interpret.Observer):
         if start is not None:
             return passed_on
         below = self._known(step.inputs[1:]) or () if step.eqn.primitive.name == "div" else ()
-        for bad in passed_on:
-            self._trails[id(bad)].append("divisor" if any(bad is one for one in below) else step.eqn.primitive.name)
-        fresh = wrong & _unexplained(step, wrong)
+        for made in passed_on:
+            made.transposed |= "transpose(" in _stack(step)
+            made.trail.append("divisor" if made in below else step.eqn.primitive.name)
+        fresh = wrong & _without(_is_not_finite, step, wrong)
         if fresh.any():
             return (*passed_on, self._make(step, value, fresh))
-        nans = wrong & np.isnan(np.asarray(value)) & _without_nan(step, wrong)
+        nans = wrong & np.isnan(np.asarray(value)) & _without(np.isnan, step, wrong)
         if nans.any():
             # Infinities in the code and in the arguments are intended, the NaN made from them is not.
-            if all(bad.kind == "written" for bad in passed_on):
+            if all(made.bad.kind == "written" for made in passed_on):
                 return (*passed_on, self._make(step, value, nans))
-            for bad in passed_on:
+            for made in passed_on:
                 # Of several infinities of this shape, only some are where the NaN is.
-                places = self._places[id(bad)][1]
-                if id(bad) not in self._then and (places.shape != nans.shape or (places & nans).any()):
-                    self._then[id(bad)] = self._describe(step, value, nans)
+                if made.then is None and (made.wrong.shape != nans.shape or (made.wrong & nans).any()):
+                    made.then = self._describe(step, value, nans)
         return passed_on
 
     def _wrong(self, step: interpret.BoundEquation, value: Any) -> np.ndarray:
@@ -172,15 +201,15 @@ class NanWatch(interpret.Observer):
     def _known(self, values: Sequence[Any]) -> Makers | None:
         """Return what made the bad elements of these values; None if that is known of none of them."""
         known = [self._origins[id(value)][1] for value in values if id(value) in self._origins]
-        return tuple(dict.fromkeys(bad for made in known for bad in made)) if known else None
+        return tuple(dict.fromkeys(made for makers in known for made in makers)) if known else None
 
     def _passed_on(self, step: interpret.BoundEquation, start: int | None) -> Makers | None:
         """Return the origin of the bad values that a step passes on; None if the step itself made them."""
         if start is not None:
             # A loop stacks its outputs anew, so take everything that was made inside and not masked there.
-            inside = [bad for bad in self._made[start:] if id(bad) not in self._ended]
-            here = [bad for bad in inside if bad.device == _device(step)]
-            held = [bad for ref in filter(is_ref, step.inputs) for bad in self._held.get(id(ref), (ref, ()))[1]]
+            inside = [made for made in self._made[start:] if made.ended is None]
+            here = [made for made in inside if made.bad.device == _device(step)]
+            held = [made for ref in filter(is_ref, step.inputs) for made in self._held.get(id(ref), (ref, ()))[1]]
             if inside or held:
                 return tuple(here or inside or held)
         for outer in step.outward():
@@ -194,57 +223,57 @@ class NanWatch(interpret.Observer):
         # What was masked at one place, or on one device, went on from another.
         return None if start is None else tuple(self._made[start:]) or None
 
-    def _make(self, step: interpret.BoundEquation, value: Any, wrong: np.ndarray) -> BadValue:
+    def _make(self, step: interpret.BoundEquation, value: Any, wrong: np.ndarray) -> _Made:
         bad = self._describe(step, value, wrong)
         # The first step of each equation is kept for its advice; those of later iterations would only cost memory.
         path = tuple(id(outer.eqn) for outer in step.outward())
         if path not in self._kept:
-            self._kept[path] = bad = bad.changed(step=step)
-        self._made.append(bad)
-        self._places[id(bad)] = (np.asarray(value), wrong)
-        self._trails[id(bad)] = []
-        return bad
+            self._kept.add(path)
+            bad = bad.changed(step=step)
+        self._made.append(_Made(bad, np.asarray(value), wrong))
+        return self._made[-1]
 
     def _describe(self, step: interpret.BoundEquation, value: Any, wrong: np.ndarray) -> BadValue:
-        data = np.asarray(value)
-        index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        line = self._line(step)
-        new = _unexplained(step, wrong)[index] or (np.isnan(data[index]) and _without_nan(step, wrong)[index])
-        stack = "".join(str(outer.eqn.source_info.name_stack) for outer in step.outward())
-        self.differentiates = self.differentiates or "jvp(" in stack
-        kind = "made" if new or not any(is_bad(atom) for atom in operands(step)) else "written"
+        data, index, line = np.asarray(value), _first(wrong), _line(step)
+        new = _without(_is_not_finite, step, wrong) | (np.isnan(data) & _without(np.isnan, step, wrong))
+        kind = "made" if new[index] else "written"
+        stack = _stack(step)
+        self.differentiates |= "jvp(" in stack
         return BadValue(
             primitive=step.eqn.primitive.name,
             line=line,
             source=line.text() if line else None,
             backward="transpose(" in stack,
-            loops=tuple(self._loops(step)),
+            loops=tuple(_loops(step)),
             **_element(step, data, index),
             kind="held" if kind == "made" and step.eqn.primitive.name in _READS else kind,
             device=_device(step),
         )
 
-    def _loops(self, step: interpret.BoundEquation) -> list[Loop]:
-        """Return the loops around a step, outermost first, each with its iteration in forward order."""
-        found = []
-        inner = step
-        for outer in list(step.outward())[1:]:
-            kind = outer.eqn.primitive.name
-            if kind in (SCAN, WHILE):
-                count, length = inner.scope.iteration, outer.eqn.params.get("length")
-                backward = outer.eqn.params.get("reverse") and length
-                found.append(Loop(kind, length - 1 - count if backward else count, length, self._line(outer)))
-            inner = outer
-        return found[::-1]
 
-    def _line(self, step: interpret.BoundEquation) -> Line | None:
-        for outer in step.outward():
-            eqn = outer.eqn
-            if id(eqn) not in self._lines:
-                self._lines[id(eqn)] = (eqn, lines_of_equation(eqn.source_info))
-            if self._lines[id(eqn)][1]:
-                return self._lines[id(eqn)][1][0]
-        return None
+def _around(step: interpret.BoundEquation) -> list[interpret.BoundEquation]:
+    return list(step.outward())[1:]
+
+
+def _stack(step: interpret.BoundEquation) -> str:
+    return "".join(str(outer.eqn.source_info.name_stack) for outer in step.outward())
+
+
+def _loops(step: interpret.BoundEquation) -> list[Loop]:
+    """Return the loops around a step, outermost first, each with its iteration in forward order."""
+    found = []
+    for inner, outer in itertools.pairwise(step.outward()):
+        kind = outer.eqn.primitive.name
+        if kind in (SCAN, WHILE):
+            count, length = inner.scope.iteration, outer.eqn.params.get("length")
+            backward = outer.eqn.params.get("reverse") and length
+            found.append(Loop(kind, length - 1 - count if backward else count, length, _line(outer)))
+    return found[::-1]
+
+
+def _line(step: interpret.BoundEquation) -> Line | None:
+    lines = (line for outer in step.outward() for line in lines_of_equation(outer.eqn.source_info))
+    return next(lines, None)
 
 
 def is_bad(value: Any) -> bool:
@@ -294,30 +323,20 @@ def _device(step: interpret.BoundEquation) -> str:
     return "" if shards is None or step.device is None else shard_label(shards.devices()[step.device].items())
 
 
-def _unexplained(step: interpret.BoundEquation, wrong: np.ndarray) -> np.ndarray:
-    """Return at which elements of an elementwise operation no operand is bad; nowhere for other operations."""
+def _is_not_finite(data: np.ndarray) -> np.ndarray:
+    return cast(np.ndarray, ~np.isfinite(data))
+
+
+def _without(test: Callable[[np.ndarray], Any], step: interpret.BoundEquation, wrong: np.ndarray) -> np.ndarray:
+    """Return at which elements no operand passes a test; everywhere or nowhere for other than elementwise steps."""
+    found = [test(np.asarray(value)) for value in operands(step) if is_float(value)]
     if step.eqn.primitive.name not in ELEMENTWISE:
-        return np.zeros(wrong.shape, bool)
-    return ~_anywhere([~np.isfinite(data) for data in _floats(step)], wrong.shape)
+        return np.full(wrong.shape, not any(mask.any() for mask in found))
+    return np.logical_not(functools.reduce(np.logical_or, found, np.zeros(wrong.shape, bool)))
 
 
-def _without_nan(step: interpret.BoundEquation, wrong: np.ndarray) -> np.ndarray:
-    """Return at which elements no operand has a NaN; for operations that are not elementwise, everywhere or nowhere."""
-    nans = [np.isnan(data) for data in _floats(step)]
-    if step.eqn.primitive.name not in ELEMENTWISE:
-        return np.full(wrong.shape, not any(nan.any() for nan in nans))
-    return ~_anywhere(nans, wrong.shape)
-
-
-def _anywhere(masks: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    found = np.zeros(shape, bool)
-    for mask in masks:
-        found |= np.broadcast_to(mask, shape)
-    return found
-
-
-def _floats(step: interpret.BoundEquation) -> list[np.ndarray]:
-    return [np.asarray(atom) for atom in operands(step) if is_float(atom)]
+def _first(mask: np.ndarray) -> tuple[int, ...]:
+    return tuple(map(int, np.argwhere(mask)[0]))
 
 
 def _element(step: interpret.BoundEquation, data: np.ndarray, index: tuple[int, ...]) -> dict[str, Any]:
@@ -330,14 +349,7 @@ def _element(step: interpret.BoundEquation, data: np.ndarray, index: tuple[int, 
 
 def _operand(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """Return an operand's element at the index of the bad one if the shapes broadcast, else its type."""
-    if is_ref(value):
-        return array_type(value)
-    data = value
-    with contextlib.suppress(TypeError, ValueError):
-        if not interpret.is_literal(value):
-            data = np.asarray(value)
-    if not isinstance(data, np.ndarray):
-        return str(value)
-    with contextlib.suppress(ValueError):
-        return str(np.broadcast_to(data, shape)[index])
-    return array_type(data)
+    if not is_ref(value):
+        with contextlib.suppress(TypeError, ValueError):  # it is a key, or does not broadcast
+            return str(np.broadcast_to(np.asarray(value), shape)[index])
+    return array_type(value)

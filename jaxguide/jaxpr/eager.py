@@ -35,13 +35,6 @@ class EagerVariable:
     aval: Any
 
 
-@dataclass(eq=False)
-class EagerLiteral:
-    """A placeholder for a jaxpr literal: a value that is not a JAX array."""
-
-    val: Any
-
-
 class EagerJaxpr:
     """A placeholder for the jaxpr of a function that is not traced: under `vmap`, which operation made which value."""
 
@@ -86,25 +79,24 @@ class ObservingTrace(jax.core.Trace):
     def _outputs(
         self, operation: EagerOperation, primitive: Any, tracers: Sequence[Any], params: dict[str, Any]
     ) -> Any:
-        if not self.observer.watches(operation):
-            if primitive.name.startswith("debug_"):
-                return []
-            result = primitive.bind(*tracers, **params)
-            return result if primitive.multiple_results else [result]
         step = interpret.BoundEquation(operation, list(tracers), self.scope)
-        outputs = self.observer.before(step)
-        if outputs is None and self.observer.enters(step) and interpret.inner_jaxprs(operation):
+        watched = self.observer.watches(operation)
+        if not watched and primitive.name.startswith("debug_"):
+            return []
+        outputs = self.observer.before(step) if watched else None
+        if outputs is None and watched and self.observer.enters(step) and interpret.inner_jaxprs(operation):
             closed = jax.make_jaxpr(lambda *args: primitive.bind(*args, **params))(*tracers)
             outputs = interpret.run(closed, tracers, self.observer, step)
         if outputs is None:
             result = primitive.bind(*tracers, **params)
             outputs = result if primitive.multiple_results else [result]
-        self.observer.after(step, outputs)
+        if watched:
+            self.observer.after(step, outputs)
         return outputs
 
-    def _atom(self, value: Any) -> EagerVariable | EagerLiteral:
+    def _atom(self, value: Any) -> Any:
         if not isinstance(value, jax.Array):
-            return EagerLiteral(value)
+            return SimpleNamespace(val=value)  # like a literal
         if id(value) not in self._variables:
             variable = self._variables[id(value)] = EagerVariable(jax.typeof(value))
             self.scope.env[variable] = value  # kept alive so that its id stays unique
@@ -136,21 +128,14 @@ class ObservingTrace(jax.core.Trace):
             outputs = interpret.run(closed, tracers, self.observer, step)
         return results[-1].update(outputs)
 
-    def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:
-        """Run the function of a custom JVP rule; nothing is differentiated at this point."""
+    def process_custom_jvp_call(self, primitive: Any, fun: Any, *rules: Any, **_: Any) -> Any:
+        """Run the function of a custom rule on the last of `rules`, its arguments: nothing is differentiated here."""
         from jax.extend import core
 
         with core.set_current_trace(self):
-            return fun.call_wrapped(*tracers)
+            return fun.call_wrapped(*rules[-1])
 
-    def process_custom_vjp_call(
-        self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Sequence[Any], /, **_: Any
-    ) -> Any:
-        """Run the function of a custom VJP rule; nothing is differentiated at this point."""
-        from jax.extend import core
-
-        with core.set_current_trace(self):
-            return fun.call_wrapped(*tracers)
+    process_custom_vjp_call = process_custom_jvp_call
 
 
 def run_eagerly(

@@ -5,8 +5,10 @@ before the next one starts, and a collective sees the values of all. Outside of 
 """
 
 import contextlib
+import copy
 import functools
 import itertools
+import operator
 import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -152,9 +154,10 @@ def run(
         caller: the step that this run belongs to, if it is part of another run.
         wanted: whether the outputs are needed; if not, a run with a lazy observer does only what it watches.
     """
-    needed = None if wanted else (False,) * len(compat.jaxpr_parts(jaxpr)[0].outvars)
+    asked = (wanted or not observer.lazy,) * len(compat.jaxpr_parts(jaxpr)[0].outvars)
     values = [arg if isinstance(arg, jax.Ref) else jnp.asarray(arg) for arg in args]
-    return _Runner(observer).run(jaxpr, values, needed, caller)
+    (outputs,) = _Runner(observer).run(jaxpr, [values], asked, [caller])
+    return outputs
 
 
 def is_literal(atom: Any) -> bool:
@@ -215,21 +218,10 @@ def scan_split(eqn: Any) -> tuple[int, int]:
     return len(eqn.invars) - scanned(eqn.invars, body.invars) - carried, carried
 
 
-def _either(one: Sequence[bool], two: Sequence[bool]) -> tuple[bool, ...]:
-    return tuple(a or b for a, b in zip(one, two, strict=True))
-
-
 def _at(xs: Any, i: int) -> Any:
     if xs is None:
         return None
     return np.asarray(xs[i]) if isinstance(xs, np.ndarray) else xs[i]
-
-
-def _collected(values: Sequence[Any], aval: Any) -> Any:
-    """Return the outputs of a scan's iterations as one array; None if they were not computed."""
-    if any(value is None for value in values):
-        return None
-    return stacked(values) if values else jnp.zeros(aval.shape, aval.dtype)
 
 
 def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
@@ -248,22 +240,22 @@ def _typed(values: Sequence[Any], atoms: Sequence[Any], needed: Sequence[bool]) 
     ]
 
 
+Steps = Sequence[BoundEquation]
+
+
 class _Runner:
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self._plans: MutableMapping[Any, KeptPlans] = {} if observer.plans is None else observer.plans
         self._rests: dict[Any, Callable[[Sequence[Any]], tuple[Any, list[Any]]]] = {}
+        self._heard = True  # whether the observer hears of the equations
+
+    def _unheard(self) -> "_Runner":
+        other = copy.copy(self)
+        other._heard = False
+        return other
 
     def run(
-        self, closed: Any, args: Sequence[Any], needed: Sequence[bool] | None, caller: BoundEquation | None
-    ) -> list[Any]:
-        wanted = (True,) * len(compat.jaxpr_parts(closed)[0].outvars)
-        if needed is not None and self.observer.lazy:
-            wanted = tuple(needed)
-        (outputs,) = self._jaxpr(closed, [args], wanted, [caller])
-        return outputs
-
-    def _jaxpr(
         self,
         closed: Any,
         columns: Sequence[Sequence[Any]],
@@ -274,7 +266,6 @@ class _Runner:
         active: Sequence[np.ndarray | None] = (None,),
         branch: tuple[object, int] | None = None,
         shards: Shards | None = None,
-        heard: bool = True,
     ) -> list[list[Any]]:
         """Run a jaxpr for each caller, side by side, and return the outputs of each.
 
@@ -285,7 +276,6 @@ class _Runner:
             callers: the steps that enter it, one for each device inside a `shard_map`.
             iteration, active, branch: see `Scope`; `active` is that of each caller.
             shards: how a `shard_map` divides its arrays, if this is its body.
-            heard: whether the observer hears of the equations.
         """
         jaxpr, consts = compat.jaxpr_parts(closed)
         scopes = []
@@ -295,7 +285,7 @@ class _Runner:
             scope.env.update(zip(jaxpr.constvars, consts if inside is None else map(without_mesh, consts), strict=True))
             scope.env.update(zip(jaxpr.invars, column, strict=True))
             scopes.append(scope)
-        for eqn, asked in self.plan(jaxpr, tuple(wanted)):
+        for eqn, asked in self._planned(jaxpr, tuple(wanted))[0]:
             steps = [
                 BoundEquation(eqn, [scope.read(atom) for atom in eqn.invars], scope, caller.device if caller else None)
                 for scope, caller in zip(scopes, callers, strict=True)
@@ -303,15 +293,12 @@ class _Runner:
             if scopes[0].shards is not None:
                 for step in steps:
                     step.peers = steps
-            for scope, outs in zip(scopes, self._equation(eqn, steps, asked, heard=heard), strict=True):
+            for scope, outs in zip(scopes, self._equation(eqn, steps, asked), strict=True):
                 scope.env.update(zip(eqn.outvars, outs, strict=True))
         return [[scope.read(atom) for atom in jaxpr.outvars] for scope in scopes]
 
-    def plan(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        """Return the equations to run, each with flags that say which of its outputs are needed."""
-        return self._planned(jaxpr, wanted)[0]
-
     def _planned(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
+        """Return the equations to run with flags that say which of their outputs are needed, and the needed inputs."""
         plans = self._plans.setdefault(jaxpr, {})
         if wanted not in plans:
             if self.observer.lazy:
@@ -327,23 +314,21 @@ class _Runner:
 
     def carried(self, eqn: Any, asked: Sequence[bool]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Return which inputs of a scan or while are needed, and which outputs of its body."""
-        if not self.observer.lazy:
-            return (True,) * len(eqn.invars), (True,) * len(eqn.outvars)
         if eqn.primitive.name == SCAN:
             consts_n, carry_n = scan_split(eqn)
             carry, each = tuple(asked[:carry_n]), tuple(asked[carry_n:])
             while True:
                 flags = self._inputs(eqn.params["jaxpr"], carry + each)
-                grown = _either(carry, flags[consts_n : consts_n + carry_n])
+                grown = tuple(map(operator.or_, carry, flags[consts_n : consts_n + carry_n]))
                 if grown == carry:
                     return (*flags[:consts_n], *carry, *flags[consts_n + carry_n :]), carry + each
                 carry = grown
         cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         tested = self._inputs(eqn.params["cond_jaxpr"], (True,))
-        carry = _either(asked, tested[cond_n:])
+        carry = tuple(map(operator.or_, asked, tested[cond_n:]))
         while True:
             flags = self._inputs(eqn.params["body_jaxpr"], carry)
-            grown = _either(carry, flags[body_n:])
+            grown = tuple(map(operator.or_, carry, flags[body_n:]))
             if grown == carry:
                 return (*tested[:cond_n], *flags[:body_n], *carry), carry
             carry = grown
@@ -376,21 +361,19 @@ class _Runner:
                 plan.append((eqn, asked))
         return tuple(reversed(plan)), tuple(v in needed for v in jaxpr.invars)
 
-    def _equation(
-        self, eqn: Any, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
-    ) -> Sequence[Sequence[Any]]:
-        watched = heard and self.observer.watches(eqn)
+    def _equation(self, eqn: Any, steps: Steps, asked: tuple[bool, ...]) -> Sequence[Sequence[Any]]:
+        watched = self._heard and self.observer.watches(eqn)
         outputs: Sequence[Any] = [self.observer.before(step) for step in steps] if watched else [None] * len(steps)
         if any(out is None for out in outputs):
             looks = watched and all(self.observer.enters(step) for step in steps)
             rule = self._rule(eqn)
             if rule is not None and looks:
-                outputs = rule(steps, asked, heard=True)
+                outputs = rule(self, steps, asked)
             elif self.observer.lazy and not any(asked) and not compat.touches_refs(eqn):
                 outputs = [[None] * len(eqn.outvars)] * len(steps)
             elif rule is not None and steps[0].scope.shards is not None:  # there may be collectives in it
-                outputs = rule(steps, asked, heard=False)
-            elif rule is not None and not heard and self.observer.watches(eqn):  # some inputs may be missing
+                outputs = rule(self._unheard(), steps, asked)
+            elif rule is not None and not self._heard and self.observer.watches(eqn):  # some inputs may be missing
                 outputs = [self._traced(eqn, steps[0].inputs, asked)]
             else:
                 outputs = self._leaf(eqn, steps)
@@ -399,7 +382,7 @@ class _Runner:
                 self.observer.after(step, outs)
         return outputs
 
-    def _leaf(self, eqn: Any, steps: Sequence[BoundEquation]) -> Sequence[Sequence[Any]]:
+    def _leaf(self, eqn: Any, steps: Steps) -> Sequence[Sequence[Any]]:
         shards = steps[0].scope.shards
         if shards is None or not collectives.mentions_axes(eqn):
             return [bind(eqn, step.inputs) for step in steps]
@@ -408,39 +391,37 @@ class _Runner:
 
     def _rule(self, eqn: Any) -> Callable[..., Sequence[Sequence[Any]]] | None:
         if called_jaxpr(eqn) is not None:
-            return self._call
+            return _Runner._call
         if eqn.primitive.name in collectives.SHARD_MAPS:
-            return self._devices
-        return {SCAN: self._scan, WHILE: self._while, COND: self._cond}.get(eqn.primitive.name)
+            return _Runner._devices
+        return {SCAN: _Runner._scan, WHILE: _Runner._while, COND: _Runner._cond}.get(eqn.primitive.name)
 
-    def _devices(
-        self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
-    ) -> Sequence[Sequence[Any]]:
+    def _devices(self, steps: Steps, asked: tuple[bool, ...]) -> Sequence[Sequence[Any]]:
         (step,) = steps  # `shards_of` finds none for a `shard_map` in another
         shards = shards_of(step.eqn)
         if shards is not None:
             # Fails for a collective that only some devices run, or that does not work under `jax.vmap`.
             with contextlib.suppress(Exception):
-                return [self._sharded(step, shards, asked, heard=heard)]
+                return [self._sharded(step, shards, asked)]
         self.observer.unseen(step)
         needed = any(asked) or not self.observer.lazy or compat.touches_refs(step.eqn)
         return [bind(step.eqn, step.inputs) if needed else [None] * len(asked)]
 
-    def _sharded(self, step: BoundEquation, shards: Shards, asked: tuple[bool, ...], *, heard: bool) -> list[Any]:
+    def _sharded(self, step: BoundEquation, shards: Shards, asked: tuple[bool, ...]) -> list[Any]:
         devices = range(len(shards.devices()))
         callers = [BoundEquation(step.eqn, step.inputs, step.scope, device) for device in devices]
         given = [shards.divided(x, parts) for x, parts in zip(step.inputs, shards.inputs, strict=True)]
         columns = [[parts[device] for parts in given] for device in devices]
-        outs = self._jaxpr(inner_jaxprs(step.eqn)[0], columns, asked, callers, shards=shards, heard=heard)
+        outs = self.run(inner_jaxprs(step.eqn)[0], columns, asked, callers, shards=shards)
         return [
             shards.joined([column[i] for column in outs], parts) if keep else None
             for i, (parts, keep) in enumerate(zip(shards.outputs, asked, strict=True))
         ]
 
-    def _call(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
-        return self._jaxpr(called_jaxpr(steps[0].eqn), [step.inputs for step in steps], asked, steps, heard=heard)
+    def _call(self, steps: Steps, asked: tuple[bool, ...]) -> Sequence[Sequence[Any]]:
+        return self.run(called_jaxpr(steps[0].eqn), [step.inputs for step in steps], asked, steps)
 
-    def _cond(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
+    def _cond(self, steps: Steps, asked: tuple[bool, ...]) -> Sequence[Sequence[Any]]:
         branches = steps[0].eqn.params["branches"]
         taken = [int(np.clip(np.asarray(step.inputs[0]).astype(np.int64), 0, len(branches) - 1)) for step in steps]
         outputs: list[Any] = [None] * len(steps)
@@ -450,12 +431,12 @@ class _Runner:
             chosen = [steps[i] for i in members]
             mark = (this, number) if len(chosen) < len(steps) else None
             inputs = [step.inputs[1:] for step in chosen]
-            outs = self._jaxpr(branches[number], inputs, asked, chosen, branch=mark, heard=heard)
+            outs = self.run(branches[number], inputs, asked, chosen, branch=mark)
             for i, out in zip(members, outs, strict=True):
                 outputs[i] = out
         return outputs
 
-    def _scan(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
+    def _scan(self, steps: Steps, asked: tuple[bool, ...]) -> Sequence[Sequence[Any]]:
         eqn = steps[0].eqn
         consts_n, carry_n = scan_split(eqn)
         length = eqn.params["length"]
@@ -466,9 +447,9 @@ class _Runner:
         ]
         _flags, needed = self.carried(eqn, asked)
         rows: list[list[list[Any]]] = [[[] for _ in asked[carry_n:]] for _ in steps]
-        most = self.observer.most_iterations(steps[0])
+        runner, most = self, self.observer.most_iterations(steps[0])
         for count in range(length):
-            if heard and count == most:
+            if runner._heard and count == most:
                 rest = slice(length - count) if eqn.params["reverse"] else slice(count, length)
                 left = [[None if x is None else x[rest] for x in xs] for xs in scanned]
                 for step, carry, xs in zip(steps, carries, left, strict=True):
@@ -476,13 +457,13 @@ class _Runner:
                 if steps[0].scope.shards is None:
                     inputs = [*steps[0].inputs[:consts_n], *carries[0], *left[0]]
                     return [self._rest_of_scan(eqn, asked, inputs, rows[0], length - count)]
-                heard = False
+                runner = self._unheard()
             i = length - 1 - count if eqn.params["reverse"] else count
             columns = [
                 [*step.inputs[:consts_n], *carry, *(_at(x, i) for x in xs)]
                 for step, carry, xs in zip(steps, carries, scanned, strict=True)
             ]
-            outs = self._jaxpr(eqn.params["jaxpr"], columns, needed, steps, iteration=count, heard=heard)
+            outs = runner.run(eqn.params["jaxpr"], columns, needed, steps, iteration=count)
             carries = [out[:carry_n] for out in outs]
             for row, out in zip(rows, outs, strict=True):
                 for column, value in zip(row, out[carry_n:], strict=True):
@@ -494,21 +475,18 @@ class _Runner:
         found = []
         carry_n = len(asked) - len(rows)
         for variable, keep, column in zip(eqn.outvars[carry_n:], asked[carry_n:], rows, strict=True):
-            ordered = column[::-1] if eqn.params["reverse"] else column
-            found.append(_collected(ordered, variable.aval) if keep or not self.observer.lazy else None)
+            if not keep or any(value is None for value in column):
+                found.append(None)
+            elif column:
+                found.append(stacked(column[::-1] if eqn.params["reverse"] else column))
+            else:
+                found.append(jnp.zeros(variable.aval.shape, variable.aval.dtype))
         return found
 
     def _rest_of_scan(
         self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], rows: Sequence[list[Any]], count: int
     ) -> list[Any]:
-        """Run the last iterations of a scan, and return the outputs of all.
-
-        Args:
-            eqn, asked: the scan, and which of its outputs are needed.
-            inputs: the constants, the carry, and what is still to be scanned over.
-            rows: what the iterations before returned.
-            count: the number of iterations.
-        """
+        """Run the last iterations of a scan, and return the outputs of all, given those of the others in `rows`."""
         if not any(asked) and not compat.touches_refs(eqn):
             return [None] * len(asked)
         _, outputs = self._rest(eqn, asked, inputs, count)
@@ -519,24 +497,22 @@ class _Runner:
             each.append(None if before is None else jnp.concatenate(parts))
         return [*outputs[:carry_n], *each]
 
-    def _while(
-        self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
-    ) -> Sequence[Sequence[Any]]:
+    def _while(self, steps: Steps, asked: tuple[bool, ...]) -> Sequence[Sequence[Any]]:
         eqn = steps[0].eqn
         cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         carries = [list(step.inputs[cond_n + body_n :]) for step in steps]
         going = list(range(len(steps)))
         _flags, needed = self.carried(eqn, asked)
-        most = self.observer.most_iterations(steps[0])
+        runner, most = self, self.observer.most_iterations(steps[0])
         left: list[list[Any]] = []
         for iteration in itertools.count():
             columns = [[*steps[i].inputs[:cond_n], *carries[i]] for i in going]
             callers = [steps[i] for i in going]
-            tested = self._jaxpr(eqn.params["cond_jaxpr"], columns, (True,), callers, iteration=iteration, heard=heard)
+            tested = runner.run(eqn.params["cond_jaxpr"], columns, (True,), callers, iteration=iteration)
             active = {i: np.asarray(more) for i, (more,) in zip(going, tested, strict=True)}
             going = [i for i in going if active[i].any()]
-            if heard and going and iteration == most:
-                left, heard = [list(carry) for carry in carries], False
+            if runner._heard and going and iteration == most:
+                left, runner = [list(carry) for carry in carries], self._unheard()
                 if steps[0].scope.shards is None:
                     count, carry = self._rest(eqn, asked, [*steps[0].inputs[: cond_n + body_n], *carries[0]])
                     self.observer.cut(steps[0], iteration, iteration + int(count), left[0])
@@ -548,9 +524,7 @@ class _Runner:
             rows = [active[i] if active[i].ndim else None for i in going]
             columns = [[*steps[i].inputs[cond_n : cond_n + body_n], *carries[i]] for i in going]
             callers = [steps[i] for i in going]
-            outs = self._jaxpr(
-                eqn.params["body_jaxpr"], columns, needed, callers, iteration=iteration, active=rows, heard=heard
-            )
+            outs = runner.run(eqn.params["body_jaxpr"], columns, needed, callers, iteration=iteration, active=rows)
             for i, mask, new in zip(going, rows, outs, strict=True):
                 # Under `vmap`, finished rows keep their carry while the others continue.
                 old = carries[i]
@@ -563,37 +537,35 @@ class _Runner:
         """Run the last iterations of a loop outside of a `shard_map`, compiled, and return their number and outputs."""
         name = id(eqn), asked, count
         if name not in self._rests:
-            run = functools.partial(self._traced_while, eqn, asked)
-            if count is not None:
-                run = functools.partial(self._traced_scan, eqn, asked, count)
-            self._rests[name] = jax.jit(run)
+            traced = self._traced_while if count is None else self._traced_scan
+            self._rests[name] = jax.jit(functools.partial(traced, eqn, asked, count=count))
         return self._rests[name](inputs)
 
     def _traced(self, eqn: Any, inputs: Sequence[Any], asked: tuple[bool, ...]) -> Sequence[Any]:
         """Run an equation that is watched, without the observer, while it is traced."""
         if called_jaxpr(eqn) is not None:
-            return self._unheard(called_jaxpr(eqn), inputs, asked)
+            return self._traced_call(called_jaxpr(eqn), inputs, asked)
         if eqn.primitive.name == SCAN:
-            return self._traced_scan(eqn, asked, eqn.params["length"], inputs)[1]
+            return self._traced_scan(eqn, asked, inputs, eqn.params["length"])[1]
         if eqn.primitive.name == WHILE:
             return self._traced_while(eqn, asked, inputs)[1]
         if eqn.primitive.name == COND:
-            branches = [functools.partial(self._unheard, branch, wanted=asked) for branch in eqn.params["branches"]]
+            branches = [functools.partial(self._traced_call, branch, wanted=asked) for branch in eqn.params["branches"]]
             return list(lax.switch(jnp.asarray(inputs[0]).astype(jnp.int32), branches, list(inputs[1:])))
         return bind(eqn, inputs)
 
-    def _unheard(self, closed: Any, inputs: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
-        (outputs,) = self._jaxpr(closed, [inputs], wanted, [None], heard=False)
+    def _traced_call(self, closed: Any, inputs: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
+        (outputs,) = self._unheard().run(closed, [inputs], wanted, [None])
         return _typed(outputs, compat.jaxpr_parts(closed)[0].outvars, wanted)
 
     def _traced_scan(
-        self, eqn: Any, asked: tuple[bool, ...], count: int, inputs: Sequence[Any]
-    ) -> tuple[int, list[Any]]:
+        self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], count: int | None
+    ) -> tuple[Any, list[Any]]:
         consts_n, carry_n = scan_split(eqn)
         _flags, needed = self.carried(eqn, asked)
 
         def body(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
-            outputs = self._unheard(eqn.params["jaxpr"], [*inputs[:consts_n], *carry, *xs], needed)
+            outputs = self._traced_call(eqn.params["jaxpr"], [*inputs[:consts_n], *carry, *xs], needed)
             return outputs[:carry_n], outputs[carry_n:]
 
         end = consts_n + carry_n
@@ -601,16 +573,18 @@ class _Runner:
         carry, each = lax.scan(body, start, list(inputs[end:]), length=count, reverse=eqn.params["reverse"])
         return count, [*carry, *each]
 
-    def _traced_while(self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def _traced_while(
+        self, eqn: Any, asked: tuple[bool, ...], inputs: Sequence[Any], count: int | None = None
+    ) -> tuple[Any, list[Any]]:
         cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         _flags, needed = self.carried(eqn, asked)
 
         def test(carry: list[Any]) -> Any:
-            return self._unheard(eqn.params["cond_jaxpr"], [*inputs[:cond_n], *carry], (True,))[0]
+            return self._traced_call(eqn.params["cond_jaxpr"], [*inputs[:cond_n], *carry], (True,))[0]
 
         def body(state: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
             number, going, old = state
-            new = self._unheard(eqn.params["body_jaxpr"], [*inputs[cond_n : cond_n + body_n], *old], needed)
+            new = self._traced_call(eqn.params["body_jaxpr"], [*inputs[cond_n : cond_n + body_n], *old], needed)
             carry = [_where_rows(going, n, o) for n, o in zip(new, old, strict=True)] if going.ndim else new
             return number + 1, test(carry), carry
 

@@ -32,9 +32,7 @@ def describe(value: Any) -> str:
         return describe_container(value)
     if isinstance(value, bool | int | float | complex | str | bytes):
         text = repr(value)
-        return "the {type} {value}".format(
-            type=type(value).__name__, value=text if len(text) <= 60 else f"{text[:57]}..."
-        )
+        return f"the {type(value).__name__} {text if len(text) <= 60 else f'{text[:57]}...'}"
     return describe_object(value)
 
 
@@ -45,8 +43,7 @@ def describe_container(value: Sized) -> str:
     'a tuple of 2'
     """
     name = type(value).__name__
-    words = "an {type} of {count}" if name[0] in "AEIOUaeiou" else "a {type} of {count}"
-    return words.format(type=name, count=len(value))
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name} of {len(value)}"
 
 
 def describe_object(value: Any) -> str:

@@ -4,14 +4,14 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
 
+from jaxguide.code.frames import is_library
 from jaxguide.code.lines import function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
-from jaxguide.jaxpr.own_lines import with_own_lines
+from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.jaxpr.stage import Staged, is_jax_type, stage, traced_leaves
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.functions import is_jitted
@@ -34,7 +34,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         return trace_until_error(fn, args, kwargs, traced_leaves(fn, args, kwargs))[0]
     jitted: Any = fn
     with nothing_remembered():
-        return with_own_lines(jitted.trace(*args, **kwargs).jaxpr)
+        return jitted.trace(*args, **kwargs).jaxpr
 
 
 def trace_until_error(
@@ -78,7 +78,7 @@ def trace_until_error(
     positional, keywords = _only(leaves, structure, places)
     with nothing_remembered():
         jaxpr = jax.make_jaxpr(call)(*positional, **keywords)
-    return with_own_lines(jaxpr), caught[0] if caught else None
+    return jaxpr, caught[0] if caught else None
 
 
 def _only(leaves: list[Any], structure: Any, places: list[int]) -> Any:
@@ -112,7 +112,7 @@ def nothing_remembered() -> Iterator[None]:
 
     # Metadata is part of the key of JAX's trace caches. (`jax.make_user_context` would work too, but each new context
     # makes JAX trace again everything that was traced before: JAX 0.10 to 0.12.)
-    with set_xla_metadata(jaxguide=str(next(_NUMBERS))), hearing():
+    with set_xla_metadata(jaxguide=str(next(_NUMBERS))), hearing(), lines_of_rules(is_library):
         yield
 
 
@@ -151,7 +151,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         return result
 
     try:
-        found = stage(checked, args, kwargs)
+        with lines_of_rules(is_library):
+            return stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
@@ -162,7 +163,7 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:
-            found = stage(checked, args, kwargs, concrete=True)
+            with lines_of_rules(is_library):
+                return stage(checked, args, kwargs, concrete=True)
         except Exception as second:
             raise second from None
-    return replace(found, jaxpr=with_own_lines(found.jaxpr))

@@ -36,6 +36,7 @@ def test_the_leaf_the_step_and_the_line_are_named(wrap):
     assert str(error).startswith("`params['w']` is nan after step 3.\n✗ The result contains a NaN or an infinity")
     assert error.step == 3
     assert error.report.first.source.endswith("# the root")
+    assert error.report.first.backward
 
 
 def test_what_is_finite_is_passed_on():
