@@ -8,7 +8,7 @@ import scipy.special
 from bessel import bessel_jv
 
 from jaxguide import compat
-from jaxguide.callbacks import HostFunctionError, host_function, io_function
+from jaxguide.callbacks import host_function, io_function
 
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
 STRUCT = jax.ShapeDtypeStruct
@@ -85,23 +85,15 @@ class TestDerivative:
         f = host_function(twice, out=lambda x: x, derivative=rule)
         for ask in (jax.jacfwd(f), jax.jacrev(f), lambda x: jax.jvp(f, (x,), (x,))):
             assert message_of(wrap(ask), X) == (
-                f"The derivative of `twice` with respect to `x` returned {got}, which does not fit the result "
-                "float32[3]: return the change of the result, with the same shape."
+                f"The derivative of `twice` with respect to `x` returned {got}, but float32[3] was expected, like the "
+                "result."
             )
-
-    def test_what_is_no_array_is_refused(self):
-        f = host_function(twice, elementwise=True, derivative=lambda x: "two")
-        assert message_of(jax.grad(f), 1.0) == (
-            "The derivative of `twice` with respect to `x` returned the str 'two', but float32[] was expected, "
-            "like the result."
-        )
 
     def test_the_gradient_in_the_order_of_a_bessel_function_is_refused_with_what_to_do(self):
         message = message_of(jax.grad(bessel_jv), 1.0, 2.0)
         assert message == (
-            "`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: pass one to "
-            "`host_function(..., derivative=...)`, choose other `argnums`, or hold `v` constant with "
-            "`jax.lax.stop_gradient`."
+            "`bessel_jv` has no derivative with respect to `v`: pass one to `host_function(..., derivative=...)`, "
+            "choose other `argnums`, or hold `v` constant with `jax.lax.stop_gradient`."
         )
         assert np.isfinite(jax.grad(bessel_jv, argnums=1)(1.0, 2.0))
         assert np.isfinite(jax.grad(lambda v: bessel_jv(jax.lax.stop_gradient(v), v))(1.0))
@@ -130,11 +122,6 @@ class TestBooleansAndShortIntegers:
         assert out.dtype == np.float64
         assert np.asarray(out).tolist() == [0.5, float(scipy.special.ndtr(1.0))]
 
-    def test_python_booleans_are_numbers(self):
-        add = host_function(np.add, elementwise=True)
-        assert (float(add(True, True)), add(True, True).dtype) == (2, jnp.float32)
-        assert float(host_function(np.sin, elementwise=True)(True)) == np.float32(np.sin(1))
-
     def test_they_stay_as_they_are_beside_floats_and_where_out_is_given(self):
         seen = []
 
@@ -147,34 +134,6 @@ class TestBooleansAndShortIntegers:
         invert = host_function(lambda flag: ~flag, elementwise=True, out=bool)
         assert list(invert(flag)) == [False, True, False]
         assert seen == ["bool"]
-
-    def test_a_function_that_answers_yes_or_no_has_to_say_so(self):
-        for x in (flags := np.array([True]), flags.astype(int), X):
-            with pytest.raises(HostFunctionError, match=r"returned bool\[\d\], but float32.*change `out`"):
-                host_function(np.logical_not, elementwise=True)(x)
-
-
-ANSWERS = {
-    "text, named": (
-        lambda: host_function(twice, elementwise=True)("a"),
-        "`twice` needs an array or a number as `x`, but got the str 'a': only arrays are sent to the host, so bind the "
-        "str first, with `functools.partial(twice, x='a')`.",
-    ),
-    "text, by position": (
-        lambda: host_function(np.sin, elementwise=True)("a"),
-        "`sin` needs an array or a number as `x1`, but got the str 'a': convert it first, for example with "
-        "`jnp.asarray`.",
-    ),
-    "a name that is not there": (
-        lambda: host_function(twice, elementwise=True)(y=1.0),
-        "`twice(x)` cannot be called with 1 argument: got an unexpected keyword argument 'y'.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("call", "message"), ANSWERS.values(), ids=ANSWERS)
-def test_a_bad_argument_is_one_sentence(call, message):
-    assert message_of(call) == message
 
 
 class TestVerify:
