@@ -1,7 +1,6 @@
 """Run a program once and show each call to the host with its time, with `callback_timeline`."""
 
 import functools
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,12 @@ from jaxguide.jaxpr.stage import stage
 from jaxguide.jaxpr.value_words import array_type
 
 # Primitive -> what users write.
-_KINDS = {PURE_CALLBACK: "pure_callback", IO_CALLBACK: "io_callback", DEBUG_CALLBACK: "debug.callback"}
+_KINDS = {
+    PURE_CALLBACK: "pure_callback",
+    IO_CALLBACK: "io_callback",
+    DEBUG_CALLBACK: "debug.callback",
+    DEBUG_PRINT: "debug.print",
+}
 
 
 @dataclass(frozen=True)
@@ -180,17 +184,16 @@ def _watched(value: Any, wrapper: _Wrapper) -> Any:
 
 def _watched_eqn(eqn: Any, wrapper: _Wrapper) -> Any:
     kind = eqn.primitive.name
+    if kind not in _KINDS:
+        return eqn.replace(params={name: _watched(value, wrapper) for name, value in eqn.params.items()})
     place = users_place(eqn.source_info)
-    line = place and place[0]
-    if kind in _KINDS:
-        host = eqn.params["callback"]
-        ordered = eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect")))
-        site = Callback(function_name(compat.host_function_of(host)), _KINDS[kind], bool(ordered), line)
-        return eqn.replace(params={**eqn.params, "callback": wrapper(site, host)})
+    ordered = bool(eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect"))))
     if kind == DEBUG_PRINT:  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
-        site = Callback(eqn.params["fmt"], "debug.print", eqn.params["ordered"], line)
-        return _as_callback(eqn, wrapper(site, functools.partial(eqn.primitive.impl, **eqn.params)))
-    return eqn.replace(params={name: _watched(value, wrapper) for name, value in eqn.params.items()})
+        host = functools.partial(eqn.primitive.impl, **eqn.params)
+        return _as_callback(eqn, wrapper(Callback(eqn.params["fmt"], _KINDS[kind], ordered, place and place[0]), host))
+    host = eqn.params["callback"]
+    site = Callback(function_name(compat.host_function_of(host)), _KINDS[kind], ordered, place and place[0])
+    return eqn.replace(params={**eqn.params, "callback": wrapper(site, host)})
 
 
 def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
@@ -201,8 +204,8 @@ def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
     return callback.replace(invars=eqn.invars, outvars=eqn.outvars, source_info=eqn.source_info)
 
 
-# The maximum numbers of calls that are listed and drawn.
-_MOST, _MOST_DRAWN = 24, 200
+# The maximum number of calls that are listed and drawn.
+_MOST = 100
 
 
 def _ms(seconds: float) -> str:
@@ -246,19 +249,12 @@ def _draw(title: str, description: str, timeline: Timeline) -> Drawing:
     drawing.arrowhead(returned, lanes[0])
     drawing.path(f"M{ready:g} {_TOP - 8} V{floor}", note=_ms(timeline.ready_s))
     drawing.words(ready + 4, _TOP - 8, "result ready", size=11)
-    for number, run in enumerate(timeline.runs[:_MOST_DRAWN], 1):
+    for number, run in enumerate(timeline.runs[:_MOST], 1):
         x, y = place(run.start_s), by_site[id(run.site)]
         note = f"{number}: {run.site} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
         drawing.box(x, y - _BOX / 2, max(2.0, place(run.end_s) - x), _BOX, tone="good", note=note)
-    _draw_axis(drawing, floor, timeline.ready_s * 1000)
+    drawing.path(f"M{_MARGIN} {floor} h{_AXIS:g}")
+    for seconds in (timeline.ready_s * part / 5 for part in range(6)):
+        drawing.path(f"M{place(seconds):g} {floor} v5")
+        drawing.words(place(seconds), floor + 18, f"{seconds * 1000:.2g} ms", size=11, anchor="middle")
     return drawing
-
-
-def _draw_axis(drawing: Drawing, y: float, until_ms: float) -> None:
-    drawing.path(f"M{_MARGIN} {y:g} h{_AXIS:g}")
-    power = 10.0 ** math.floor(math.log10(until_ms / 7))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= until_ms / 7)
-    for number in range(int(until_ms / step) + 1):
-        x = _MARGIN + _AXIS * number * step / until_ms
-        drawing.path(f"M{x:g} {y:g} v5")
-        drawing.words(x, y + 18, f"{number * step:g} ms", size=11, anchor="middle")

@@ -105,10 +105,10 @@ def test_the_picture_says_in_words_what_it_draws_and_many_calls_are_counted() ->
     def steps(xs: jax.Array) -> jax.Array:
         return jax.lax.map(lambda x: (jax.debug.callback(double, x, ordered=True), x)[1], xs)
 
-    picture = callback_timeline(steps, jnp.arange(30.0)).picture()
+    picture = callback_timeline(steps, jnp.arange(106.0)).picture()
     assert "<title" in picture.svg
-    assert "Host calls of steps: 30 calls of 1 callback." in picture.svg.partition("<desc")[2]
-    assert (picture.svg.count("<rect"), "6 more calls" in picture.text) == (30, True)
+    assert "Host calls of steps: 106 calls of 1 callback." in picture.svg.partition("<desc")[2]
+    assert (picture.svg.count("<rect"), "6 more calls" in picture.text) == (100, True)
     assert picture.html.count("<svg") == 1
     assert "double · debug.callback · ordered" in picture.svg
 
