@@ -92,8 +92,6 @@ class HostCall:
         self._failures[id(found)] = found
         try:
             yield
-        except HostFunctionError:
-            raise
         # JaxRuntimeError, or ValueError in a program that has run before (0.10.2 to 0.12.0.1).
         except (jax.errors.JaxRuntimeError, ValueError) as error:
             for failure in reversed(found):
@@ -115,7 +113,6 @@ class HostCall:
             TypeError: the function does not take them, or they are not arrays.
         """
         try:
-            self.__signature__.bind_partial(*args, **kwargs)  # reports surplus arguments before missing ones
             bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
             given = plural("{count} argument", "{count} arguments", len(args) + len(kwargs))
