@@ -5,12 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
-from jaxguide.callbacks.derivative import derivatives
 from jaxguide.callbacks.finite_differences import Verification, verify_derivative
-from jaxguide.callbacks.host_call import HostCall
-from jaxguide.compat.debug_flags import CHECKS, flags_off
-from jaxguide.jaxpr.arguments import require_values
+from jaxguide.callbacks.host_call import HostCall, describe_out, signature_of
+from jaxguide.compat.debug_flags import CHECKS, PROMOTION, flags_off
+from jaxguide.jaxpr.arguments import is_array_like, require_values
+from jaxguide.jaxpr.mesh_places import typed_like
+from jaxguide.jaxpr.value_words import array_type, describe
 
 # A rule, or one for each argument by position or by name; None for an argument without a derivative.
 Derivative = Callable[..., Any] | Sequence[Callable[..., Any] | None] | Mapping[str, Callable[..., Any] | None]
@@ -47,9 +51,9 @@ def host_function(
 
     JAX assumes that the function is pure: it may call it more than once, not at all (if the result is not used), or
     once for many loop steps. For reading, writing and drawing random numbers, use `io_function`. A host function that
-    itself calls JAX can deadlock, waiting for the program that waits for it: compute with NumPy inside. Each call
-    copies its arguments to the host and its result back. For a value that is sharded over several devices, a `jax.jit`
-    calls it once with the whole value; inside `jax.shard_map` and `jax.pmap`, each device calls it with its shard.
+    itself calls JAX can deadlock, waiting for the program that waits for it: compute with NumPy inside. On several
+    devices, a `jax.jit` calls it once with the whole value; inside `jax.shard_map` and `jax.pmap`, each device calls it
+    with its shard.
 
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays and returns NumPy arrays or numbers. Arguments
@@ -59,37 +63,33 @@ def host_function(
             the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Required unless `elementwise`: then the
             shape is that to which the arguments broadcast, the dtype is that of the arguments promoted to floating
             point, and `out` may be another dtype, such as `bool`, or a pytree of dtypes. If it is omitted and no
-            argument is a float, `fn` gets booleans as float64 and short integers as int32, because NumPy would compute
-            in float16.
-        vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`: "sequential" once for each row,
-            "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows, with a
-            leading axis on every argument (of size 1, or repeated, if an argument is not mapped). Defaults to
-            "expand_dims" for elementwise functions, whose ranks are aligned so that rows broadcast, and to "sequential"
-            for others.
+            argument is a float, `fn` gets booleans and short integers as int32: NumPy would compute in float16.
+        vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`. Defaults to "expand_dims", which is once for
+            all rows, for elementwise functions, whose mapped arguments are broadcast to one shape, and to "sequential",
+            once for each row, for others.
         derivative: a function if `fn` has one argument, otherwise a tuple with one for each argument or a dict by
             argument name; None or omitted for an argument without a derivative. With `elementwise`, a partial
             derivative `partial(*args)`: the factor by which a small change is multiplied. Otherwise, a linear map
-            `rule(tangent, result, *args)` that returns the change of the result, as in
-            `jax.custom_jvp(...).defjvps`. Write either with `jax.numpy` and host functions (this one too), so that it
-            can be differentiated again; but use only `jax.numpy` on `tangent`, because reverse mode has to transpose
-            that part.
+            `rule(tangent, result, *args)` that returns the change of the result. Write either with `jax.numpy` and host
+            functions (this one too), so that it can be differentiated again; but use only `jax.numpy` on `tangent`,
+            because reverse mode has to transpose that part.
         elementwise: `fn` works element by element on arrays of any shape and broadcasts its arguments, as NumPy's
             ufuncs do. `np.vectorize` makes such a function from a function of one number.
 
     Returns:
-        A function of arrays of any shape and dtype. Its results have exactly the promised shapes and dtypes: wider
-        ones, such as NumPy's float64, are narrowed as JAX does. Its method `verify` checks the derivative, and in a
-        block of its method `errors`, compiled programs raise the function's own error.
+        A function of arrays of any shape and dtype. Its results have exactly the promised shapes, and the promised
+        dtypes: others are converted if NumPy calls that "same_kind", such as float64 or int64 to float32. Its method
+        `verify` checks the derivative, and in a block of its method `errors`, compiled programs raise the function's
+        own error.
 
     Raises:
         TypeError, ValueError: an argument is invalid, in this call or in a call of the result; in `jax.grad`, a
             derivative is missing.
         NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
-        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
+        HostFunctionError: at run time, `fn` raised, or returned something other than promised; under `jax.jit`,
             JAX raises an error of its own with this text, except in a block of `errors`.
 
-    Based on `jax.pure_callback` and `jax.custom_jvp`; see
-    https://docs.jax.dev/en/latest/external-callbacks.html.
+    Based on `jax.pure_callback` and `jax.custom_jvp`; see https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     return HostFunction(fn, out, vmap_method, derivative, elementwise)
 
@@ -109,7 +109,7 @@ class HostFunction(HostCall):
             )
         method = vmap_method or ("expand_dims" if elementwise else "sequential")
         self._callback = functools.partial(jax.pure_callback, vmap_method=method)
-        self._derivatives = derivatives(self, derivative, elementwise)
+        self.rules = self._by_position(derivative)
         self._run = jax.custom_jvp(self._pure)
         self._run.defjvp(self._jvp, symbolic_zeros=True)
 
@@ -142,11 +142,108 @@ class HostFunction(HostCall):
         """
         arguments = self._arguments(args, kwargs)
         require_values(f"{self.__name__}.verify", args, kwargs, of="arrays", such_as="such as `jnp.ones(3)`")
-        return verify_derivative(self, self._derivatives, arguments)
+        return verify_derivative(self, arguments)
+
+    def _by_position(self, given: Any) -> dict[int, Callable[..., Any]]:
+        """Return the rules of the arguments that have one, from the argument `derivative` of `host_function`."""
+        if given is None:
+            return {}
+        call = f"{self.__name__}{self.__signature__}"
+        rules = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if isinstance(given, Mapping):
+            if unknown := [key for key in given if key not in self.argument_names]:
+                raise TypeError(
+                    f"`derivative` of `{self.__name__}` names {unknown[0]!r}, which is not an argument of `{call}`."
+                )
+            rules = tuple(map(given.get, self.argument_names))
+        try:
+            if not all(rule is None or callable(rule) for rule in rules):
+                raise TypeError
+            self.__signature__.bind(*rules)
+        except TypeError:
+            raise TypeError(
+                f"`derivative` of `{call}` is {describe(given)}: pass a tuple with a function or None for each "
+                "argument, or a dict by argument name."
+            ) from None
+        return {i: rule for i, rule in enumerate(rules) if rule is not None}
 
     def _pure(self, *args: Any) -> Any:
         return self._on_host(self._callback, *args)
 
     def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Return the result, and as its tangent the sum of what each argument's tangent adds."""
         out = self._run(*primals)
-        return out, self._derivatives.tangent(out, primals, tangents)
+        leaves, structure = jax.tree.flatten(out)
+        sums: list[Any] = [None] * len(leaves)
+        if any(map(_has_tangent, leaves)):
+            for i, tangent in enumerate(tangents):
+                if not all(map(_is_zero, jax.tree.leaves(tangent))):
+                    terms = self._terms(i, jax.tree.map(_instantiated, tangent), out, primals)
+                    sums = [term if have is None else have + term for have, term in zip(sums, terms, strict=True)]
+        tangents = [_zero(leaf) if term is None else term for leaf, term in zip(leaves, sums, strict=True)]
+        return out, jax.tree.unflatten(structure, tangents)
+
+    def _terms(self, index: int, tangent: Any, out: Any, primals: Sequence[Any]) -> list[Any]:
+        """Return what an argument's tangent adds to that of each array of the result; None if that has no tangent."""
+        name, argument, rule = self.__name__, self.argument_name(index), self.rules.get(index)
+        if rule is None:
+            raise TypeError(
+                f"`{name}` has no derivative with respect to {argument}: pass one to `host_function(..., "
+                f"derivative=...)`, choose other `argnums`, or hold {argument} constant with `jax.lax.stop_gradient`."
+            )
+        names = list(self.argument_names[: len(primals)]) or [f"x{i + 1}" for i in range(len(primals))]
+        names = names if self.elementwise else ["tangent", "out", *names]
+        try:
+            signature_of(rule).bind(*names)
+        except TypeError:
+            raise TypeError(
+                f"`derivative` of `{name}` for {argument} is called with ({', '.join(names)}), but takes "
+                f"{signature_of(rule)}."
+            ) from None
+        value = rule(*primals) if self.elementwise else rule(tangent, out, *primals)
+        terms, structure = jax.tree.leaves(value), jax.tree.structure(value)
+        wanted: Any = jax.tree.structure(out)
+        try:
+            if structure != wanted or not all(map(is_array_like, terms)):
+                raise ValueError
+            return [self._fitted(x, tangent, leaf) for x, leaf in zip(terms, jax.tree.leaves(out), strict=True)]
+        except (TypeError, ValueError):
+            got = array_type(jnp.asarray(value)) if is_array_like(value) else describe(value)
+            raise TypeError(
+                f"The derivative of `{name}` with respect to {argument} returned {got}, but {describe_out(out)} was "
+                "expected, like the result."
+            ) from None
+
+    def _fitted(self, value: Any, tangent: Any, leaf: Any) -> Any:
+        """Return a term with the shape and dtype of an array of the result, or raise if it does not fit."""
+        if not _has_tangent(leaf):
+            return None
+        if self.elementwise:
+            with flags_off(*PROMOTION):
+                value = tangent * value
+        value = jnp.asarray(value)
+        if (value.shape != leaf.shape and not self.elementwise) or jnp.iscomplexobj(value) > jnp.iscomplexobj(leaf):
+            raise ValueError
+        return typed_like(jnp.broadcast_to(value.astype(leaf.dtype), leaf.shape), leaf)
+
+
+def _is_zero(tangent: Any) -> bool:
+    return isinstance(tangent, SymbolicZero) or getattr(tangent, "dtype", None) == jax.dtypes.float0
+
+
+def _instantiated(tangent: Any) -> Any:
+    """Return a tangent as an array: if an argument is a pytree, some of its leaves may be constant."""
+    if not isinstance(tangent, SymbolicZero):
+        return tangent
+    aval: Any = tangent.aval
+    return (np.zeros if aval.dtype == jax.dtypes.float0 else jnp.zeros)(aval.shape, aval.dtype)
+
+
+def _has_tangent(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
+
+
+def _zero(leaf: Any) -> Any:
+    if not _has_tangent(leaf):
+        return np.zeros(leaf.shape, jax.dtypes.float0)
+    return typed_like(jnp.zeros_like(leaf), leaf)

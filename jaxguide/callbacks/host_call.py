@@ -2,10 +2,8 @@
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import plural
-from jaxguide.callbacks.result_spec import describe_out, error_words, promised, types_of
-from jaxguide.code.lines import function_name
+from jaxguide.code.lines import frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import TRANSFERS, flags_off
-from jaxguide.jaxpr.arguments import require_array, require_function
+from jaxguide.jaxpr.arguments import is_array_like, require_function
 from jaxguide.jaxpr.mesh_places import placed_like, require_host_calls, varying_like
 from jaxguide.jaxpr.value_words import array_type, describe
 
@@ -46,15 +43,15 @@ class HostCall:
         require_function(usage.partition("(")[0], fn, usage)
         functools.update_wrapper(self, fn)
         self.__name__ = function_name(fn)
-        self.__signature__ = _signature(fn)
+        self.__signature__ = signature_of(fn)
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.argument_names = tuple(p.name for p in self.__signature__.parameters.values() if p.kind in kinds)
+        self.elementwise = elementwise
         self._fn = fn
         self._out = out
-        self._elementwise = elementwise
-        self._checked: dict[Any, Checked] = {}
-        # The errors of the calls that failed while a block of `errors` runs, with their threads, for each such block.
-        self._failures: dict[int, list[tuple[int, HostFunctionError]]] = {}
+        self._checked: dict[Any, Callable[..., Any]] = {}
+        # The errors of the calls that failed while a block of `errors` runs, for each such block.
+        self._failures: dict[int, list[HostFunctionError]] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function with arrays; see `host_function` and `io_function`."""
@@ -91,20 +88,16 @@ class HostCall:
 
         See https://docs.jax.dev/en/latest/external-callbacks.html.
         """
-        found: list[tuple[int, HostFunctionError]] = []
+        found: list[HostFunctionError] = []
         self._failures[id(found)] = found
         try:
             yield
-        except HostFunctionError:
-            raise
         # JaxRuntimeError, or ValueError in a program that has run before (0.10.2 to 0.12.0.1).
         except (jax.errors.JaxRuntimeError, ValueError) as error:
-            fitting = [(thread, failure) for thread, failure in found if str(failure) in str(error)]
-            if not fitting:
-                raise
-            # This thread's own, if there is one.
-            _, failure = max(reversed(fitting), key=lambda one: one[0] == threading.get_ident())
-            raise failure from failure.__cause__
+            for failure in reversed(found):
+                if str(failure) in str(error):
+                    raise failure from failure.__cause__
+            raise
         finally:
             del self._failures[id(found)]
 
@@ -120,29 +113,26 @@ class HostCall:
             TypeError: the function does not take them, or they are not arrays.
         """
         try:
-            self.__signature__.bind_partial(*args, **kwargs)  # reports surplus arguments before missing ones
             bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
             given = plural("{count} argument", "{count} arguments", len(args) + len(kwargs))
             raise TypeError(f"`{self.__name__}{self.__signature__}` cannot be called with {given}: {error}.") from None
         if bound.kwargs:
             raise TypeError(
-                f"Pass argument `{next(iter(bound.kwargs))}` of `{self.__name__}` by position: only positional "
-                "arguments are arrays."
+                f"Bind argument `{next(iter(bound.kwargs))}` of `{self.__name__}` first, with `functools.partial`: "
+                "only positional arguments are sent to the host."
             )
         for i, arg in enumerate(bound.args):
-            for leaf in [arg] if self._elementwise else jax.tree.leaves(arg):
-                self._require_array(self.argument_name(i).strip("`"), leaf)
+            for leaf in [arg] if self.elementwise else jax.tree.leaves(arg):
+                self._require_array(self.argument_name(i), leaf)
         return bound.args
 
     def _require_array(self, argument: str, value: Any) -> None:
-        if isinstance(value, str) and argument in self.argument_names and not isinstance(self._fn, np.ufunc):
+        if not is_array_like(value):
             raise TypeError(
-                f"`{self.__name__}` needs an array or a number as `{argument}`, but got the str {value!r}: only arrays "
-                f"are sent to the host, so bind the str first, with `functools.partial({self.__name__}, "
-                f"{argument}={value!r})`."
+                f"`{self.__name__}` needs an array or a number as {argument}, but got {describe(value)}: only arrays "
+                "are sent to the host, so bind other values first, with `functools.partial`."
             )
-        require_array(self.__name__, argument, value)
         if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
             raise TypeError(
                 f"`{self.__name__}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`."
@@ -156,19 +146,136 @@ class HostCall:
         call. If the arguments are ready, the CPU backend runs the host function in this thread.
         """
         require_host_calls(self.__name__)
-        nothing = self._out is None and not self._elementwise
-        out = None if nothing else promised(self.__name__, self._out, args, self._elementwise)
-        ranks = tuple(map(jnp.ndim, jax.tree.leaves(args)))
-        # The same signature gives the same callable, so that JAX compiles an eager call only once.
-        key = (ranks, describe_out(out), jax.tree.structure(out))
-        if key not in self._checked:
-            self._checked[key] = Checked(self, out, ranks)
-        result = jax.block_until_ready(callback(self._checked[key], out, *jax.block_until_ready(args)))
         given = jax.tree.leaves(args)
+        ranks = tuple(map(jnp.ndim, given))
+        out = None if self._out is None and not self.elementwise else self._promised(args)
+        leaves, structure = jax.tree.flatten(out)
+        # The same signature gives the same callable, so that JAX compiles an eager call only once.
+        key = (ranks, structure, *leaves)
+        if key not in self._checked:
+            self._checked[key] = self._checking(out, ranks)
+        result = jax.block_until_ready(callback(self._checked[key], out, *jax.block_until_ready(args)))
         return jax.tree.map(lambda leaf: placed_like(varying_like(leaf, given), given), result)
 
+    def _promised(self, args: Sequence[Any]) -> Any:
+        """Return the pytree of `jax.ShapeDtypeStruct` that a call with these arguments promises to return."""
+        specs = jax.tree.map(lambda x: jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)), tuple(args))
+        out, shape = self._out, None
+        if self.elementwise:
+            try:
+                shape = np.broadcast_shapes(*(spec.shape for spec in specs))
+            except ValueError:
+                raise TypeError(
+                    f"`{self.__name__}` is elementwise, but was called with {_types(specs)}, whose shapes do not "
+                    "broadcast: add axes to them, or leave out `elementwise=True` and describe the result in `out`."
+                ) from None
+        if out is None:
+            out = jnp.result_type(float, *args)
+        elif callable(out) and not _is_dtype(out):
+            try:
+                out = out(*specs)
+            except Exception as error:
+                raise TypeError(
+                    f"`out` of `{self.__name__}` raised {_error_words(error)}: it is called with a "
+                    f"`jax.ShapeDtypeStruct` for each array (in this call {_types(specs)}), which has a `shape` and a "
+                    "`dtype` but no values; use only these."
+                ) from error
+        return jax.tree.map(lambda leaf: self._struct(leaf, shape), out, is_leaf=lambda leaf: leaf is None)
 
-def _signature(fn: Callable[..., Any]) -> inspect.Signature:
+    def _struct(self, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDtypeStruct:
+        """Return the type of one array of the result; `shape` is that of elementwise results."""
+        dtype = getattr(leaf, "dtype", None)
+        if shape is not None and _is_dtype(leaf):
+            dtype = leaf
+        # Keys and text cannot come back from the host.
+        elif hasattr(leaf, "shape") and isinstance(dtype, np.dtype) and dtype.kind not in "OSUMm":
+            shape = tuple(leaf.shape)
+        else:
+            raise TypeError(
+                f"`out` of `{self.__name__}` contains {describe(leaf)}: pass a `jax.ShapeDtypeStruct(shape, dtype)` "
+                "for each array of the result, or a function of the arguments that returns them, such as "
+                "`lambda x: x`."
+            )
+        return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype))
+
+    def _checking(self, out: Any, ranks: tuple[int, ...]) -> Callable[..., Any]:
+        """Return what the JAX runtime calls: the function, which gets NumPy arrays and whose result is checked.
+
+        Args:
+            out: the promised pytree; None to ignore the result.
+            ranks: the rank of each array argument before `jax.vmap` added leading axes.
+        """
+
+        def call(*args: Any) -> Any:
+            leaves, structure = jax.tree.flatten(args)
+            arrays = [np.asarray(leaf) for leaf in leaves]
+            # The sizes of the leading axes that `jax.vmap` added.
+            mapped = np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)))
+            if self.elementwise:
+                arrays = self._for_elementwise(arrays, ranks, mapped)
+            try:
+                result = call_on_host(self, jax.tree.unflatten(structure, arrays))
+                return None if out is None else self._kept(result, out, mapped)
+            except HostFunctionError as error:
+                for found in list(self._failures.values()):
+                    found.append(error)
+                raise
+
+        call.__name__ = self.__name__
+        return call
+
+    def _for_elementwise(
+        self, arrays: list[np.ndarray], ranks: tuple[int, ...], mapped: tuple[int, ...]
+    ) -> list[np.ndarray]:
+        """Convert dtypes that SciPy rejects or NumPy computes in float16, and broadcast mapped arrays."""
+        if self._out is None and all(x.dtype.kind in "iub" for x in arrays):
+            arrays = [x.astype(np.int32) if x.dtype.itemsize < 4 else x for x in arrays]
+        # bfloat16 and the like
+        unknown = [x.dtype.kind == "V" and jnp.issubdtype(x.dtype, np.floating) for x in arrays]
+        arrays = [x.astype(np.float32) if odd else x for x, odd in zip(arrays, unknown, strict=True)]
+        if not mapped:
+            return arrays
+        pairs = [(x, x.ndim - rank) for x, rank in zip(arrays, ranks, strict=True)]
+        aligned = [x.reshape(x.shape[:n] + (1,) * (max(ranks) - x.ndim + n) + x.shape[n:]) for x, n in pairs]
+        return list(np.broadcast_arrays(*aligned))
+
+    def _kept(self, result: Any, out: Any, mapped: tuple[int, ...]) -> Any:
+        """Return `result` as the promised arrays, or raise."""
+        if isinstance(result, list | tuple) and type(out) in (list, tuple):  # `np.linalg.eigh` gives a namedtuple
+            result = type(out)(result)
+        structure: Any = jax.tree.structure(out)
+        if structure != jax.tree.structure(result):
+            raise self._broken(describe(result), describe_out(out, mapped))
+        return jax.tree.map(lambda spec, x: self._array(x, spec, mapped), out, result)
+
+    def _array(self, value: Any, spec: jax.ShapeDtypeStruct, mapped: tuple[int, ...]) -> np.ndarray:
+        array = np.asarray(value)
+        want = jax.ShapeDtypeStruct((*mapped, *spec.shape), spec.dtype)
+        if not (jnp.issubdtype(array.dtype, np.number) or array.dtype == bool):
+            raise self._broken(describe(value), array_type(want))
+        if array.shape != want.shape:
+            advice = (
+                "Under `vmap` it is called once for all rows: treat leading axes as rows, or pass "
+                '`vmap_method="sequential"`.'
+                if mapped
+                else "Return an array of the promised shape, or change `out`."
+            )
+            raise self._broken(array_type(array), array_type(want), advice)
+        if not np.can_cast(array.dtype, want.dtype, "same_kind"):
+            raise self._broken(array_type(array), array_type(want), "Convert it with `.astype`, or change `out`.")
+        with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
+            kept = array.astype(want.dtype, copy=False)
+        if kept.dtype.kind in "iu" and not np.array_equal(kept, array):
+            raise self._broken(array_type(array), array_type(want), "Some of its values do not fit.")
+        return kept
+
+    def _broken(self, got: str, want: str, advice: str | None = None) -> HostFunctionError:
+        advice = advice or ("Is a `return` missing?" if got == "None" else "Return NumPy arrays, as promised in `out`.")
+        return HostFunctionError(f"`{self.__name__}` returned {got}, but {want} was promised. {advice}")
+
+
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    """Return a function's signature, which takes anything if the function has none."""
     kinds = inspect.Parameter
     if isinstance(fn, np.ufunc):
         # Not its own, which also holds `out`: jax.custom_jvp would pass it as an argument (JAX 0.12).
@@ -177,99 +284,6 @@ def _signature(fn: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(fn)
     except (TypeError, ValueError):  # some builtins have none
         return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL)])
-
-
-# Compared by identity: JAX keeps a compiled callback per callable.
-@dataclass(eq=False)
-class Checked:
-    """Call a host function with NumPy arrays and check its result; this is what the JAX runtime calls.
-
-    Args:
-        host: the host function.
-        out: the promised pytree of `jax.ShapeDtypeStruct`; None to ignore the result.
-        ranks: the rank of each array argument before `jax.vmap` added leading axes.
-    """
-
-    host: HostCall
-    out: Any
-    ranks: tuple[int, ...]
-
-    @property
-    def __name__(self) -> str:
-        return self.host.__name__
-
-    def __call__(self, *args: Any) -> Any:
-        leaves, structure = jax.tree.flatten(args)
-        arrays = [np.asarray(leaf) for leaf in leaves]
-        # The sizes of the leading axes that `jax.vmap` added.
-        mapped = np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x, rank in zip(arrays, self.ranks, strict=True)))
-        if self.host._elementwise:
-            arrays = self._for_elementwise(arrays, bool(mapped))
-        try:
-            result = call_on_host(self.host, jax.tree.unflatten(structure, arrays))
-            return None if self.out is None else self._kept(result, mapped)
-        except HostFunctionError as error:
-            for found in list(self.host._failures.values()):
-                found.append((threading.get_ident(), error))
-            raise
-
-    def _for_elementwise(self, arrays: list[np.ndarray], mapped: bool) -> list[np.ndarray]:
-        """Convert dtypes that SciPy rejects or computes in float16, and align ranks so that mapped arrays broadcast."""
-        if self.host._out is None and all(x.dtype.kind in "iub" for x in arrays):
-            arrays = [x.astype(float) if x.dtype == bool else x for x in arrays]
-            arrays = [x.astype(np.int32) if x.dtype.itemsize < 4 else x for x in arrays]
-        # bfloat16 and the like
-        unknown = [x.dtype.kind == "V" and jnp.issubdtype(x.dtype, np.floating) for x in arrays]
-        arrays = [x.astype(np.float32) if odd else x for x, odd in zip(arrays, unknown, strict=True)]
-        if not mapped:
-            return arrays
-        most = max(self.ranks)
-        return [
-            x.reshape(x.shape[: x.ndim - rank] + (1,) * (most - rank) + x.shape[x.ndim - rank :])
-            for x, rank in zip(arrays, self.ranks, strict=True)
-        ]
-
-    def _kept(self, result: Any, mapped: tuple[int, ...]) -> Any:
-        """Return `result` as the promised arrays, or raise."""
-        promise, structure = jax.tree.flatten(self.out)
-        # `jax.tree` warns about iterators, and will raise (0.12.0.1)
-        if isinstance(result, Iterator) or _plain(result) != _plain(self.out):
-            raise self._broken(describe(result), describe_out(self.out, mapped))
-        pairs = zip(jax.tree.leaves(result), promise, strict=True)
-        return jax.tree.unflatten(structure, [self._array(x, spec, mapped) for x, spec in pairs])
-
-    def _array(self, value: Any, spec: jax.ShapeDtypeStruct, mapped: tuple[int, ...]) -> np.ndarray:
-        array = np.asarray(value)
-        want = jax.ShapeDtypeStruct((*mapped, *spec.shape), spec.dtype)
-        if not (jnp.issubdtype(array.dtype, np.number) or array.dtype == bool):
-            raise self._broken(describe(value), array_type(want))
-        if array.shape != want.shape:
-            if not (self.host._elementwise and mapped and _repeats(array.shape, want.shape, len(mapped))):
-                advice = (
-                    "Under `vmap` it is called once for all rows: treat leading axes as rows, or pass "
-                    '`vmap_method="sequential"`.'
-                    if mapped
-                    else "Return an array of the promised shape, or change `out`."
-                )
-                raise self._broken(array_type(array), array_type(want), advice)
-            array = np.broadcast_to(array, want.shape)
-        if array.dtype == want.dtype:
-            return array
-        is_number = type(value) in (int, float, complex) and jnp.result_type(want.dtype, value) == want.dtype
-        # NumPy computes in 64-bit precision; JAX itself converts to 32-bit when x64 is disabled.
-        is_wider = _kind(array.dtype) == _kind(want.dtype) and array.dtype.itemsize > want.dtype.itemsize
-        is_inferred = self.host._out is None and array.dtype.kind in "iu"
-        if not (is_number or is_wider or is_inferred):
-            raise self._broken(array_type(array), array_type(want), "Convert it with `.astype`, or change `out`.")
-        with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
-            narrow = array.astype(want.dtype)
-        if narrow.dtype.kind in "iu" and not np.array_equal(narrow, array):
-            raise self._broken(array_type(array), array_type(want), "Some of its values do not fit.")
-        return narrow
-
-    def _broken(self, got: str, want: str, advice: str | None = None) -> HostFunctionError:
-        advice = advice or ("Is a `return` missing?" if got == "None" else "Return NumPy arrays, as promised in `out`.")
-        return HostFunctionError(f"`{self.host.__name__}` returned {got}, but {want} was promised. {advice}")
 
 
 def call_on_host(host: HostCall, args: Sequence[Any]) -> Any:
@@ -281,7 +295,7 @@ def call_on_host(host: HostCall, args: Sequence[Any]) -> Any:
     try:
         return host._fn(*args)
     except Exception as error:
-        said = f"`{host.__name__}` raised {error_words(error)}, when called with {types_of(args)}."
+        said = f"`{host.__name__}` raised {_error_words(error)}, when called with {_types(args)}."
         if "read-only" in str(error):
             said += " Its arguments are JAX's own memory: modify a copy, made with `.copy()`."
         if "can be converted to Python scalars" in str(error):
@@ -289,19 +303,33 @@ def call_on_host(host: HostCall, args: Sequence[Any]) -> Any:
         raise HostFunctionError(said) from error
 
 
-def _repeats(shape: tuple[int, ...], want: tuple[int, ...], mapped: int) -> bool:
-    """Return whether a shape is the expected one, except for mapped axes of size 1, along which to repeat the array."""
-    return shape[mapped:] == want[mapped:] and all(n in (1, m) for n, m in zip(shape[:mapped], want, strict=False))
+def describe_out(out: Any, mapped: tuple[int, ...] = ()) -> str:
+    """Write a promised pytree briefly: `float32[3]`, `(float32[3], int32[])`.
+
+    >>> describe_out((jax.ShapeDtypeStruct((3,), "float32"), {"n": jax.ShapeDtypeStruct((), "int32")}))
+    "(float32[3], {'n': int32[]})"
+    """
+
+    class Word(str):
+        __repr__ = str.__str__
+
+    return repr(jax.tree.map(lambda s: Word(array_type(jax.ShapeDtypeStruct((*mapped, *s.shape), s.dtype))), out))
 
 
-def _kind(dtype: np.dtype) -> str:
-    return "f" if jnp.issubdtype(dtype, np.floating) else dtype.kind
+def _error_words(error: Exception) -> str:
+    """Return the type and message of an exception in one line, with the user's line that raised it."""
+    message = " ".join(str(error).split())
+    lines = [f" ({line})" for _frame, line in frames_of_traceback(error.__traceback__)]
+    return ": ".join(filter(None, (type(error).__name__, message))) + "".join(lines[-1:])
 
 
-def _plain(tree: Any) -> Any:
-    """Return a pytree's structure, not distinguishing tuples, lists and namedtuples (`np.linalg.eigh` returns one)."""
-    if isinstance(tree, list | tuple):
-        return tuple(map(_plain, tree))
-    if isinstance(tree, dict):
-        return {key: _plain(value) for key, value in tree.items()}
-    return str(jax.tree.structure(tree))  # structures compare with tuples in unusual ways
+def _types(args: Any) -> str:
+    return ", ".join(map(array_type, jax.tree.leaves(args))) or "no arguments"
+
+
+def _is_dtype(value: Any) -> bool:
+    """Return whether a value names a dtype: `jnp.float32`, `np.float32`, `float`, `"float32"`, a `np.dtype`."""
+    try:
+        return isinstance(value, str | type | np.dtype) and np.dtype(value) != object
+    except TypeError:
+        return False

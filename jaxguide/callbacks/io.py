@@ -30,19 +30,17 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
 
     What JAX may do with the calls (measured on jax 0.10.2, 0.11.2 and 0.12.0.1, on CPU):
 
-    - *Dropped*: in a loop (`lax.scan`, `lax.map`, `lax.fori_loop`) that `jax.grad` differentiates, calls whose result
-      is not used do not run, ordered or not; a call in which nothing changes from step to step runs once. To prevent
-      this, return a result and use it. Otherwise, every call runs, used or not. It may run after the program has
-      returned: wait with `jax.effects_barrier()`.
+    - *Dropped*: in a loop that `jax.grad` differentiates, calls whose result is not used do not run, ordered or not; a
+      call in which nothing changes from step to step runs once. Otherwise, every call runs, used or not, perhaps after
+      the program has returned: wait with `jax.effects_barrier()`.
     - *Repeated*: under `jax.vmap`, which needs `ordered=False`, once for each row; once for all rows if the arguments
       are the same in each row.
-    - *Reordered*: with `ordered=True`, never among ordered calls. With `ordered=False`, at any time: of three calls in
-      a row, the CPU ran the third before the second.
+    - *Reordered*: with `ordered=True`, never among ordered calls. With `ordered=False`, at any time.
     - *Refused*: `ordered=True` under `vmap`; `vmap` of a `lax.cond` or `lax.while_loop` around the call if rows
-      choose differently; `jax.grad` with respect to its arguments; `jax.grad` of `jax.checkpoint` around it;
-      `jax.shard_map` over some of the axes of its mesh.
-    - *On several devices*: once for a value of a sharded `jax.jit`, which is gathered for the call; inside
-      `jax.shard_map` and `jax.pmap`, on each device with its shard, with `ordered=True` in order on each.
+      choose differently; `jax.grad` with respect to its arguments, or of `jax.checkpoint` around it; `jax.shard_map`
+      over some of the axes of its mesh.
+    - *On several devices*: once for a value of a sharded `jax.jit`; inside `jax.shard_map` and `jax.pmap`, on each
+      device with its shard, with `ordered=True` in order on each.
 
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays; arguments are arrays or pytrees of arrays.
@@ -53,14 +51,14 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
             defaults to False.
 
     Returns:
-        A function of arrays; its results have exactly the promised shapes and dtypes, as in `host_function`. In a block
-        of its method `errors`, compiled programs raise the function's own error.
+        A function of arrays; its results are checked as in `host_function`. In a block of its method `errors`, compiled
+        programs raise the function's own error.
 
     Raises:
         TypeError: `fn` is not a function, or is called with arguments that it does not take.
         ValueError: an ordered function is called under `vmap`, or the call is differentiated.
         NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
-        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
+        HostFunctionError: at run time, `fn` raised, or returned something other than promised; under `jax.jit`,
             JAX raises an error of its own with this text, except in a block of `errors`.
 
     Based on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html, and for calls
@@ -83,15 +81,9 @@ class IOFunction(HostCall):
             return self._on_host(functools.partial(io_callback, ordered=self._ordered), *args)
         except ValueError as error:
             if error_texts.ORDERED_VMAP.match(error):
-                advice = (
-                    "keeps its calls in order, but rows under `vmap` have no order: make it with "
-                    "`io_function(..., ordered=False)`, or call it outside the mapped function."
-                )
+                advice = "keeps its calls in order, but rows have none: make it with `io_function(..., ordered=False)`."
             elif error_texts.IO_JVP.match(error):
-                advice = (
-                    "has side effects and no derivative: hold its arguments constant with `jax.lax.stop_gradient`, or "
-                    "use `host_function` with a derivative if it is pure."
-                )
+                advice = "has side effects and no derivative: hold its arguments constant with `jax.lax.stop_gradient`."
             else:
                 raise
             raise ValueError(f"`{self.__name__}` {advice}") from error

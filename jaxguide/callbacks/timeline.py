@@ -1,10 +1,9 @@
 """Run a program once and show each call to the host with its time, with `callback_timeline`."""
 
 import functools
-import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,15 +13,21 @@ from jaxguide import compat
 from jaxguide.base.render import Drawing, Picture, drawn
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
-from jaxguide.code.lines import function_name
+from jaxguide.code.lines import Line, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.compat.primitives import DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK
 from jaxguide.jaxpr.arguments import require_function
+from jaxguide.jaxpr.own_lines import users_place, with_own_lines
 from jaxguide.jaxpr.stage import stage
 from jaxguide.jaxpr.value_words import array_type
 
 # Primitive -> what users write.
-_KINDS = {PURE_CALLBACK: "pure_callback", IO_CALLBACK: "io_callback", DEBUG_CALLBACK: "debug.callback"}
+_KINDS = {
+    PURE_CALLBACK: "pure_callback",
+    IO_CALLBACK: "io_callback",
+    DEBUG_CALLBACK: "debug.callback",
+    DEBUG_PRINT: "debug.print",
+}
 
 
 @dataclass(frozen=True)
@@ -33,15 +38,17 @@ class Callback:
         name: the name of the host function, or the format of a `jax.debug.print`.
         kind: 'pure_callback', 'io_callback', 'debug.callback' or 'debug.print'.
         ordered: whether it has `ordered=True`.
+        line: the user's line that calls it; None if there is none.
     """
 
     name: str
     kind: str
     ordered: bool = False
+    line: Line | None = None
 
     def __str__(self) -> str:
         name = repr(self.name) if self.kind == "debug.print" else self.name
-        return f"{name} · {self.kind}" + (" · ordered" if self.ordered else "")
+        return " · ".join([name, self.kind, *["ordered"] * self.ordered, *map(str, filter(None, [self.line]))])
 
 
 @dataclass(frozen=True)
@@ -131,68 +138,62 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     """
     require_function("callback_timeline", fn, "callback_timeline(f, x)")
     staged = stage(fn, args, kwargs)
-    clock = _Clock()
-    program = jax.jit(jaxpr_as_fun(_instrumented(staged.jaxpr, clock))).lower(*staged.arguments).compile()
-    clock.zero = time.perf_counter()
-    flat = program(*staged.arguments)
-    returned_s = clock.now()
-    jax.block_until_ready(flat)
-    jax.effects_barrier()
-    ready_s = clock.now()
-    result = jax.tree.unflatten(jax.tree.structure(staged.result), flat)
-    runs = tuple(sorted(clock.runs, key=lambda run: run.start_s))
-    return Timeline(function_name(fn), tuple(clock.sites), runs, returned_s, ready_s, result)
+    sites: list[Callback] = []
+    runs: list[HostRun] = []
 
+    def now() -> float:
+        return time.perf_counter() - called
 
-@dataclass
-class _Clock:
-    """The callbacks of a program, the calls of each, and the time when the program was called."""
-
-    sites: list[Callback] = field(default_factory=list)
-    runs: list[HostRun] = field(default_factory=list)
-    zero: float = 0.0
-
-    def now(self) -> float:
-        return time.perf_counter() - self.zero
-
-    def watched(self, site: Callback, host: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a host function so that its calls are recorded."""
-        self.sites.append(site)
+    def watched(site: Callback, host: Callable[..., Any]) -> Callable[..., Any]:
+        sites.append(site)
 
         def run(*args: Any) -> Any:
-            start_s = self.now()
+            start_s = now()
             try:
                 return host(*args)
             finally:
-                self.runs.append(HostRun(site, ", ".join(map(array_type, args)), start_s, self.now()))
+                runs.append(HostRun(site, ", ".join(map(array_type, args)), start_s, now()))
 
         return run
 
-
-def _instrumented(jaxpr: Any, clock: _Clock) -> Any:
-    """Return a jaxpr, closed or not, with every callback recorded, including in loops and branches."""
-    plain, _consts = compat.jaxpr_parts(jaxpr)
-    new = plain.replace(eqns=[_instrumented_eqn(eqn, clock) for eqn in plain.eqns])
-    return new if jaxpr is plain else jaxpr.replace(jaxpr=new)
-
-
-def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
-    kind = eqn.primitive.name
-    if kind in _KINDS:
-        host = eqn.params["callback"]
-        ordered = eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect")))
-        site = Callback(function_name(compat.host_function_of(host)), _KINDS[kind], bool(ordered))
-        return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
-    if kind == DEBUG_PRINT:  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
-        site = Callback(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
-        return _as_callback(eqn, clock.watched(site, functools.partial(eqn.primitive.impl, **eqn.params)))
-    return eqn.replace(params={name: _instrumented_value(value, clock) for name, value in eqn.params.items()})
+    jaxpr = _watched(with_own_lines(staged.jaxpr), watched)
+    program = jax.jit(jaxpr_as_fun(jaxpr)).lower(*staged.arguments).compile()
+    called = time.perf_counter()
+    flat = program(*staged.arguments)
+    returned_s = now()
+    jax.block_until_ready(flat)
+    jax.effects_barrier()
+    ready_s = now()
+    result = jax.tree.unflatten(jax.tree.structure(staged.result), flat)
+    runs.sort(key=lambda run: run.start_s)
+    return Timeline(function_name(fn), tuple(sites), tuple(runs), returned_s, ready_s, result)
 
 
-def _instrumented_value(value: Any, clock: _Clock) -> Any:
+# Wraps a callback's host function, so that its calls are recorded.
+_Wrapper = Callable[[Callback, Callable[..., Any]], Callable[..., Any]]
+
+
+def _watched(value: Any, wrapper: _Wrapper) -> Any:
+    """Return a jaxpr, or a parameter of an equation, with every callback wrapped, including in loops and branches."""
     if type(value) is tuple:  # not the named tuples of a gather, which contain no program
-        return tuple(_instrumented_value(one, clock) for one in value)
-    return _instrumented(value, clock) if hasattr(value, "eqns") or hasattr(value, "jaxpr") else value
+        return tuple(_watched(one, wrapper) for one in value)
+    if not hasattr(value, "eqns"):
+        return value
+    return compat.with_equations(value, [_watched_eqn(eqn, wrapper) for eqn in value.eqns])
+
+
+def _watched_eqn(eqn: Any, wrapper: _Wrapper) -> Any:
+    kind = eqn.primitive.name
+    if kind not in _KINDS:
+        return eqn.replace(params={name: _watched(value, wrapper) for name, value in eqn.params.items()})
+    place = users_place(eqn.source_info)
+    ordered = bool(eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect"))))
+    if kind == DEBUG_PRINT:  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
+        host = functools.partial(eqn.primitive.impl, **eqn.params)
+        return _as_callback(eqn, wrapper(Callback(eqn.params["fmt"], _KINDS[kind], ordered, place and place[0]), host))
+    host = eqn.params["callback"]
+    site = Callback(function_name(compat.host_function_of(host)), _KINDS[kind], ordered, place and place[0])
+    return eqn.replace(params={**eqn.params, "callback": wrapper(site, host)})
 
 
 def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
@@ -203,22 +204,18 @@ def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
     return callback.replace(invars=eqn.invars, outvars=eqn.outvars, source_info=eqn.source_info)
 
 
-# The maximum numbers of calls that are listed and drawn.
-_MOST, _MOST_DRAWN = 24, 200
+# The maximum number of calls that are listed and drawn.
+_MOST = 100
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.2f} ms"
 
 
-def _marks(timeline: Timeline) -> list[tuple[float, str]]:
-    """Return the events other than calls."""
-    return [(timeline.returned_s, "back in Python"), (timeline.ready_s, "result ready")]
-
-
 def _lines(timeline: Timeline) -> list[str]:
-    """Return a line for each call and event, and the number of calls that are left out."""
-    found = [(seconds, f"   - {_ms(seconds):>12}  {words}") for seconds, words in _marks(timeline)]
+    """Return a line for each call and event, in the order of time, and for each callback that was never called."""
+    marks = (timeline.returned_s, "back in Python"), (timeline.ready_s, "result ready")
+    found = [(seconds, f"   - {_ms(seconds):>12}  {words}") for seconds, words in marks]
     for number, run in enumerate(timeline.runs[:_MOST], 1):
         took = f"took {_ms(run.end_s - run.start_s)}"
         found.append((run.start_s, f"{number:>4} {_ms(run.start_s):>12}  {run.site}  ({run.given})  {took}"))
@@ -234,40 +231,30 @@ _AXIS = 640.0
 
 
 def _draw(title: str, description: str, timeline: Timeline) -> Drawing:
-    labels = list(map(str, timeline.sites))
-    floor = _TOP + _LANE * (len(labels) + 1)
+    labels = [f"your Python · back after {_ms(timeline.returned_s)}", *map(str, timeline.sites)]
+    floor = _TOP + _LANE * len(labels)
     width = max([_AXIS + text_width("result ready", 11), *map(text_width, labels)])
     drawing = Drawing(title, description, _MARGIN + width + _MARGIN, floor + 24)
-    lanes = {id(site): _TOP + _LANE * (i + 2) - 14 for i, site in enumerate(timeline.sites)}
+    lanes = [_TOP + _LANE * (i + 1) - 14 for i in range(len(labels))]
+    by_site = dict(zip(map(id, timeline.sites), lanes[1:], strict=True))
 
     def place(seconds: float) -> float:
         return _MARGIN + _AXIS * seconds / timeline.ready_s
 
-    for label, y in zip(labels, lanes.values(), strict=True):
-        drawing.words(_MARGIN, y - 26, label)
+    for label, y in zip(labels, lanes, strict=True):
+        drawing.words(_MARGIN, y - 26, label, bold=y == lanes[0])
         drawing.path(f"M{_MARGIN} {y} h{_AXIS:g}", dashed=True)
-    python = _TOP + _LANE - 14
-    drawing.words(_MARGIN, python - 26, "your Python", bold=True)
-    drawing.path(f"M{_MARGIN} {python} H{place(timeline.returned_s):g}")
-    drawing.arrowhead(place(timeline.returned_s), python)
-    for (seconds, words), anchor in zip(_marks(timeline), ("end", "start"), strict=True):
-        x = place(seconds)
-        drawing.path(f"M{x:g} {_TOP - 8} V{floor}", note=f"{words}: {_ms(seconds)}")
-        anchor = anchor if x - text_width(words, 11) > _MARGIN else "start"
-        drawing.words(x - 4 if anchor == "end" else x + 4, _TOP - 8, words, size=11, anchor=anchor)
-    for number, run in enumerate(timeline.runs[:_MOST_DRAWN], 1):
-        x, y = place(run.start_s), lanes[id(run.site)]
+    returned, ready = place(timeline.returned_s), _MARGIN + _AXIS
+    drawing.path(f"M{_MARGIN} {lanes[0]} H{returned:g}")
+    drawing.arrowhead(returned, lanes[0])
+    drawing.path(f"M{ready:g} {_TOP - 8} V{floor}", note=_ms(timeline.ready_s))
+    drawing.words(ready + 4, _TOP - 8, "result ready", size=11)
+    for number, run in enumerate(timeline.runs[:_MOST], 1):
+        x, y = place(run.start_s), by_site[id(run.site)]
         note = f"{number}: {run.site} ({run.given}), {_ms(run.start_s)} to {_ms(run.end_s)}"
         drawing.box(x, y - _BOX / 2, max(2.0, place(run.end_s) - x), _BOX, tone="good", note=note)
-    _draw_axis(drawing, floor, timeline.ready_s * 1000)
+    drawing.path(f"M{_MARGIN} {floor} h{_AXIS:g}")
+    for seconds in (timeline.ready_s * part / 5 for part in range(6)):
+        drawing.path(f"M{place(seconds):g} {floor} v5")
+        drawing.words(place(seconds), floor + 18, f"{seconds * 1000:.2g} ms", size=11, anchor="middle")
     return drawing
-
-
-def _draw_axis(drawing: Drawing, y: float, until_ms: float) -> None:
-    drawing.path(f"M{_MARGIN} {y:g} h{_AXIS:g}")
-    power = 10.0 ** math.floor(math.log10(until_ms / 7))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= until_ms / 7)
-    for number in range(int(until_ms / step) + 1):
-        x = _MARGIN + _AXIS * number * step / until_ms
-        drawing.path(f"M{x:g} {y:g} v5")
-        drawing.words(x, y + 18, f"{number * step:g} ms", size=11, anchor="middle")

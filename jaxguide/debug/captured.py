@@ -4,6 +4,7 @@ import contextlib
 import io
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 
@@ -38,12 +39,21 @@ def capture() -> Iterator[list[str]]:
     """
     jax.effects_barrier()  # what is still to be printed from before the block is not captured
     lines: list[str] = []
-    stream = _LineStream(lines)
+    begun: dict[int, str] = {}  # thread -> its unfinished line
+
+    def write(text: str) -> int:
+        thread = threading.get_ident()
+        *ended, begun[thread] = (begun.get(thread, "") + text).split("\n")
+        lines.extend(ended)
+        return len(text)
+
+    stream: Any = io.TextIOBase()
+    stream.write = write
     try:
         with contextlib.redirect_stdout(stream), flushed():
             yield lines
     finally:
-        lines += filter(None, stream.begun.values())
+        lines += filter(None, begun.values())
 
 
 @contextlib.contextmanager
@@ -61,17 +71,3 @@ def flushed() -> Iterator[None]:
             jax.effects_barrier()
         raise
     jax.effects_barrier()
-
-
-class _LineStream(io.TextIOBase):
-    """Write to a list, line by line."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self.begun: dict[int, str] = {}  # thread -> its unfinished line
-
-    def write(self, text: str) -> int:
-        thread = threading.get_ident()
-        *ended, self.begun[thread] = (self.begun.get(thread, "") + text).split("\n")
-        self._lines += ended
-        return len(text)

@@ -1,7 +1,6 @@
 """Record intermediate values, and the gradients that flow back through them, as arrays."""
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,9 +40,20 @@ class Recording(Mapping[str, Any]):
         """
         if self in _open:
             jax.effects_barrier()
-        if name not in self._entries:
-            raise KeyError(_no_such_name(name, list(self._entries)))
-        return list(self._entries[name])
+        if name in self._entries:
+            return list(self._entries[name])
+        if self._entries:
+            known = ", ".join(map(repr, self._entries))
+            near = did_you_mean(name, list(self._entries), most=1)
+            raise KeyError(f"Nothing was recorded as {name!r}, only {known}.{near}")
+        if compat.under_trace():
+            raise KeyError(
+                "Nothing was recorded: the block is in a function that JAX traces, so it runs before there are values. "
+                "Open `recording()` around the call of that function."
+            )
+        raise KeyError(
+            f"Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"
+        )
 
     def _add(self, name: str, value: Any) -> None:
         self._entries.setdefault(name, []).append(value)
@@ -70,11 +80,9 @@ class Recording(Mapping[str, Any]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return "\n".join(map(self._line, self._entries)) or "nothing recorded"
-
-    def _line(self, name: str) -> str:
-        values = self._entries[name]
-        return f"{name}: {plural('{count} time', '{count} times', len(values))} {_types(values)}"
+        times = {name: plural("{count} time", "{count} times", len(values)) for name, values in self._entries.items()}
+        lines = [f"{name}: {times[name]} {_types(values)}" for name, values in self._entries.items()]
+        return "\n".join(lines) or "nothing recorded"
 
 
 @contextlib.contextmanager
@@ -105,12 +113,8 @@ def recording() -> Iterator[Recording]:
     steps in a `vmap` of 3 rows gives 15 entries, step by step, so `.reshape(5, 3, ...)` sorts them. Whatever JAX runs
     is recorded: `jax.checkpoint` computes, and records, twice; `vmap` of `lax.cond` runs both branches for every row,
     and `vmap` of a loop runs every row until the last has ended; in the gradient of a `scan`, a value that is the same
-    in each step is computed once.
-
-    On several devices, a value of a sharded `jax.jit` is recorded once, whole. Inside `jax.shard_map` and `jax.pmap`,
-    each device records its shard, in order on each device but in any order among them: record
-    `(jax.lax.axis_index(axis), x)` to tell them apart. In a `shard_map` over some of the axes of its mesh, JAX keeps no
-    order.
+    in each step is computed once. On several devices, a value of a sharded `jax.jit` is recorded once, whole; inside
+    `jax.shard_map` and `jax.pmap`, each device records its shard, in any order among them.
 
     Yields:
         A `Recording`. It is complete after the block, even if the block raises. The innermost of nested recordings gets
@@ -141,8 +145,6 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     >>> rec["squares"]
     array([[ 9., 16.], [36., 64.]], dtype=float32)
 
-    Works under `jit`, `vmap`, `grad` (the forward pass), `jax.checkpoint`, `scan`, `while_loop` and `cond`.
-
     Args:
         name: the name under which the values are stacked.
         value: an array, a number, or a pytree of them, of any shape and dtype; a typed PRNG key is recorded as its key
@@ -152,14 +154,17 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     Raises:
         TypeError: the name is not a str, or something in `value` is not an array.
 
-    Based on `jax.debug.callback`: in a recording, the program is compiled with
-    `jax.debug.callback(keep, value, ordered=ordered)` in this place; outside, without it.
+    Based on `jax.debug.callback`, which is in the program only if that is traced in a recording.
     """
     _require_arrays("record", name, value)
     if _context.value != _RECORDS:
         return
     leaves, structure = jax.tree.flatten(jax.tree.map(_plain, value))
-    receive = functools.partial(_receive, name, structure)
+
+    def receive(*leaves: Any) -> None:
+        if _open:  # a program compiled in a recording may run after it
+            _open[-1]._add(name, jax.tree.unflatten(structure, map(np.array, leaves)))  # copies, which may be modified
+
     if ordered and not mapped_in_part():  # where JAX keeps no order
         require_token("record")
         ordered_callback(receive, *leaves)
@@ -226,11 +231,6 @@ _context: Any = jax.make_user_context(default_value="not recording")
 _RECORDS = "recording"
 
 
-def _receive(name: str, structure: Any, *leaves: Any) -> None:
-    if _open:  # a program compiled in a recording may run after it
-        _open[-1]._add(name, jax.tree.unflatten(structure, map(np.array, leaves)))  # copies, which may be modified
-
-
 def _plain(leaf: Any) -> Any:
     if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(leaf)
@@ -253,15 +253,3 @@ def _types(values: list[Any]) -> str:
     """Return the types of some values, each once."""
     types = (array_type(x) if isinstance(x, np.ndarray) else str(jax.tree.map(array_type, x)) for x in values)
     return " or ".join(dict.fromkeys(types))
-
-
-def _no_such_name(name: str, names: list[str]) -> str:
-    if names:
-        known = ", ".join(map(repr, names))
-        return f"Nothing was recorded as {name!r}, only {known}." + did_you_mean(name, names, most=1)
-    if compat.under_trace():
-        return (
-            "Nothing was recorded: the block is in a function that JAX traces, so it runs before there are values. "
-            "Open `recording()` around the call of that function."
-        )
-    return f"Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"

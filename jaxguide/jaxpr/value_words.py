@@ -2,7 +2,7 @@
 
 Sentences use `describe`. Three places say something else and share its parts: cards give only the type, of data that a
 worker sent (`describe_type` in `course.judging.values`); `tracing.value_description` writes a value as one would type
-it, with types for what is traced; `describe_out` in `callbacks.result_spec` writes a pytree of types.
+it, with types for what is traced; `describe_out` in `callbacks.host_call` writes a pytree of types.
 """
 
 import functools

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.special
 from bessel import bessel_jv
-from hlo import normalised_hlo
 
 from jaxguide import compat
 
@@ -66,27 +65,3 @@ def test_the_derivative_agrees_with_finite_differences_at_fractional_orders_too(
         found = bessel_jv.verify(*arguments).differences
         assert found["`v`"] == "no derivative was given"
         assert found["`z`"] < 1e-6
-
-
-def test_the_compiled_gradient_equals_that_of_the_rule_written_by_hand():
-    @jax.custom_jvp
-    def jv(v, z):
-        shape = jnp.broadcast_shapes(jnp.shape(v), jnp.shape(z))
-        return jax.pure_callback(
-            lambda v, z: scipy.special.jv(v, z).astype(z.dtype),
-            jax.ShapeDtypeStruct(shape, jnp.float32),
-            v,
-            z,
-            vmap_method="expand_dims",
-        )
-
-    jv.defjvp(lambda at, change: (jv(*at), change[1] * ((jv(at[0] - 1, at[1]) - jv(at[0] + 1, at[1])) / 2)))
-
-    def by_hand(z):
-        return jax.grad(lambda z: jv(1, z))(z)
-
-    def wrapped(z):
-        return jax.grad(lambda z: bessel_jv(1, z))(z)
-
-    assert normalised_hlo(wrapped, 2.0) == normalised_hlo(by_hand, 2.0)
-    assert normalised_hlo(jax.vmap(wrapped), Z) == normalised_hlo(jax.vmap(by_hand), Z)

@@ -7,8 +7,7 @@ import pytest
 import scipy.special
 from bessel import bessel_jv
 
-from jaxguide import compat
-from jaxguide.callbacks import HostFunctionError, host_function, io_function
+from jaxguide.callbacks import host_function, io_function
 
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
 STRUCT = jax.ShapeDtypeStruct
@@ -38,6 +37,8 @@ WRONG_OUT = {
     "returns a number": (lambda x: 3, "contains the int 3: pass"),
     "returns text": (lambda x: ["abc"], "contains the str 'abc': pass"),
     "returns a function": (lambda x: jnp.sin, "contains the function `sin`: pass"),
+    "is a number": (3, "`out` of `twice` contains the int 3: pass"),
+    "contains text": ({"y": None, "z": np.array(["a"])}, "`out` of `twice` contains "),
     "returns a key": (lambda x: jax.random.key(0), " key<fry>[]: pass"),
 }
 
@@ -58,26 +59,13 @@ class TestOut:
             host_function(twice, out=lambda x: 1 / 0)(X)
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
-    @pytest.mark.parametrize("out", [3, [3.0], "abc", {"y": None, "z": object()}, jax.random.key, np.array(["a"])])
-    def test_what_is_no_shape_is_one_sentence(self, out):
-        assert message_of(host_function(twice, out=out), X).startswith("`out` of `twice` ")
-
-    @pytest.mark.parametrize(
-        "out", [jnp.zeros_like, lambda x: jax.eval_shape(jnp.sin, x), lambda x: jnp.zeros(x.shape), lambda x: [x][0]]
-    )
-    def test_jax_functions_of_shapes_are_right(self, out):
-        np.testing.assert_allclose(jax.jit(host_function(twice, out=out))(X), 2 * X)
-
 
 class TestDerivative:
     @pytest.mark.parametrize(
         ("rule", "got"),
         [
             (lambda dx, y, x: dx.sum(), "float32[]"),
-            (lambda dx, y, x: dx[:1], "float32[1]"),
             (lambda dx, y, x: dx[None], "float32[1,3]"),
-            (lambda dx, y, x: jnp.outer(x, dx), "float32[3,3]"),
-            (lambda dx, y, x: 0.0, "float32[]"),
         ],
     )
     @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
@@ -85,26 +73,9 @@ class TestDerivative:
         f = host_function(twice, out=lambda x: x, derivative=rule)
         for ask in (jax.jacfwd(f), jax.jacrev(f), lambda x: jax.jvp(f, (x,), (x,))):
             assert message_of(wrap(ask), X) == (
-                f"The derivative of `twice` with respect to `x` returned {got}, which does not fit the result "
-                "float32[3]: return the change of the result, with the same shape."
+                f"The derivative of `twice` with respect to `x` returned {got}, but float32[3] was expected, like the "
+                "result."
             )
-
-    def test_what_is_no_array_is_refused(self):
-        f = host_function(twice, elementwise=True, derivative=lambda x: "two")
-        assert message_of(jax.grad(f), 1.0) == (
-            "The derivative of `twice` with respect to `x` returned the str 'two', but float32[] was expected, "
-            "like the result."
-        )
-
-    def test_the_gradient_in_the_order_of_a_bessel_function_is_refused_with_what_to_do(self):
-        message = message_of(jax.grad(bessel_jv), 1.0, 2.0)
-        assert message == (
-            "`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: pass one to "
-            "`host_function(..., derivative=...)`, choose other `argnums`, or hold `v` constant with "
-            "`jax.lax.stop_gradient`."
-        )
-        assert np.isfinite(jax.grad(bessel_jv, argnums=1)(1.0, 2.0))
-        assert np.isfinite(jax.grad(lambda v: bessel_jv(jax.lax.stop_gradient(v), v))(1.0))
 
 
 BYTES = (bool, np.int8, np.uint8, np.int16, np.int32)
@@ -123,18 +94,6 @@ class TestBooleansAndShortIntegers:
         assert out.dtype == jnp.float32
         np.testing.assert_allclose(out, fn(x.astype(float)), rtol=1e-7)
 
-    @pytest.mark.parametrize("dtype", BYTES)
-    def test_they_give_float64_where_64_bit_types_are_on(self, dtype):
-        with compat.float64():
-            out = host_function(scipy.special.ndtr, elementwise=True)(np.array([0, 1], dtype))
-        assert out.dtype == np.float64
-        assert np.asarray(out).tolist() == [0.5, float(scipy.special.ndtr(1.0))]
-
-    def test_python_booleans_are_numbers(self):
-        add = host_function(np.add, elementwise=True)
-        assert (float(add(True, True)), add(True, True).dtype) == (2, jnp.float32)
-        assert float(host_function(np.sin, elementwise=True)(True)) == np.float32(np.sin(1))
-
     def test_they_stay_as_they_are_beside_floats_and_where_out_is_given(self):
         seen = []
 
@@ -147,34 +106,6 @@ class TestBooleansAndShortIntegers:
         invert = host_function(lambda flag: ~flag, elementwise=True, out=bool)
         assert list(invert(flag)) == [False, True, False]
         assert seen == ["bool"]
-
-    def test_a_function_that_answers_yes_or_no_has_to_say_so(self):
-        for x in (flags := np.array([True]), flags.astype(int), X):
-            with pytest.raises(HostFunctionError, match=r"returned bool\[\d\], but float32.*change `out`"):
-                host_function(np.logical_not, elementwise=True)(x)
-
-
-ANSWERS = {
-    "text, named": (
-        lambda: host_function(twice, elementwise=True)("a"),
-        "`twice` needs an array or a number as `x`, but got the str 'a': only arrays are sent to the host, so bind the "
-        "str first, with `functools.partial(twice, x='a')`.",
-    ),
-    "text, by position": (
-        lambda: host_function(np.sin, elementwise=True)("a"),
-        "`sin` needs an array or a number as `x1`, but got the str 'a': convert it first, for example with "
-        "`jnp.asarray`.",
-    ),
-    "a name that is not there": (
-        lambda: host_function(twice, elementwise=True)(y=1.0),
-        "`twice(x)` cannot be called with 1 argument: got an unexpected keyword argument 'y'.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("call", "message"), ANSWERS.values(), ids=ANSWERS)
-def test_a_bad_argument_is_one_sentence(call, message):
-    assert message_of(call) == message
 
 
 class TestVerify:

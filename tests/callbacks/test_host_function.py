@@ -217,29 +217,27 @@ class TestDerivatives:
             jax.vmap(jax.grad(scaled, 1), (None, None), axis_size=2),
             lambda x, s: jax.jvp(scaled, (x, s), (0.0, 1.0)),
         ):
-            with pytest.raises(
-                TypeError, match=r"`<lambda>` has no derivative with respect to `scale`, only with .* `x`"
-            ):
+            with pytest.raises(TypeError) as caught:
                 ask(3.0, 2.0)
+            assert str(caught.value) == (
+                "`<lambda>` has no derivative with respect to `scale`: pass one to `host_function(..., "
+                "derivative=...)`, choose other `argnums`, or hold `scale` constant with `jax.lax.stop_gradient`."
+            )
         assert float(jax.grad(lambda s: scaled(3.0, lax.stop_gradient(s)))(2.0)) == 0
-
-    def test_numpy_in_a_derivative_is_refused(self):
-        for rule in (np.cos, lambda x: np.cos(x)):
-            f = host_function(np.sin, elementwise=True, derivative=rule)
-            with pytest.raises(TypeError, match="calls NumPy on traced values"):
-                jax.jit(jax.grad(f))(1.0)
 
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            (None, r"returned None, but float32\[\] was expected"),
-            (np.ones(2), r"returned float32\[2\], which does not fit the result float32\[\]"),
-            (1j, r"returned complex64\[\], which does not fit"),
-            ((1.0, 1.0), r"returned a tuple of 2, but float32\[\]"),
+            (None, "returned None"),
+            (np.ones(2), r"returned float32\[2\]"),
+            (1j, r"returned complex64\[\]"),
+            ((1.0, 1.0), "returned a tuple of 2"),
+            ("two", "returned the str 'two'"),
         ],
     )
     def test_a_derivative_of_another_kind_is_refused(self, value, message):
-        with pytest.raises(TypeError, match=f"The derivative of `sin` with respect to `x1` {message}"):
+        message = rf"The derivative of `sin` with respect to `x1` {message}, but float32\[\] was expected, like the"
+        with pytest.raises(TypeError, match=message):
             jax.grad(host_function(np.sin, elementwise=True, derivative=lambda x: value))(1.0)
 
 
@@ -261,34 +259,17 @@ class TestMistakes:
                 lambda: host_function(two, elementwise=True, derivative=(None,)),
                 "is a tuple of 1: pass a tuple",
             ),
-            (lambda: host_function(two, elementwise=True, derivative={"ordr": two}), "Did you mean `order`?"),
             (
-                lambda: host_function(np.add, elementwise=True, derivative={"x": two}),
-                "not an argument of `add(x1, x2",
+                lambda: host_function(two, elementwise=True, derivative={"ordr": two}),
+                "not an argument of `two(order, z)`",
             ),
-            (lambda: host_function(two, elementwise=True, derivative=(None, 3)), "for `z` is the int 3"),
+            (lambda: host_function(two, elementwise=True, derivative=(None, 3)), "is a tuple of 2: pass"),
             (lambda: host_function(two, elementwise=True, derivative=3), "is the int 3: pass a tuple"),
         ],
     )
     def test_where_it_is_made(self, make, message):
         with pytest.raises((TypeError, ValueError)) as caught:
             make()
-        assert message in str(caught.value)
-
-    @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
-    @pytest.mark.parametrize(
-        ("out", "message"),
-        [
-            (jnp.float32, "gives a dtype without a shape"),
-            (3, "contains the int 3: pass a `jax.ShapeDtypeStruct(shape, dtype)`"),
-            (lambda a: None, "<lambda>() takes 1 positional argument but 2 were given: it is called"),
-            (lambda *a: None, "contains None: pass a `jax.ShapeDtypeStruct"),
-            (jax.ShapeDtypeStruct((), np.float64), "promises float64, but 64-bit types are off in JAX"),
-        ],
-    )
-    def test_in_what_comes_back(self, wrap, out, message):
-        with pytest.raises(TypeError) as caught:
-            wrap(host_function(two, out=out))(1, 2.0)
         assert message in str(caught.value)
 
     @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
@@ -301,11 +282,10 @@ class TestMistakes:
         [
             (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called with 1 argument"),
             (lambda: host_function(two, elementwise=True)(1, 2, y=1), "unexpected keyword argument 'y'"),
-            (lambda: power(1), "`power(x1, x2, /)` cannot be called with 1 argument: missing"),
             (lambda: power(1, 2, out=3), "got an unexpected keyword argument 'out'"),
-            (lambda: host_function(two, elementwise=True)(1, "a"), "needs an array or a number as `z`"),
-            (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1"),
-            (lambda: host_function(two, out=like_first)("a", 2), "as `order`, but got the str 'a'"),
+            (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1: only arrays are"),
+            (lambda: host_function(two, out=like_first)("a", 2), "as `order`, but got the str 'a': only arrays are"),
+            (lambda: host_function(lambda *, x: x, out=like_first)(x=1), "Bind argument `x` of `<lambda>` first"),
             (lambda: host_function(two, out=like_first)(jax.random.key(0), 2), "pass `jax.random.key_data(key)`"),
         ],
     )
@@ -323,21 +303,17 @@ BROKEN = [
     (raises, "`raises` raised ValueError: negative order (test_host_function.py, line "),
     (lambda x: None, "`<lambda>` returned None, but float32[3] was promised. Is a `return` missing?"),
     (lambda x: x[:2], "returned float32[2], but float32[3] was promised. Return an array of the promised shape"),
-    (lambda x: x.astype(int), "returned int64[3], but float32[3] was promised. Convert it with `.astype`"),
-    (lambda x: x > 0, "returned bool[3], but float32[3] was promised"),
-    (lambda x: x.astype(np.float16), "returned float16[3], but float32[3] was promised"),
-    (lambda x: x + 1j, "returned complex64[3], but float32[3] was promised"),
+    (lambda x: x + 1j, "returned complex64[3], but float32[3] was promised. Convert it with `.astype`"),
     (lambda x: "abc", "returned the str 'abc', but float32[3] was promised"),
     (lambda x: (x, x), "returned a tuple of 2, but float32[3] was promised"),
     (lambda x: [1.0, 2.0, 3.0], "returned a list of 3, but float32[3] was promised"),
-    (lambda x: {"x": x}, "returned a dict of 1, but float32[3] was promised"),
-    (lambda x: (y for y in x), "returned an object of type `generator`, but float32[3] was promised. Return NumPy"),
+    (lambda x: {"x": x}, "returned a dict of 1, but float32[3] was promised. Return NumPy arrays"),
 ]
 
 
 class TestPromises:
     @pytest.mark.parametrize(("fn", "message"), BROKEN)
-    def test_an_eager_call_raises_the_sentence_itself(self, fn, message):
+    def test_an_eager_call_raises_the_sentence_itself_and_under_jit_it_is_the_last_line(self, fn, message):
         broken = host_function(fn, out=like_first)
         with pytest.raises(HostFunctionError) as caught:
             broken(X)
@@ -345,36 +321,16 @@ class TestPromises:
         assert "\n" not in str(caught.value)
         with pytest.raises(HostFunctionError):
             jax.vmap(broken)(X[None])
-
-    @pytest.mark.parametrize(("fn", "message"), BROKEN)
-    def test_under_jit_the_sentence_is_the_last_line(self, fn, message):
         with pytest.raises(jax.errors.JaxRuntimeError) as caught:
-            jax.jit(host_function(fn, out=like_first))(X)
+            jax.jit(broken)(X)
         last = str(caught.value).strip().splitlines()[-1]
         assert "HostFunctionError: " in last
         assert message in last
 
-    def test_the_original_error_is_the_cause(self):
-        with pytest.raises(HostFunctionError) as caught:
-            host_function(raises, out=like_first)(X)
-        assert str(caught.value.__cause__) == "negative\norder"
-
-    def test_an_older_error_is_not_raised_again(self):
-        choosy = host_function(lambda x: x if x > 0 else raises(x), out=like_first)
-        with pytest.raises(HostFunctionError):
-            choosy(-1.0)
-        assert float(choosy(1.0)) == 1
-
-    def test_integers_give_floats_only_where_the_promise_was_inferred(self):
-        assert power(2, 3).dtype == jnp.float32
-        table = np.array([5.0, 7.0])
-        assert float(host_function(lambda i: table[i], elementwise=True)(1)) == 7
-        with pytest.raises(HostFunctionError, match=r"int32\[\], but float32\[\]"):
-            host_function(np.power, elementwise=True, out=jnp.float32)(2, 3)
-
-    def test_results_in_64_bits_are_narrowed_and_python_numbers_fit(self):
-        assert host_function(lambda x: x.astype(float), out=like_first)(X).dtype == jnp.float32
-        assert host_function(lambda x: 0, out=like_first)(1.0).dtype == jnp.float32
+    @pytest.mark.parametrize("dtype", [float, int, bool, np.float16])
+    def test_results_of_the_same_kind_are_converted(self, dtype):
+        assert host_function(lambda x: x.astype(dtype), out=jax.ShapeDtypeStruct((3,), float))(X).dtype == jnp.float32
+        assert host_function(lambda x: dtype(1), elementwise=True)(2).dtype == jnp.float32
 
     def test_integers_that_do_not_fit_are_not_wrapped_round(self):
         with pytest.raises(HostFunctionError, match="Some of its values do not fit"):
@@ -471,10 +427,6 @@ class TestVerify:
         with pytest.raises(TypeError, match="no finite differences at these arguments"):
             host_function(lambda x: x * np.nan, elementwise=True, derivative=lambda x: x).verify(1.0)
 
-    def test_steps_that_leave_the_domain_are_left_out(self):
-        acosh = host_function(math.acosh, out=like_first, derivative=lambda dx, y, x: dx / jnp.sqrt(x**2 - 1))
-        acosh.verify(1.001)  # below 1, math.acosh raises
-
     def test_a_rule_that_works_forward_only_is_found(self):
         solve = host_function(
             np.linalg.solve,
@@ -490,31 +442,28 @@ class TestVerify:
 class TestCompiledProgram:
     """The wrapper does its checks on the host and adds nothing to the program."""
 
-    def test_equals_the_raw_call(self):
-        def raw(x):
-            return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="expand_dims")
+    @pytest.mark.parametrize(
+        ("f", "rows", "axes"),
+        [
+            (sin, [np.ones((2, 3), np.float32)], 0),
+            (inv, [np.ones((2, 3, 3), np.float32)], 0),
+            (power, [np.ones((2, 3), np.float32), np.ones(3, np.float32)], (0, None)),
+        ],
+    )
+    def test_equals_the_raw_call(self, f, rows, axes):
+        method = "sequential" if f is inv else "expand_dims"
 
-        def wrapped(x):
-            return sin(x)
+        def raw(*args):
+            return jax.pure_callback(
+                np.sin, jax.ShapeDtypeStruct(args[0].shape, jnp.float32), *args, vmap_method=method
+            )
 
-        assert normalised_hlo(wrapped, X) == normalised_hlo(raw, X)
-        assert normalised_hlo(jax.vmap(wrapped), X) == normalised_hlo(jax.vmap(raw), X)
+        def wrapped(*args):
+            return f(*args)
 
-    def test_equals_the_raw_call_where_it_is_not_elementwise(self):
-        def raw(a, b):
-            return jax.pure_callback(np.linalg.solve, b, a, b, vmap_method="sequential")
-
-        solve = host_function(np.linalg.solve, out=lambda a, b: b)
-
-        def wrapped(a, b):
-            return solve(a, b)
-
-        a, b = jnp.eye(3), jnp.ones(3)
-        assert normalised_hlo(wrapped, a, b) == normalised_hlo(raw, a, b)
-        rows = jnp.ones((2, 3))
-        assert normalised_hlo(jax.vmap(wrapped, (None, 0)), a, rows) == normalised_hlo(
-            jax.vmap(raw, (None, 0)), a, rows
-        )
+        row = [rows[0][0], *rows[1:]]
+        assert normalised_hlo(wrapped, *row) == normalised_hlo(raw, *row)
+        assert normalised_hlo(jax.vmap(wrapped, axes), *rows) == normalised_hlo(jax.vmap(raw, axes), *rows)
 
     def test_gradients_equal_those_of_the_raw_call_with_custom_jvp(self):
         def host(fn, x):
@@ -547,9 +496,12 @@ def test_a_derivative_of_the_wrong_arity_is_named():
     [
         (
             lambda: host_function(np.convolve, out=lambda a, v: a)(jnp.ones(3), jnp.ones(2), mode="same"),
-            r"functools\.partial\(convolve, mode='same'\)",
+            r"as `mode`, but got the str 'same': .* with `functools\.partial`",
         ),
-        (lambda: host_function(np.sum, out=float)(jnp.ones(3)), r"ShapeDtypeStruct\(shape, 'float32'\)"),
+        (
+            lambda: host_function(np.sum, out=float)(jnp.ones(3)),
+            r"contains the class `float`: pass a `jax.ShapeDtypeStruct\(",
+        ),
         (lambda: host_function(math.sin, elementwise=True)(jnp.ones(3)), r"`np\.vectorize`"),
         (lambda: host_function(lambda x: x.sort(), out=lambda x: x)(jnp.ones(3)), r"`\.copy\(\)`"),
     ],
