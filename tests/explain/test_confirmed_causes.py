@@ -240,35 +240,6 @@ cache["y"] + 1
         ['`cache["y"]` is what is left'],
         ["parts.append", "callback(parts"],
     ),
-    "a_leak_behind_one_of_two_attributes": (
-        """
-class Model:
-    def step(self, x):
-        self.mean = x.mean()
-        self.last = 2 * x
-        return x
-model = Model()
-jax.jit(model.step)(jnp.ones(3))
-jnp.sin(getattr(model, "mean"))
-""",
-        ["`self.mean` holds what is left of a traced value of `step`"],
-        ["self.last"],
-    ),
-    "a_leak_that_was_found_in_one_of_two_attributes": (
-        """
-class Model:
-    def step(self, x):
-        self.last = 2 * x
-        self.mean = x.mean()
-        self.mean = None
-        return x
-model = Model()
-with jax.checking_leaks():
-    jax.jit(model.step)(jnp.ones(3))
-""",
-        ["`step` keeps a traced value in `self.last`."],
-        ["self.mean"],
-    ),
     "the_values_of_a_maximum": ("jnp.ones((2, 2)).max(dim=1)[0]", ["`jnp.ones((2, 2)).max(axis=1)`"], ["dim=1)`"]),
     "the_named_places_of_a_minimum": ("x = jnp.ones((2, 2))\nx.min(dim=1).indices", ["`x.argmin(axis=1)`"], []),
     "a_seed_for_numpys_numbers": ("jnp.random.seed(0)", ["key = jax.random.key(seed)"], ["normal"]),

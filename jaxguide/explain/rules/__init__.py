@@ -10,7 +10,7 @@ FAMILIES = (
     "booleans",  # before `concrete_values` and `sizes`, which explain what is left of their common phrase
     "array_methods",
     "callbacks",
-    "computed_sizes",
+    "sizes",
     "cond_and_switch",
     "libraries",
     "gradients",
@@ -30,6 +30,5 @@ FAMILIES = (
     "names",
     "run_time_errors",
     "shapes",
-    "sizes",
     "vmap",
 )

@@ -156,12 +156,6 @@ _entry(
 # Rules that take the wrong number of arguments, or give values of another type.
 
 
-def _missing_static(facts: Facts) -> bool:
-    """Ask whether a backward rule takes all but what `nondiff_argnums` lists."""
-    rule = facts["rule"]
-    return rule.part == "bwd" and len(facts["arguments"]) == 2 and set(facts["static"]).isdisjoint(facts["arguments"])
-
-
 _entry(
     "rule_arguments",
     structure_texts.ARGUMENT_COUNT,
@@ -181,7 +175,11 @@ _entry(
     title="A derivative rule that takes the wrong number of arguments",
     what="`{name}` takes {takes}, and is given {count}.",
     why=("JAX gives it {before} of `nondiff_argnums`, then {given[1]}.", "JAX gives it {given[1]}."),
-    fixes=Swap("Take what `nondiff_argnums` names first.", when=_missing_static, first="{named}, {first}"),
+    fixes=Swap(
+        "Take what `nondiff_argnums` names first.",
+        when=lambda facts: facts["rule"].part == "bwd" and len(facts["arguments"]) == 2,
+        first="{named}, {first}",
+    ),
     otherwise="Let it take these.",
 )
 _entry(

@@ -14,7 +14,6 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.control_flow import operator_sign
-from jaxguide.explain.rewrites.masks import kept_places, spread
 from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.transformed import set_to
 
@@ -64,17 +63,12 @@ def _update(facts: Facts) -> str | None:
     return facts.say("set({change})") if getattr(statement, "targets", []) == [facts.scene.node] else None
 
 
-def _kept(facts: Facts) -> str | None:
-    """Say where `x[mask] = y` and `x[:n] = y` change entries, which `.at` cannot if `mask` or `n` is traced."""
-    scene, target, array = facts.scene, facts.node("node"), facts.node("x")
-    if not isinstance(scene.spot.statement, ast.Assign) or target.value is not array:
-        return None
-    held = scene.spot.value(target.slice)
-    if isinstance(target.slice, ast.Compare) or (is_array(held) and held.dtype == bool):
-        own, whole = computed_shape(scene, target.slice) or (), computed_shape(scene, array) or ()
-        mask = scene.quote(target.slice) if len(own) == len(whole) else scene.atom(target.slice)
-        return spread(mask, len(own) - 1, len(whole)) if own else None
-    return kept_places(scene, target, array)
+def _mask(facts: Facts) -> str | None:
+    """Say the index if it is a mask of the array's shape, which `.at` cannot take if it is traced."""
+    index = facts.node("node").slice
+    value = facts.scene.spot.value(index)
+    is_mask = isinstance(index, ast.Compare) or (is_array(value) and value.dtype == bool)
+    return facts["index"] if is_mask and computed_shape(facts.scene, index) == facts["x"].shape else None
 
 
 def _is_filled_in_loop(facts: Facts) -> bool:
@@ -91,13 +85,19 @@ _entry(
     index=lambda facts: _place(facts)[1],
     when=probes.is_written("node", ast.Subscript),
     change=probes.assigned,
+    mask=_mask,
     update=_update,
-    kept=_kept,
     title="An array cannot be changed in place",
     fixes=[
         Either(
             Swap(
-                "Choose between the new value and the old ones.", statement="{x} = {jnp}.where({kept}, {change}, {x})"
+                "Choose between the new value and the old ones.",
+                when=probes.is_written("statement", ast.Assign),
+                statement="{x} = {jnp}.where({mask}, {change}, {x})",
+            ),
+            Words(
+                "Choose between the new value and the old ones: `{jnp}.where(mask, new, {x})`.",
+                when=lambda facts: isinstance(cut := facts.node("node").slice, ast.Slice) and facts.scene.tracer(cut),
             ),
             Swap(
                 "Make a new array with the change in it; under `jax.jit` nothing is copied.",

@@ -3,16 +3,16 @@
 import ast
 import re
 from functools import partial
+from typing import Any
 
 from jaxguide.base.text import plural
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.explanation import Fix
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Condition, Facts, known
-from jaxguide.explain.rewrites.masks import masked, masked_slice, masked_update, rank_of, sliced_axis, spread
 from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import parameters
 
 
@@ -24,45 +24,92 @@ def _indexed(facts: Facts) -> ast.Subscript | None:
     return node if isinstance(node, ast.Subscript) else None
 
 
+def _array(facts: Facts) -> Any:
+    """Look at the array that is indexed: `x` in `x[i]` and `x.at[i]`."""
+    array: Any = facts.node("indexed").value
+    return array.value if getattr(array, "attr", "") == "at" else array
+
+
 _entry = partial(
     entry,
     indexed=_indexed,
     index=lambda facts: facts.node("indexed").slice,
-    array=lambda facts: facts.node("indexed").value,
+    array=_array,
     x=probes.fact("index"),
     link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
 )
 
 
-def _masked(facts: Facts) -> Fix | None:
-    """Make the fix that keeps the shape, also for `x.at[mask].set(f(x[mask]))` and `x[mask].sum()`."""
-    scene, mask, own = facts.scene, facts["index"], facts["g1"].count(",") + 1
-    rank = None if isinstance(mask.node, ast.Tuple) else rank_of(scene, facts.node("array"))
-    keep = spread(str(mask) if rank == own else mask.atom, own - 1, rank)
-    said = (
+# Masks, and slices of unknown length, which become masks.
+
+
+def _is_update(facts: Facts) -> bool:
+    """Ask whether the same index names what is updated: `x.at[i].set(2 * x[i])`."""
+    index, around = ast.unparse(facts.node("index")), ast.unparse(facts.scene.spot.function or facts.scene.source.tree)
+    return f".at[{index}]" in around or f"[{index}] =" in around
+
+
+def _reduction(facts: Facts) -> ast.Call | None:
+    """Look at the call that reduces the indexed array and does no more, such as `x[mask].sum()`."""
+    node, parents = facts.node("indexed"), facts.scene.source.parents
+    outer: Any = parents.get(node)
+    call, given = (parents.get(outer), []) if isinstance(outer, ast.Attribute) else (outer, [node])
+    is_plain = isinstance(call, ast.Call) and not call.keywords and call.args == given
+    return call if is_plain and called(call) in ("sum", "prod", "mean", "std", "var", "any", "all") else None  # type: ignore[return-value]
+
+
+def _keep(facts: Facts) -> str | None:
+    """Say the mask, with axes added after its last one so that it broadcasts with the array."""
+    mask, after = str(facts["mask"]), facts["array"].ndim - facts["axis"] - 1
+    spread = f"{mask if mask.isidentifier() else f'({mask})'}[...{', None' * after}]"
+    return None if after < 0 else spread if after else mask
+
+
+_masked = partial(_entry, reduction=_reduction, keep=_keep)
+_MASK = Either(
+    Words(
+        "Compute the new value for every entry, without the mask, and choose: `{jnp}.where(mask, new, {array})`.",
+        when=_is_update,
+    ),
+    Swap(
         "Keep the shape, and let what is masked out count for nothing.",
-        "Keep the shape, with 0 where the mask is False.",
-    )
-    return masked(scene, facts.node("indexed"), keep, str(mask), said)
-
-
-_entry(
+        reduction="{jnp}.{reduction.name}({array}, where={keep})",
+    ),
+    "Keep all of `{array}`, and use the mask `{mask}` in what follows: `{jnp}.where(mask, values, 0)` in a sum, "
+    "`where=mask` in a mean, -inf in place of 0 in the argument of a softmax.",
+)
+_masked(
     "boolean_mask",
     texts.BOOLEAN_MASK,
     x=probes.one_of(probes.first(is_tracer, of="index"), probes.first(is_tracer, of="array")),
     when=probes.is_written("node", ast.Subscript),
+    mask=lambda facts: None if isinstance(facts.node("index"), ast.Tuple) else str(facts["index"]),
+    axis=lambda facts: facts["g1"].count(","),
     title="A mask picks an unknown number of values",
     why="How long `{node}` is depends on how many are True, and JAX must know every shape while it records.",
-    fixes=Either(
-        _masked,
-        Code(
-            "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a sum; "
-            "not before a mean or a softmax.",
-            "{jnp}.where(mask, {array}, 0)",
-        ),
-    ),
+    fixes=_MASK,
+    otherwise="Keep all of `{array}`, and use the mask in what follows.",
     link=texts.ERRORS_PAGE,
 )
+
+
+def _cut(facts: Facts) -> tuple[int, ast.Slice] | None:
+    """Find the one axis that a traced slice cuts, and the slice; None if other axes are indexed too."""
+    parts = getattr(facts.node("index"), "elts", [facts.node("index")])
+    cut = [(axis, part) for axis, part in enumerate(parts) if ast.unparse(part) != ":"]
+    is_one = len(cut) == 1 and isinstance(cut[0][1], ast.Slice) and facts.scene.tracer(cut[0][1]) is not None
+    return cut[0] if is_one else None
+
+
+def _mask(facts: Facts) -> str | None:
+    """Say the mask of what a slice takes; None if it has a step or counts from the end."""
+    axis, cut = facts["cut"]
+    bounds = {">=": cut.lower, "<": cut.upper}
+    if cut.step is not None or any(isinstance(bound, ast.UnaryOp) for bound in bounds.values()):
+        return None
+    places = f"{facts['jnp']}.arange({facts['array'].atom}.shape[{axis}])"
+    tests = [f"{places} {sign} {facts.scene.quote(bound)}" for sign, bound in bounds.items() if bound is not None]
+    return tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
 
 
 # `i : i + length` and `i * length : (i + 1) * length`.
@@ -78,15 +125,17 @@ def _window(facts: Facts) -> str | None:
     return length if isinstance(size, int) and 0 < size <= facts["array"].shape[axis] else None
 
 
-_entry(
+_masked(
     "dynamic_slice",
     texts.DYNAMIC_SLICE,
     x=probes.first(is_tracer, of="index"),
-    cut=lambda facts: sliced_axis(facts.scene, facts.node("indexed")),
+    cut=_cut,
+    axis=lambda facts: facts["cut"][0],
+    mask=_mask,
     bounds=lambda facts: facts.scene.spot.parts(facts.node("index")),
     window=_window,
     start=lambda facts: facts["cut"][1].lower,
-    along=lambda facts: f", axis={facts['cut'][0]}" if facts["cut"][0] else "",
+    along=lambda facts: f", axis={facts['axis']}" if facts["axis"] else "",
     title="A slice needs known bounds, but `{x}` is traced",
     why="How long `{indexed}` is depends on `{x}`, and JAX must know every shape while it records.",
     fixes=[
@@ -96,8 +145,7 @@ _entry(
                 when=probes.is_written("node", ast.Subscript),
                 node="{lax}.dynamic_slice_in_dim({array}, {start}, {window}{along})",
             ),
-            lambda facts: masked_slice(facts.scene, facts.node("indexed")),
-            lambda facts: masked_update(facts.scene, facts.call(), facts.node("indexed")),
+            _MASK,
         ),
         lambda facts: static_fix(facts.scene, *(one for _part, one in facts["bounds"] if is_tracer(one))),
     ],

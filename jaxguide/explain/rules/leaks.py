@@ -1,7 +1,6 @@
 """Explain traced values that outlive their function, in a list, an attribute, a global or an outer variable."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,11 +11,11 @@ from jaxguide import compat
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
 from jaxguide.code.slices import first_line_of
-from jaxguide.code.source import names_in, source_of
+from jaxguide.code.source import source_of
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import called
 
@@ -61,31 +60,12 @@ def _stores(function: Any) -> Iterator[tuple[ast.stmt, ast.expr]]:
                 yield statement, place
 
 
-def _is_made_on(line: int, keeper: ast.stmt, function: ast.AST) -> bool:
-    """Return whether what a statement stores is made on a line: in the statement, or under a name that it reads."""
-    stored = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    read = names_in(keeper) & {one.id for one in stored if one.lineno == line}
-    return bool(read) or keeper.lineno <= line <= (keeper.end_lineno or 0)
-
-
 def _keeper(facts: Facts) -> tuple[Part, Part, Part] | None:
-    """Find a traced function, the statement that stores a value outside of it, and the place, if it is only one.
-
-    Of several places, one counts that names what holds the value where it is used, or that is set where it was made.
-    """
-    held = {*texts.LEAK_ATTRIBUTE.findall(facts.scene.message)[:1]}
-    held |= set(re.findall(r"\w+", str(facts["traced"]))) - {"self"} if facts.knows("traced") else set()
-    line = int(facts["made"][2]) if facts.knows("made") else 0
+    """Find a traced function, the statement that stores a value outside of it, and the place, if it is only one."""
     for function in _functions(facts):
         stores = [(function.inside(one), function.inside(place)) for one, place in _stores(function.node)]
-        if held and len(stores) > 1:
-            stores = [one for one in stores if set(re.findall(r"\w+", str(one[1]))) & held]
-        elif len(stores) > 1:
-            stores = [one for one in stores if _is_made_on(line, one[0].node, function.node)] or stores  # type: ignore[arg-type]
         if len({str(place) for _statement, place in stores}) == 1:
             return function, *stores[-1]
-        if len({keeper.line for keeper, _place in stores}) == 1:  # `self.a, self.b = ...`
-            return function, stores[0][0], stores[0][0].inside(stores[0][0].node.targets[0])  # type: ignore[attr-defined]
     return None
 
 
@@ -136,19 +116,13 @@ _leaked = partial(
     when=_has_ended,
 )
 _REMAINS = "Then see whether this remains: {said}"
-_RETURN = "Return the value from `{name}` and keep it outside."
 _FIX = Either(
     Swap(
         "Let the running program hand over the value, in every run.",
         when=probes.unless(probes.knows("said")),
         append="{jax}.debug.callback({method}, {value})",
     ),
-    Code(
-        _RETURN,
-        "result, {x.name} = {name}(...)",
-        when=lambda facts: facts["name"] in map(called, facts.scene.source.calls()),
-    ),
-    _RETURN,
+    "Return the value from `{name}` and keep it outside.",
     "Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside.",
 )
 _leaked(
@@ -204,7 +178,7 @@ _keeper_entry(
     "leaked_tracer",
     texts.LEAK,
     x=probes.call,
-    when=lambda facts: hasattr(facts.value("f"), "lower"),
+    when=[lambda facts: hasattr(facts.value("f"), "lower"), probes.unless(probes.calls_of("jax"))],
     title="A recorded program holds a traced value of an earlier call",
     what="`{x}` uses a program that was recorded before, in which a value from outside of `{f}` was traced.",
     why="JAX uses a program again if function, static arguments and types are equal, whatever they took from outside.",

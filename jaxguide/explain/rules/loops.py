@@ -12,12 +12,11 @@ from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.scene import called
 
-_SCAN = f"{texts.API}/jax.lax.scan.html"
-_scan = partial(entry, link=_SCAN)
 _is_scan = probes.calls("scan")
 _is_one = probes.is_valued("start", int, float, jax.Array)
 _loop = partial(
     entry,
+    link=f"{texts.API}/jax.lax.scan.html",
     body=probes.loop_body,
     start=probes.loop_start,
     carry=probes.loop_carry,
@@ -72,11 +71,10 @@ _loop(
         Swap("Keep every turn's value too.", when=_is_carry_alone, result="{result}, {result}"),
     ],
     otherwise="Put what belongs to the carry into one tuple, and the outputs into another.",
-    link=_SCAN,
 )
 
 
-_scan(
+_loop(
     "scan_length",
     texts.SCAN_SIZES,
     x=probes.argument(2, "xs"),
@@ -90,7 +88,7 @@ _scan(
         x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
     ),
 )
-_scan(
+_loop(
     "scan_length",
     texts.SCAN_LENGTH,
     texts.SCAN_NO_LENGTH,
@@ -155,7 +153,6 @@ _carry = partial(
     change=probes.said(texts.CARRY_TYPES),
     what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
     why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
-    link=_SCAN,
 )
 _carry(
     "carry_type",
@@ -244,5 +241,4 @@ _loop(
         ),
         "Return as carry just the parts that the start has, in the same kind of container.",
     ),
-    link=_SCAN,
 )

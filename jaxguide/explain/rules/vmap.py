@@ -18,9 +18,6 @@ from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.scene import argument_of
 from jaxguide.explain.transformed import parameters
 
-_LINK = f"{texts.API}/jax.vmap.html"
-_KEYWORDS = "What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it."
-
 
 def _arguments(facts: Facts) -> list[Part] | None:
     """Find what the mapped function is given by position; not known if some of it is unpacked."""
@@ -61,7 +58,7 @@ _vmap = partial(
     in_axes=probes.argument(1, "in_axes", of="made"),
     arguments=_arguments,
     axes=_axes,
-    link=_LINK,
+    link=f"{texts.API}/jax.vmap.html",
 )
 
 
@@ -202,7 +199,7 @@ _sizes_entry(
         "axis.",
         "`{x}` is one number, of shape ().",
     ),
-    why=_KEYWORDS,
+    why="What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it.",
     fixes=[
         "If every call is to get all of `{x}`: bind it before, with `functools.partial`.",
         "If every call is to get one entry of it: make {other[size]} of them.",
