@@ -207,24 +207,6 @@ run({"key": None})
         ["`key` is None here."],
         ["left out"],
     ),
-    "a_program_that_was_recorded_before": (
-        """
-@partial(jax.jit, static_argnums=0)
-def apply(f, x):
-    return f(x)
-class Scaled:
-    def __init__(self, scale): self.scale = scale
-    def __hash__(self): return 0
-    def __eq__(self, other): return True
-    def __call__(self, x): return x * self.scale
-def loss(scale, x):
-    return apply(Scaled(scale), x).sum()
-jax.grad(loss)(1.0, jnp.ones(3))
-jax.grad(loss)(2.0, jnp.ones(3))
-""",
-        ["`apply(Scaled(scale), x)` uses a program that was recorded before"],
-        ["`scale` is what is left"],
-    ),
     "a_leak_beside_a_list_of_its_own": (
         """
 cache = {}

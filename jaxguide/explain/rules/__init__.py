@@ -15,7 +15,6 @@ FAMILIES = (
     "libraries",
     "gradients",
     "hashing",
-    "in_place_updates",
     "indexing",
     "wrong_types",
     "jit_arguments",

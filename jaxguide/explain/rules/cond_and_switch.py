@@ -287,7 +287,6 @@ _of_lax(
     fixes=Either(
         Swap("Count with an array.", when=probes.is_valued("x", int), x="{jnp}.arange({x})"),
         Swap("Count with an array.", x="{jnp}.arange({counted[1]})"),
-        Swap("Make one array of the numbers.", x="{jnp}.array({numbers})"),
         "Leave the number out, and use it from outside the body; if all are numbers, make one array of them.",
     ),
 )

@@ -143,10 +143,7 @@ _entry(
     when=lambda facts: facts["got"] != facts["wanted"] and facts["is_tuple"] is (facts["g1"][0] == "("),
     takes=lambda facts: plural("{count} argument", "{count} arguments", facts["wanted"]),
     title="A backward rule that returns the wrong number of values",
-    what=(
-        "`{name}` returns `{x}`, and `{primal.name}` has {takes} without {listed} of `nondiff_argnums`.",
-        "`{name}` returns `{x}`, and `{primal.name}` has {takes}.",
-    ),
+    what="`{name}` returns `{x}`, and `{primal.name}` has {takes} to differentiate.",
     why="The backward rule returns one cotangent for each argument that is differentiated, in their order.",
     fixes="Return a tuple with a cotangent for each of these arguments: None where there is none.",
     **_BACKWARD,

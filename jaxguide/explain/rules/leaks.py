@@ -82,10 +82,9 @@ def _cached(facts: Facts) -> str | None:
     return next((name for name, decorators in made if "cache" in "".join(map(ast.unparse, decorators))), None)
 
 
-def _said(facts: Facts) -> str | None:
-    """Say what JAX says of a value that has leaked, if it is not that: it may be wrong, too."""
-    is_of_leak = any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
-    return None if is_of_leak else facts.scene.message.split("\n")[0]
+def _is_leak(facts: Facts) -> bool:
+    """Ask whether JAX says that a value has leaked, and not something that may be wrong besides."""
+    return any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
 
 
 _RECORDED = "A traced value means something only while JAX traces its function; kept after that, it stands for nothing."
@@ -94,7 +93,6 @@ _keeper_entry = partial(
     traced=probes.traced,
     made=probes.said(texts.LEAK_MADE),
     name=lambda facts: next((name for name, _file, _line in _places(facts)), None),
-    said=_said,
     kept_by=_keeper,
     keeper=lambda facts: facts["kept_by"][1],
     kept=lambda facts: facts["kept_by"][2],
@@ -115,11 +113,10 @@ _leaked = partial(
     title="A traced value was used after its function had ended",
     when=_has_ended,
 )
-_REMAINS = "Then see whether this remains: {said}"
 _FIX = Either(
     Swap(
         "Let the running program hand over the value, in every run.",
-        when=probes.unless(probes.knows("said")),
+        when=_is_leak,
         append="{jax}.debug.callback({method}, {value})",
     ),
     "Return the value from `{name}` and keep it outside.",
@@ -134,7 +131,6 @@ _leaked(
     fixes=[
         Swap("Compute it each time; a compiled program does so once, when it is recorded.", decorator="property"),
         "Or compute it in `__init__`, before any function is traced.",
-        _REMAINS,
     ],
     why=_RECORDED,
 )
@@ -152,16 +148,13 @@ _leaked(
         "`{x}` {left} what is left of a traced value of `{name}`{place}.",
         "`{x}` {left} what is left of a traced value.",
     ),
-    fixes=[
-        Either(
-            Words(
-                "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
-                when=lambda facts: facts.scene.library == "haiku",
-            ),
-            _FIX,
+    fixes=Either(
+        Words(
+            "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
+            when=lambda facts: facts.scene.library == "haiku",
         ),
-        _REMAINS,
-    ],
+        _FIX,
+    ),
 )
 _leaked(
     "leaked_tracer",
@@ -173,16 +166,6 @@ _leaked(
         "Or do without the cache: a compiled program computes it once, when it is recorded.",
     ],
     why=_RECORDED,
-)
-_keeper_entry(
-    "leaked_tracer",
-    texts.LEAK,
-    x=probes.call,
-    when=[lambda facts: hasattr(facts.value("f"), "lower"), probes.unless(probes.calls_of("jax"))],
-    title="A recorded program holds a traced value of an earlier call",
-    what="`{x}` uses a program that was recorded before, in which a value from outside of `{f}` was traced.",
-    why="JAX uses a program again if function, static arguments and types are equal, whatever they took from outside.",
-    fixes="Give `{f}` what is traced as arguments, not through attributes, globals or objects whose `==` overlooks it.",
 )
 _keeper_entry(
     "leak_found",

@@ -8,7 +8,7 @@ import jax
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.scene import called
 
@@ -97,14 +97,13 @@ _loop(
     when=[_is_scan, lambda facts: facts.knows("length") == bool(facts.found.groups())],
     xs=probes.argument(2, "xs"),
     length=probes.argument(3, "length"),
-    kept=lambda facts: probes.others("length")(facts).removeprefix(", "),
     variable="length",
     title="A scan of no clear length",
     what=("`{xs}` has another length than `length={length}`.", "`xs` is None and there is no `length`."),
     why="`lax.scan` must know how many turns there are: from arrays, or from `length`.",
     fixes=Either(
-        Swap("Leave `length` out: the arrays say it.", call="{f}({kept})"),
-        Code("Say how many turns.", "{f}({given}, length=TURNS)"),
+        Words("Leave `length` out: the arrays say it.", when=probes.knows("length")),
+        "Say how many turns: `length=TURNS`.",
     ),
 )
 entry(
@@ -115,10 +114,7 @@ entry(
     title="A loop condition that is not a single truth value",
     what="`{x}` is {g1}[{g2}].",
     why="`lax.while_loop` asks one question before each turn: its answer is one bool, of shape ().",
-    fixes=Either(
-        Swap("Make one truth value of them.", when=lambda facts: facts["g2"] != "", x="{jnp}.any({x})"),
-        Swap("Compare, so that the result is a bool.", x="{x.atom} != 0"),
-    ),
+    fixes="Return one bool: `{jnp}.any` makes one of several, and a comparison one of a number.",
     link=f"{texts.API}/jax.lax.while_loop.html",
 )
 
@@ -213,7 +209,6 @@ _loop(
     when=probes.knows("result", "start"),
     keys=probes.said(texts.CARRY_KEYS),
     other_keys=probes.said(texts.CARRY_OTHER_KEYS),
-    pair=probes.first_and_rest("out"),
     none=lambda facts: "None" if str(facts["start"]) == "None" else None,
     title="A carry that changes its parts",
     what=(
@@ -228,16 +223,6 @@ _loop(
         "Return the keys that the start has: {other_keys[1]}.",
         Words(
             "Start with an array of the shape and dtype that a turn gives, such as zeros.", when=probes.knows("none")
-        ),
-        Swap(
-            "If both are the carry: put them into a tuple of their own, and give no output.",
-            when=lambda facts: _parts(facts) == 2 and not hasattr(facts.node("out"), "elts"),
-            result="({out}, {output}), None",
-        ),
-        Swap(
-            "Keep the carry as it came, and give the rest as the output of the turn.",
-            when=lambda facts: _is_one(facts) and facts["out"].count > 1 and str(facts["output"]) == "None",
-            result="{pair}",
         ),
         "Return as carry just the parts that the start has, in the same kind of container.",
     ),

@@ -121,8 +121,7 @@ entry(
     title="`{f}` needs a known size, but `{x}` is traced",
     what="{part.is_here}",
     why="How long the result is depends on the values, and JAX must know every shape while it records.",
-    fixes=Words("Give the length of the result: `total_repeat_length=LENGTH`.", when=probes.calls("repeat")),
-    otherwise="Give it as a Python number that does not depend on values, such as a static argument.",
+    fixes="Give it as a Python number that does not depend on values, such as a static argument.",
     link=texts.STATIC_LINK,
 )
 
@@ -172,7 +171,7 @@ entry(
 # Results whose size depends on values, and sizes that are traced.
 
 # Functions whose result has a length that depends on values.
-_SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
+_SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique", "bincount")
 
 # Functions whose last argument, given by position, is an axis.
 _WITH_AXIS = frozenset(
@@ -197,11 +196,14 @@ _result(
     searched=probes.argument(0),
     last=lambda facts: facts.call().args[-1],
     fixes=[
-        Swap(_ENOUGH, last="{last}, size={searched.atom}.size{fill}"),
+        Either(
+            Words("Give the number of bins: `length=BINS`.", when=probes.calls("bincount")),
+            Swap(_ENOUGH, last="{last}, size={searched.atom}.size{fill}"),
+        ),
         Code(
             "Do without indices: keep the shape and choose elementwise.",
             "{jnp}.where({searched}, value_if_true, value_if_false)",
-            when=probes.unless(probes.calls("unique")),
+            when=probes.unless(probes.calls("unique", "bincount")),
         ),
     ],
 )
@@ -213,14 +215,6 @@ _result(
     function=probes.argument(0, of="made"),
     when=lambda facts: facts["function"].name in _SIZED,
     fixes=Swap(_ENOUGH, function="lambda a: {function}(a, size=a.size{fill})"),
-)
-_result(
-    "size_of_result",
-    *_PHRASES,
-    x=probes.traced,
-    when=probes.calls("bincount"),
-    function=probes.function,
-    fixes="Give the number of bins: `length=BINS`.",
 )
 
 

@@ -152,7 +152,6 @@ result = jax.lax.map(lambda x, y: x + y, jnp.ones(3), jnp.ones(3))  # <--
         source="""
 result = jax.lax.scan(lambda c, x: (c + x, c), 0, [1, 2, 3])  # <--
 """,
-        after_fix=[[6, [0, 1, 3]]],
     ),
     Case(
         name="scan_range",

@@ -408,7 +408,7 @@ def f(x):
 f(jnp.ones(3))
 result = seen[0] + jnp.ones(4)  # <--
 """,
-        [no_code, no_code],
+        [no_code],
     ),
     case(
         "a_leak_that_is_asked_for_its_truth",
