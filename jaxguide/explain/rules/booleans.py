@@ -193,12 +193,10 @@ entry(
     "assert_on_tracer",
     texts.BOOL,
     when=truths.is_decided_by(ast.Assert),
-    guard=truths.guard("test"),
     holds=_holds,
     title="`assert` needs a known value, but `{x}` is traced",
     why="`assert` looks at the value now, while JAX records the program, and the value comes later.",
-    fixes=truths.SPLIT,
-    otherwise=_CHECK,
+    fixes=_CHECK,
     **truths.TRUTH,
 )
 
@@ -271,21 +269,17 @@ for _kind, _node, _word in (
 # Calls of other functions.
 
 
-def _depended_on(facts: Facts) -> ast.expr | None:
-    """Look at the part of the call on which the truth depends, as JAX says."""
-    parts = [part for part, _value in facts.scene.spot.parts(facts.node("asked"))]
-    return next((one for one in parts if facts.scene.quote(one) == facts["behind"][1]), None)
-
-
 entry(
     "static_needed",
     texts.BOOL,
     when=[_is_value, probes.is_written("asked", ast.Call), probes.unless(truths.asks_python)],
     behind=probes.said(texts.DEPENDS_ON),
+    parts=lambda facts: [part for part, _value in facts.scene.spot.parts(facts.node("asked"))],
+    depended_on=lambda facts: next((x for x in facts["parts"] if facts.scene.quote(x) == facts["behind"][1]), None),
     title="`{f}` needs a known value, but `{x}` is traced",
     why="`{f}` looks at this argument now, while JAX records the program, and its value comes later.",
     fixes=Static("x"),
-    **truths.TRUTH | {"x": probes.one_of(_depended_on, truths.TRUTH["x"])},
+    **truths.TRUTH | {"x": probes.one_of(probes.fact("depended_on"), truths.TRUTH["x"])},
 )
 
 # Choices: `if` as a statement, in an expression, and in a comprehension.
@@ -317,12 +311,6 @@ def _is_switch(facts: Facts) -> bool:
     return isinstance(plain, ast.Name) and truths.static_test(facts) is not None
 
 
-def _first_name(facts: Facts) -> ast.AST | None:
-    """Look at the first name in the test of an expression: an element of a comprehension has no value any more."""
-    names = [one for one in ast.walk(facts.node("test")) if isinstance(one, ast.Name)]
-    return names[0] if names and isinstance(facts.node("decision"), ast.IfExp) else None
-
-
 def _chosen(facts: Facts, choose: Choose) -> Edit | None:
     """Return the edit that chooses between both sides of a statement or an expression."""
     node, scene = facts.node("decision"), facts.scene
@@ -351,7 +339,10 @@ _if = partial(
     entry,
     "if_on_tracer",
     texts.BOOL,
-    **truths.TRUTH | {"x": probes.one_of(truths.TRUTH["x"], _first_name)},
+    **truths.TRUTH | {"x": probes.one_of(truths.TRUTH["x"], probes.fact("element"))},
+    # An element of a comprehension has no value any more.
+    names=lambda facts: [one for one in ast.walk(facts.node("test")) if isinstance(one, ast.Name)],
+    element=lambda facts: facts["names"][0] if isinstance(facts.node("decision"), ast.IfExp) else None,
     guard=truths.guard("test"),
     condition=truths.as_condition("test"),
     title="`if` needs a known value, but `{x}` is traced",

@@ -163,12 +163,6 @@ def _loop_before(facts: Facts) -> Part | None:
     return None
 
 
-def _unknown_bound(facts: Facts) -> Part | None:
-    """Look at the one bound of `lax.fori_loop` that is a name; None if both may be traced."""
-    bounds = [facts["loop"].inside(one) for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)]
-    return bounds[0] if len(bounds) == 1 else None
-
-
 def _static_count(facts: Facts) -> Fix | None:
     """Make the bound of a loop static, in the source of a function that has already returned."""
     x = facts["x"]
@@ -193,7 +187,12 @@ _FORWARD = Swap(
     "Go forward, which needs no memory of the turns: good for few inputs.", when=_is_grad, maker="{module}.jacfwd"
 )
 _reverse(
-    x=probes.one_of(probes.argument(2, "init_val", of="while_loop"), _unknown_bound),
+    x=probes.one_of(probes.argument(2, "init_val", of="while_loop"), probes.fact("bound")),
+    # The only bound of `lax.fori_loop` that is a name; if both are, either may be traced.
+    bounds=lambda facts: [
+        facts["loop"].inside(one) for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)
+    ],
+    bound=lambda facts: facts["bounds"][0] if len(facts["bounds"]) == 1 else None,
     line="loop",
     loop=_loop_before,
     while_loop=lambda facts: facts["loop"] if called(facts.node("loop")) == "while_loop" else None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxguide.base.text import plural
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
@@ -197,10 +197,6 @@ def _mask_said(facts: Facts) -> ast.AST | None:
     return probes.first(lambda one: is_array(one) and one.dtype == bool and str(one.shape) == shape, "index")(facts)  # type: ignore[no-any-return]
 
 
-def _could_say_axis(facts: Facts) -> bool:
-    return facts["array"].ndim > 1 and not isinstance(facts.node("index"), ast.Tuple)
-
-
 _entry(
     "mask_of_another_shape",
     texts.MASK_SHAPE,
@@ -212,7 +208,10 @@ _entry(
     why="A mask says for each entry whether to keep it, so it needs one value per entry.",
     fixes=[
         "Make the mask from the array itself, or cut one of them to the size of the other.",
-        Words("Or say which axis it is for, as `[:, mask]` does.", when=_could_say_axis),
+        Words(
+            "Or say which axis it is for, as `[:, mask]` does.",
+            when=lambda facts: facts["array"].ndim > 1 and not isinstance(facts.node("index"), ast.Tuple),
+        ),
     ],
 )
 _entry(
@@ -285,13 +284,6 @@ def _whole_mask(facts: Facts) -> str | None:
     return facts["index"] if is_mask and computed_shape(facts.scene, index) == facts["x"].shape else None
 
 
-def _is_filled_in_loop(facts: Facts) -> bool:
-    """Ask whether an array with known values is changed in every turn of a Python loop."""
-    outer = facts.scene.source.parents.get(facts.node("statement"))
-    value = facts.value("x")
-    return value is not MISSING and not is_tracer(value) and isinstance(outer, ast.For | ast.While)
-
-
 _change(
     "item_assignment",
     texts.SET_ITEM,
@@ -301,6 +293,7 @@ _change(
     change=probes.assigned,
     mask=_whole_mask,
     update=_update,
+    outer=lambda facts: facts.scene.source.parents.get(facts.node("statement")),
     title="An array cannot be changed in place",
     fixes=[
         Either(
@@ -325,7 +318,8 @@ _change(
         Code(
             "Build it in NumPy, whose arrays do change, and give it to JAX when it is done.",
             "{x} = {np}.array({x})",
-            when=_is_filled_in_loop,
+            # Filled in a loop of Python's.
+            when=lambda facts: not is_tracer(facts["x"].value) and isinstance(facts.node("outer"), ast.For | ast.While),
         ),
     ],
 )

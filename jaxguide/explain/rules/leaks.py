@@ -76,12 +76,6 @@ def _cached_property(facts: Facts) -> ast.expr | None:
     return made[0] if made else None
 
 
-def _cached(facts: Facts) -> str | None:
-    """Say the name of the function with `functools.cache` or the like in which the value was made."""
-    made = [(function.name, getattr(function.node, "decorator_list", [])) for function in _functions(facts)]
-    return next((name for name, decorators in made if "cache" in "".join(map(ast.unparse, decorators))), None)
-
-
 def _is_leak(facts: Facts) -> bool:
     """Ask whether JAX says that a value has leaked, and not something that may be wrong besides."""
     return any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
@@ -159,7 +153,10 @@ _leaked(
 _leaked(
     "leaked_tracer",
     texts.LEAK,
-    x=_cached,
+    decorators=lambda facts: [
+        (one.name, *map(ast.unparse, getattr(one.node, "decorator_list", []))) for one in _functions(facts)
+    ],
+    x=lambda facts: next((name for name, *made in facts["decorators"] if "cache" in "".join(made)), None),
     what="`{x}` keeps its results, and made one while JAX was recording another function.",
     fixes=[
         "Compute with NumPy in `{x}`, or inside `with jax.ensure_compile_time_eval():`.",

@@ -26,12 +26,6 @@ _loop = partial(
 )
 
 
-def _parts(facts: Facts) -> int:
-    """Count the parts of the start of a loop, if it is a tuple; else 0."""
-    value, written = facts.value("start"), facts.node("start")
-    return len(value) if type(value) is tuple else len(written.elts) if isinstance(written, ast.Tuple) else 0
-
-
 _loop(
     "loop_body_returns_none",
     texts.SCAN_PAIR,
@@ -48,8 +42,9 @@ _loop(
 
 def _is_carry_alone(facts: Facts) -> bool:
     """Ask whether a turn returns what may be the carry; a tuple may only if the start is one."""
+    starts_as_tuple = isinstance(facts.value("start"), tuple) or isinstance(facts.node("start"), ast.Tuple)
     is_tuple = facts.scene.message[facts.found.end() :].strip().startswith("(")
-    return not hasattr(facts.node("result"), "elts") and (_parts(facts) > 0 or not is_tuple)
+    return not hasattr(facts.node("result"), "elts") and (starts_as_tuple or not is_tuple)
 
 
 _loop(
@@ -119,12 +114,6 @@ entry(
 )
 
 
-def _changed_name(facts: Facts) -> str | None:
-    """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `shardings.py`."""
-    change, carry = facts["change"], facts["carry"] if facts.knows("carry") else "loop_carry[1]"
-    return change["name"].replace("loop_carry[1]", carry) if change["old"] != change["new"] else None
-
-
 def _is_alone(facts: Facts) -> bool:
     """Ask whether the carry is one array that starts here, not a part, nor the carry of a loop around this one."""
     start = facts.value("start")
@@ -145,7 +134,9 @@ def _starts_as_number(facts: Facts) -> bool:
 
 _carry = partial(
     _loop,
-    x=_changed_name,
+    # If dtype and shape do not change, the axes do, under `jax.shard_map`: `shardings.py`.
+    x=lambda facts: facts["name"] if facts["change"]["old"] != facts["change"]["new"] else None,
+    name=lambda facts: facts["change"]["name"].replace("loop_carry[1]", facts["carry"]),
     change=probes.said(texts.CARRY_TYPES),
     what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
     why="One turn is compiled once and used for all, so what comes out must fit what goes in.",

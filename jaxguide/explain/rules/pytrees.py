@@ -22,8 +22,11 @@ from jaxguide.explain.rewrites.pytrees import (
 )
 from jaxguide.explain.scene import called
 
-_TREE_MAP = f"{error_texts.API}/jax.tree.map.html"
-_tree = partial(entry, link=_TREE_MAP)
+_tree = partial(
+    entry,
+    what="`{x}` is {x.what} here, and its leaves are arrays.",
+    link=f"{error_texts.API}/jax.tree.map.html",
+)
 _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
 
 
@@ -65,7 +68,6 @@ _tree(
         tree_map_around(facts.scene) is None and are_meant_as_trees([*filter(is_tree_of_arrays, facts["values"])])
     ),
     title="Arithmetic on a container of arrays",
-    what="`{x}` is {x.what} here, and its leaves are arrays.",
     why="Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf.",
     fixes="Do it leaf by leaf, such as `{jax}.tree.map(lambda a, b: a - b, first, second)`; or take the part of `{x}` "
     "that belongs to the other operand.",
@@ -155,21 +157,15 @@ entry(
 )
 
 
-def _is_tree_for_array(facts: Facts) -> bool:
-    value = facts.value("x")
-    if value is MISSING:
-        return isinstance(facts.node("x"), ast.Dict)
-    return is_tree_of_arrays(value) and are_meant_as_trees([value])
-
-
-_IS_TREE = ("`{x}` is {x.what} here, and its leaves are arrays.", "`{x}` is a dict here.")
 _tree(
     "tree_for_array",
     structure_texts.TREE_FOR_ARRAY,
     x=probes.argument(0),
-    when=[_is_tree_for_array, lambda facts: facts["f"].name == facts["g1"]],
+    when=[
+        lambda facts: facts["f"].name == facts["g1"],
+        lambda facts: is_tree_of_arrays(facts["x"].value) and are_meant_as_trees([facts["x"].value]),
+    ],
     title="`{f}` was given a tree of arrays",
-    what=_IS_TREE,
     why="`{f}` works on one array, and the leaves have shapes of their own.",
     fixes="Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",
 )
@@ -191,7 +187,6 @@ _tree(
     ],
     negation=lambda facts: "not " if isinstance(facts.node("comparison").ops[0], ast.NotEq) else "",
     title="Containers of arrays compared as a whole",
-    what=_IS_TREE,
     why="Python compares the leaves with `==`, which gives an array, and then asks for one truth value.",
     fixes=Either(
         Words(

@@ -28,12 +28,6 @@ def _shapes_given(facts: Facts) -> str | None:
     return ", ".join(f"`{text}` {shape}" for text, shape in shapes if shape is not None) or None
 
 
-def _are_compared(facts: Facts) -> bool:
-    """Ask whether JAX compares the operands as they are."""
-    pairs = ((facts["left"].shape, _shape(facts["g1"])), (facts["right"].shape, _shape(facts["g2"])))
-    return all(said[-len(shape) :] == shape for shape, said in pairs)
-
-
 _blamed = partial(
     entry,
     x=lambda facts: facts["right" if isinstance(facts.node("right"), ast.Name) else "left"],
@@ -77,7 +71,9 @@ _blamed(
     "shapes_do_not_broadcast",
     texts.BROADCAST,
     texts.BROADCAST_TRACED,
-    when=_are_compared,
+    # JAX compares the operands as they are.
+    pairs=lambda facts: [(facts["left"].shape, _shape(facts["g1"])), (facts["right"].shape, _shape(facts["g2"]))],
+    when=lambda facts: all(said[-len(shape) :] == shape for shape, said in facts["pairs"]),
     what="`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
     why="From the last axis backward, sizes must be the same or 1, and these are not.",
     fixes=Swap(
@@ -157,20 +153,17 @@ entry(
 )
 
 
-def _are_given_one_by_one(facts: Facts) -> bool:
-    given = [facts["first"], facts["x"]]
-    return not any(
-        isinstance(one.node, ast.List) or isinstance(one.value_or_missing, int | list | tuple) for one in given
-    )
-
-
 _of_numpy(
     "concatenate_without_list",
     texts.CONCATENATE_CALL,
     texts.CONCATENATE_SCALARS,
     x=probes.argument(1),
     first=probes.argument(0),
-    when=[probes.calls("concatenate", "stack", "hstack", "vstack"), _are_given_one_by_one],
+    when=[
+        probes.calls("concatenate", "stack", "hstack", "vstack"),
+        lambda facts: not any(isinstance(facts.value(one), int | list | tuple) for one in ("first", "x")),
+        probes.unless(probes.is_written("first", ast.List)),
+    ],
     arrays=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args),
     keywords=lambda facts: facts["given"].removeprefix(facts["arrays"]),
     title="`{f.name}` was given its arrays one by one, not in a list",

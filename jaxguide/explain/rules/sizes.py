@@ -92,18 +92,13 @@ def _is_known(scene: Scene, node: ast.AST) -> bool:
     return bool(parts) and all(_is_known(scene, one) for one in parts)
 
 
-def _numpy(facts: Facts) -> str:
-    """Say the size as NumPy computes it, as an integer."""
-    text = known(_with_numpy(facts.scene, facts.node("x")))
-    return text if probes.calls("int", "float", "complex")(facts) else f"int({text})"
-
-
 entry(
     "size_from_a_shape",
     texts.SHAPE,
     texts.CONCRETE,
     x=lambda facts: next((one for one in _sizes(facts) if _with_numpy(facts.scene, one) is not None), None),
-    numpy=_numpy,
+    text=lambda facts: _with_numpy(facts.scene, facts.node("x")),
+    numpy=lambda facts: facts["text"] if probes.calls("int", "float", "complex")(facts) else f"int({facts['text']})",
     title="A known number is traced, because `{jnp}` computed it",
     what="`{x}` uses only numbers that are known here, such as a shape.",
     why="Inside a transformation, `{jnp}` records what it computes, so even a known number becomes a traced one.",

@@ -18,12 +18,6 @@ from jaxguide.explain.scene import argument_of
 from jaxguide.explain.transformed import parameters
 
 
-def _arguments(facts: Facts) -> list[Part] | None:
-    """Find what the mapped function is given by position; not known if some of it is unpacked."""
-    given = facts.call().args
-    return None if any(isinstance(one, ast.Starred) for one in given) else [facts.at(one) for one in given]
-
-
 def _axes(facts: Facts) -> list[str]:
     """Find the axis of each argument, as text."""
     given, count = argument_of(facts.node("made"), 1, "in_axes"), len(facts.call().args)
@@ -49,7 +43,8 @@ _vmap = partial(
     made=probes.made_by("vmap"),
     mapped=probes.argument(0, "fun", of="made"),
     in_axes=probes.argument(1, "in_axes", of="made"),
-    arguments=_arguments,
+    starred=lambda facts: any(isinstance(one, ast.Starred) for one in facts.call().args),
+    arguments=lambda facts: None if facts["starred"] else [facts.at(one) for one in facts.call().args],
     axes=_axes,
     slot=probes.one_of(probes.fact("in_axes"), probes.fact("mapped")),
     filled=_filled,
