@@ -74,7 +74,6 @@ DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(
 # Of `jax.checking_leaks`: its second paragraph has a line for each object on the way to what holds the tracer.
 LEAK_FOUND = Phrase(Exception, r"^Leaked trace")
 LEAKED_TRACER = re.compile(r"<\w*Tracer (\d+)>")
-LEAK_ATTRIBUTE = re.compile(r" is referred to by <\w+ \d+>(?:\.|\[')(\w+)")
 # Which function was traced, and where the traced value was made.
 LEAK_FUNCTION = re.compile(r"(?:value leaked was|while tracing the function) (\S+) at (.+):(\d+) (?:traced )?for \S+")
 LEAK_MADE = re.compile(r"created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")

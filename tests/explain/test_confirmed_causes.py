@@ -207,24 +207,6 @@ run({"key": None})
         ["`key` is None here."],
         ["left out"],
     ),
-    "a_program_that_was_recorded_before": (
-        """
-@partial(jax.jit, static_argnums=0)
-def apply(f, x):
-    return f(x)
-class Scaled:
-    def __init__(self, scale): self.scale = scale
-    def __hash__(self): return 0
-    def __eq__(self, other): return True
-    def __call__(self, x): return x * self.scale
-def loss(scale, x):
-    return apply(Scaled(scale), x).sum()
-jax.grad(loss)(1.0, jnp.ones(3))
-jax.grad(loss)(2.0, jnp.ones(3))
-""",
-        ["`apply(Scaled(scale), x)` uses a program that was recorded before"],
-        ["`scale` is what is left"],
-    ),
     "a_leak_beside_a_list_of_its_own": (
         """
 cache = {}
@@ -239,35 +221,6 @@ cache["y"] + 1
 """,
         ['`cache["y"]` is what is left'],
         ["parts.append", "callback(parts"],
-    ),
-    "a_leak_behind_one_of_two_attributes": (
-        """
-class Model:
-    def step(self, x):
-        self.mean = x.mean()
-        self.last = 2 * x
-        return x
-model = Model()
-jax.jit(model.step)(jnp.ones(3))
-jnp.sin(getattr(model, "mean"))
-""",
-        ["`self.mean` holds what is left of a traced value of `step`"],
-        ["self.last"],
-    ),
-    "a_leak_that_was_found_in_one_of_two_attributes": (
-        """
-class Model:
-    def step(self, x):
-        self.last = 2 * x
-        self.mean = x.mean()
-        self.mean = None
-        return x
-model = Model()
-with jax.checking_leaks():
-    jax.jit(model.step)(jnp.ones(3))
-""",
-        ["`step` keeps a traced value in `self.last`."],
-        ["self.mean"],
     ),
     "the_values_of_a_maximum": ("jnp.ones((2, 2)).max(dim=1)[0]", ["`jnp.ones((2, 2)).max(axis=1)`"], ["dim=1)`"]),
     "the_named_places_of_a_minimum": ("x = jnp.ones((2, 2))\nx.min(dim=1).indices", ["`x.argmin(axis=1)`"], []),

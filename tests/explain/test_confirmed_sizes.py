@@ -275,7 +275,7 @@ def loss(key, w):
     return (w * jax.random.normal(key, w.shape)).sum()
 result = jax.grad(loss)(jax.random.PRNGKey(0), jnp.ones(3))
 """,
-        ["argnums=1"],
+        ["`argnums` takes its number"],
         ["astype(float)"],
     ),
     "a_loop_with_a_traced_start": (

@@ -228,52 +228,8 @@ def attend(query, cache, pos):
     return jax.nn.softmax(keys @ query) @ keys
 attend(jnp.ones(4), jnp.ones((6, 4)), 3)
 """,
-        ["keys = cache\n", "mask = jnp.arange(cache.shape[0]) < pos\n", "-jnp.inf"],
-        ["with 0 for the rest"],
-    ),
-    "a_slice_whose_mean_is_taken_later": (
-        """
-@jax.jit
-def f(x, n):
-    part = x[:n]
-    scaled = 2 * part
-    return scaled.mean()
-f(jnp.ones(4), 3)
-""",
-        ["zeros in the other places would change `mean`"],
-        ["with 0 for the rest", "-jnp.inf"],
-    ),
-    "a_slice_that_is_summed_later": (
-        """
-@jax.jit
-def f(x, n):
-    part = x[:n]
-    return jnp.sum(2 * part)
-f(jnp.ones(4), 3)
-""",
-        ["with 0 for the rest. Right only if more zeros change nothing, as in a sum;"],
-        ["would change"],
-    ),
-    "a_slice_of_which_a_logarithm_is_summed": (
-        """
-@jax.jit
-def f(x, n):
-    return jnp.log(x[:n]).sum()
-f(jnp.ones(4), 3)
-""",
-        ["zeros in the other places would change `log`"],
-        ["with 0 for the rest"],
-    ),
-    "a_slice_of_indices": (
-        """
-@jax.jit
-def f(tokens, n, table):
-    context = table[tokens[:n]]
-    return context.sum(0)
-f(jnp.arange(4), 2, jnp.ones((9, 3)))
-""",
-        ["a 0 as an index would pick an entry of `table`", "mask = jnp.arange(tokens.shape[0]) < n"],
-        ["with 0 for the rest"],
+        ["Keep all of `cache`, and use the mask `jnp.arange(cache.shape[0]) < pos`", "-inf in place of 0"],
+        [],
     ),
     "a_window_that_is_longer_than_the_array": (
         "x = jnp.ones(4)\nlax.map(lambda i: x[3 * i:3 * (i + 2)].sum(), jnp.arange(2))",
@@ -288,8 +244,8 @@ def f(x):
     return jnp.median(x[far])
 f(jnp.ones(4))
 """,
-        ["zeros in the other places would change `median`"],
-        ["mask = far", "compress", "with 0 where"],
+        ["Keep all of `x`, and use the mask `far`"],
+        ["mask = far", "compress"],
     ),
     "an_update_by_a_mask_that_mixes_entries": (
         """
@@ -300,18 +256,7 @@ def f(x):
 f(jnp.ones(4))
 """,
         ["without the mask, and choose: `jnp.where(mask, new, x)`"],
-        ["jnp.where(far, x -", "with 0 where"],
-    ),
-    "an_update_by_a_mask_of_the_first_axis": (
-        """
-@jax.jit
-def f(x):
-    far = x[:, 0] > 0
-    return x.at[far].set(x[far] * 2)
-f(jnp.ones((4, 2)))
-""",
-        ["jnp.where(far[..., None], x * 2, x)"],
-        ["jnp.where(far, x * 2, x)"],
+        ["jnp.where(far, x -", "Keep all"],
     ),
     "a_masked_part_that_is_written_back_later": (
         """
@@ -322,19 +267,8 @@ def f(x):
     return x.at[far].set(part)
 f(jnp.ones(4))
 """,
-        ["Compute with all of `x`, and choose in place of the update"],
-        ["with 0 where"],
-    ),
-    "an_update_whose_other_values_may_be_infinite": (
-        """
-@jax.jit
-def f(x):
-    far = x > 0
-    return x.at[far].set(jnp.log(x[far]))
-f(jnp.ones(4))
-""",
-        ["so is the gradient", "jnp.where(far, jnp.log(x), x)"],
-        [],
+        ["without the mask, and choose: `jnp.where(mask, new, x)`"],
+        ["Keep all"],
     ),
     "a_check_of_a_finite_input": (
         """
@@ -347,23 +281,11 @@ f(jnp.ones(4))
 """,
         [
             "from jax.experimental import checkify\n",
-            "checkify.check(jnp.isfinite(x).all(), 'not finite')",
+            "checkify.check(jnp.isfinite(x).all(), 'message')",
             "error, result = jax.jit(checkify.checkify(outermost))(...)\n",
             "error.throw()",
         ],
         ["logical_not"],
-    ),
-    "a_check_of_a_number": (
-        """
-@jax.jit
-def f(x):
-    if not x:
-        raise ValueError("zero")
-    return x
-f(1.0)
-""",
-        ["checkify.check(x != 0, 'zero')"],
-        [],
     ),
     "a_check_in_a_loop": (
         """
@@ -373,45 +295,13 @@ def body(i, x):
     return x
 jax.jit(lambda x: lax.fori_loop(0, 3, body, x))(1.0)
 """,
-        ["checkify.check(~(x < 0), 'negative')", "checkify.checkify(outermost))(...)"],
+        ["checkify.check(~(x < 0), 'message')", "checkify.checkify(outermost))(...)"],
         ["checkify.checkify(body)"],
-    ),
-    "a_check_in_a_function_that_another_one_calls": (
-        """
-@jax.jit
-def inner(x):
-    assert x > 0, "positive"
-    return x
-@jax.jit
-def outer(x):
-    return inner(2 * x)
-outer(1.0)
-""",
-        ["checkify.check(x > 0, 'positive')", "checkify.checkify(outermost))(...)"],
-        ["checkify.checkify(inner)"],
-    ),
-    "a_convolution_whose_kernel_may_have_two_orders": (
-        """
-images, filters = jnp.ones((2, 16, 16, 3)), jnp.ones((3, 3, 3, 3))
-lax.conv(images, filters, (1, 1), "SAME")
-""",
-        ["say the order in `lax.conv_general_dilated`"],
-        ["if it is this"],
     ),
     "a_scan_over_unknown_numbers": (
         "lax.scan(lambda c, i: (c + i, c), 0, sorted([3, 1, 2]))",
         ["if all are numbers, make one array of them"],
         [],
-    ),
-    "cotangents_of_a_pair": (
-        "y, pull = jax.vjp(lambda x: (x, 2 * x), 1.0)\npull(1.0)",
-        ["Ones differentiate the sum of all its entries", "has_aux=True"],
-        [],
-    ),
-    "cotangents_of_three": (
-        "y, pull = jax.vjp(lambda x: (x, 2 * x, 3 * x), 1.0)\npull(1.0)",
-        ["Ones differentiate the sum of all its entries"],
-        ["has_aux"],
     ),
     "a_key_that_is_split_too_late": (
         """

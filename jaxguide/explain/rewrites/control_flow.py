@@ -4,14 +4,13 @@ import ast
 from collections.abc import Callable
 
 from jaxguide.code.edits import Edit
-from jaxguide.code.source import dotted, names_in
+from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING
 from jaxguide.explain.rewrites.conditions import condition, decided_by_python
 from jaxguide.explain.scene import Scene, called
 
 _RETURN = "return"
 _GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile")
-_Branch = dict[str, str]
 # Writes a choice: `by_where` or `by_cond`, of a test and both sides.
 Choose = Callable[[Scene, str, str, str], str]
 
@@ -27,57 +26,33 @@ def by_cond(scene: Scene, test: str, yes: str, no: str) -> str:
 
 
 def expression_of_if(scene: Scene, node: ast.If, choose: Choose) -> Edit | None:
-    """Return the edit that turns an `if` into assignments or one `return`, or None if it is not simple enough."""
-    while isinstance(parent := scene.source.parents.get(node), ast.If) and parent.orelse == [node]:
-        node = parent  # an `elif`: start at its `if`
-    last: ast.stmt = node
-    block, made = scene.source.body_of(node), _joined(scene, node, choose, {})
-    if made is None and block[-2:-1] == [node] and _target(scene, block[-1]) == _RETURN:
-        last = block[-1]
-        made = _joined(scene, node, choose, {_RETURN: _value(scene, last)})
-    values = [one.value for one in [*ast.walk(node), last] if isinstance(one, ast.Assign | ast.AugAssign | ast.Return)]
-    # Several are assigned one after the other, so none may read what an earlier one sets.
-    read = {name for one in [node.test, *filter(None, values)] for name in names_in(one)}
-    if not made or (
-        len(made) > 1 and (_RETURN in made or not all(map(str.isidentifier, made)) or read & set(list(made)[:-1]))
-    ):
+    """Return the edit that turns an `if` into one assignment or `return`, or None if a side of it does more."""
+    block = scene.source.body_of(node)
+    is_followed = isinstance(node.body[0], ast.Return) and not node.orelse and block[-2:-1] == [node]
+    last = block[-1] if is_followed else node
+    yes, no = _side(scene, node.body), _side(scene, [last] if is_followed else node.orelse)
+    if yes is not None and not node.orelse and yes[0] != _RETURN and _is_known(scene, yes[0]):
+        no = yes[0], yes[0]
+    is_elif = scene.quote(node).startswith("elif")
+    if yes is None or no is None or yes[0] != no[0] or is_elif or decided_by_python(scene, node.test) is not None:
         return None
-    held = [*values, *(ast.parse(name, mode="eval").body for name in made if name != _RETURN)]
-    if choose is by_where and any(_is_container(scene, one) for one in held):
+    if choose is by_where and (_is_container(scene, yes[1]) or _is_container(scene, no[1])):
         return None
-    lines = [f"return {text}" if name == _RETURN else f"{name} = {text}" for name, text in made.items()]
-    text = f"\n{scene.source.indent(node)}".join(lines)
+    chosen = choose(scene, condition(scene, node.test), yes[1], no[1])
+    text = f"return {chosen}" if yes[0] == _RETURN else f"{yes[0]} = {chosen}"
     return Edit(scene.source.file, scene.source.start(node), scene.source.end(last), text)
 
 
-def _is_container(scene: Scene, node: ast.expr | None) -> bool:
+def _side(scene: Scene, block: list[ast.stmt]) -> tuple[str, str] | None:
+    """Return the target and the value of a block that is one assignment or `return`."""
+    target = _target(scene, block[0]) if len(block) == 1 else None
+    return (target, _value(scene, block[0])) if target is not None else None
+
+
+def _is_container(scene: Scene, text: str) -> bool:
     """Return whether an expression is a tuple, a list or a dict, which `jnp.where` does not take."""
+    node = ast.parse(f"({text})", mode="eval").body
     return isinstance(node, ast.Tuple | ast.List | ast.Dict) or isinstance(scene.spot.value(node), tuple | list | dict)
-
-
-def _joined(scene: Scene, node: ast.If, choose: Choose, rest: _Branch) -> _Branch | None:
-    """Return name -> the choice between both sides of an `if`; None for anything but assignments and `return`.
-
-    A side that does not set a name keeps it, or takes it from what comes after the `if`.
-    """
-    yes, no = (_branch(scene, block, choose, rest) for block in (node.body, node.orelse))
-    if yes is None or no is None or decided_by_python(scene, node.test) is not None:
-        return None
-    joined: _Branch = {}
-    for name in {**yes, **no}:
-        kept = rest.get(name, name if name != _RETURN and _is_known(scene, name) else None)
-        if kept is None and not (name in yes and name in no):
-            return None
-        joined[name] = choose(scene, condition(scene, node.test), yes.get(name, str(kept)), no.get(name, str(kept)))
-    return joined
-
-
-def _branch(scene: Scene, body: list[ast.stmt], choose: Choose, rest: _Branch) -> _Branch | None:
-    """Return name -> expression for a block of plain assignments, for one `return`, or for one `if`."""
-    if len(body) == 1 and isinstance(body[0], ast.If):
-        return _joined(scene, body[0], choose, rest)
-    branch = {target: _value(scene, one) for one in body if (target := _target(scene, one)) is not None}
-    return branch if len(branch) == len(body) and (len(branch) == 1 or _RETURN not in branch) else None
 
 
 def _target(scene: Scene, statement: ast.stmt) -> str | None:

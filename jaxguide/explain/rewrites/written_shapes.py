@@ -6,11 +6,12 @@ import jax
 import numpy as np
 
 from jaxguide.code.user_frame import is_array
-from jaxguide.explain.rewrites.masks import ENTRY_BY_ENTRY
 from jaxguide.explain.scene import Scene, called
 
 # The position of the shape.
 _MAKERS = {"ones": 0, "zeros": 0, "empty": 0, "full": 0, "normal": 1, "uniform": 1}
+# Functions that compute each entry by itself.
+_ENTRY_BY_ENTRY = ("abs", "absolute", "cos", "exp", "log", "negative", "sign", "sin", "sqrt", "square", "tanh")
 
 
 def computed_shape(scene: Scene, node: ast.AST) -> tuple[int, ...] | None:
@@ -21,7 +22,7 @@ def computed_shape(scene: Scene, node: ast.AST) -> tuple[int, ...] | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return computed_shape(scene, node.operand)
     if isinstance(node, ast.Call):
-        entry_by_entry = called(node) in ENTRY_BY_ENTRY and len(node.args) == 1
+        entry_by_entry = called(node) in _ENTRY_BY_ENTRY and len(node.args) == 1
         return computed_shape(scene, node.args[0]) if entry_by_entry else _made_with(scene, node)
     sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
     sides = [node.left, node.right] if isinstance(node, ast.BinOp) else sides

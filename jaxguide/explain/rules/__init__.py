@@ -10,12 +10,11 @@ FAMILIES = (
     "booleans",  # before `concrete_values` and `sizes`, which explain what is left of their common phrase
     "array_methods",
     "callbacks",
-    "computed_sizes",
+    "sizes",
     "cond_and_switch",
     "libraries",
     "gradients",
     "hashing",
-    "in_place_updates",
     "indexing",
     "wrong_types",
     "jit_arguments",
@@ -30,6 +29,5 @@ FAMILIES = (
     "names",
     "run_time_errors",
     "shapes",
-    "sizes",
     "vmap",
 )

@@ -15,7 +15,7 @@ from jaxguide.explain import traced_truths as truths
 from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-from jaxguide.explain.rewrites.conditions import as_array, condition
+from jaxguide.explain.rewrites.conditions import condition
 from jaxguide.explain.rewrites.control_flow import Choose, by_cond, by_where, expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
 from jaxguide.explain.scene import called
@@ -106,7 +106,6 @@ _function: Callable[..., None] = partial(
     entry,
     **truths.TRUTH,
     value=probes.argument(0),
-    array=lambda facts: as_array(facts.scene, facts.node("value")),
     outer=lambda facts: facts.scene.source.parents.get(facts.call()),
     title="Python's `{f}` needs known values, but `{x}` is traced",
 )
@@ -131,12 +130,7 @@ _function(
     texts.BOOL,
     when=_asks("any", "all"),
     why="Python's `{f}` looks at one value after the other now, while JAX records the program.",
-    fixes=Swap(
-        "Use `jnp.{f.name}`, which goes into the program.",
-        when=lambda facts: not hasattr(facts.node("outer"), "test"),
-        call="{jnp}.{f.name}({array})",
-    ),
-    otherwise="Use `{jnp}.{f.name}`, and choose with `{jnp}.where`: both go into the program.",
+    fixes="Use `{jnp}.{f.name}`, and choose with `{jnp}.where`: both go into the program.",
 )
 _function(
     "sorted_on_tracer",
@@ -187,34 +181,22 @@ def _holds(facts: Facts) -> str:
     test = facts.node("test")
     if isinstance(facts.node("decision"), ast.If):
         test = test.operand if isinstance(test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), test)
-    value = facts.scene.spot.value(test)
-    is_number = is_array(value) and value.dtype != bool  # `checkify.check` takes only booleans
-    return f"{facts.scene.atom(test)} != 0" if is_number else condition(facts.scene, test)
-
-
-def _message(facts: Facts) -> str:
-    """Say the text of an `assert` or a `raise`, or what must hold."""
-    nodes = ast.walk(getattr(facts.node("decision"), "msg", None) or facts.node("decision"))
-    said = [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return repr((said or [facts["holds"]])[0].replace("{", "{{").replace("}", "}}"))  # there braces hold values
+    return condition(facts.scene, test)
 
 
 _CHECK = Code(
     "Check at run time with `checkify`: put `checkify.check` in place of this test, wrap the outermost function in "
     "`checkify.checkify` where you call it, and let `error.throw()` raise.",
-    "checkify.check({holds}, {message})\nerror, result = {jax}.jit(checkify.checkify(outermost))(...)\nerror.throw()",
+    "checkify.check({holds}, 'message')\nerror, result = {jax}.jit(checkify.checkify(outermost))(...)\nerror.throw()",
 )
 entry(
     "assert_on_tracer",
     texts.BOOL,
     when=truths.is_decided_by(ast.Assert),
-    guard=truths.guard("test"),
     holds=_holds,
-    message=_message,
     title="`assert` needs a known value, but `{x}` is traced",
     why="`assert` looks at the value now, while JAX records the program, and the value comes later.",
-    fixes=truths.SPLIT,
-    otherwise=_CHECK,
+    fixes=_CHECK,
     **truths.TRUTH,
 )
 
@@ -287,21 +269,17 @@ for _kind, _node, _word in (
 # Calls of other functions.
 
 
-def _depended_on(facts: Facts) -> ast.expr | None:
-    """Look at the part of the call on which the truth depends, as JAX says."""
-    parts = [part for part, _value in facts.scene.spot.parts(facts.node("asked"))]
-    return next((one for one in parts if facts.scene.quote(one) == facts["behind"][1]), None)
-
-
 entry(
     "static_needed",
     texts.BOOL,
     when=[_is_value, probes.is_written("asked", ast.Call), probes.unless(truths.asks_python)],
     behind=probes.said(texts.DEPENDS_ON),
+    parts=lambda facts: [part for part, _value in facts.scene.spot.parts(facts.node("asked"))],
+    depended_on=lambda facts: next((x for x in facts["parts"] if facts.scene.quote(x) == facts["behind"][1]), None),
     title="`{f}` needs a known value, but `{x}` is traced",
     why="`{f}` looks at this argument now, while JAX records the program, and its value comes later.",
     fixes=Static("x"),
-    **truths.TRUTH | {"x": probes.one_of(_depended_on, truths.TRUTH["x"])},
+    **truths.TRUTH | {"x": probes.one_of(probes.fact("depended_on"), truths.TRUTH["x"])},
 )
 
 # Choices: `if` as a statement, in an expression, and in a comprehension.
@@ -333,12 +311,6 @@ def _is_switch(facts: Facts) -> bool:
     return isinstance(plain, ast.Name) and truths.static_test(facts) is not None
 
 
-def _first_name(facts: Facts) -> ast.AST | None:
-    """Look at the first name in the test of an expression: an element of a comprehension has no value any more."""
-    names = [one for one in ast.walk(facts.node("test")) if isinstance(one, ast.Name)]
-    return names[0] if names and isinstance(facts.node("decision"), ast.IfExp) else None
-
-
 def _chosen(facts: Facts, choose: Choose) -> Edit | None:
     """Return the edit that chooses between both sides of a statement or an expression."""
     node, scene = facts.node("decision"), facts.scene
@@ -349,15 +321,13 @@ def _chosen(facts: Facts, choose: Choose) -> Edit | None:
 
 
 def _where(facts: Facts) -> Fix | None:
-    edit = _chosen(facts, by_where)
-    # A side that is not taken can still spoil the gradient.
+    edit, said = _chosen(facts, by_where), "Choose with `jnp.where`: both sides are computed, one is taken."
     if edit is not None and re.search(r"/|\b(log|sqrt|arccos|arcsin|power|reciprocal)\(", edit.text):
-        return facts.scene.fix(
-            "Choose with `jnp.where`. Both sides are computed: if the one that is not taken is infinite or NaN, so "
-            "is the gradient, unless its input is made safe too.",
-            edit,
+        said = (
+            "Choose with `jnp.where`. Both sides are computed: if the one that is not taken is infinite or NaN, so is "
+            "the gradient, unless its input is made safe too."
         )
-    return facts.scene.fix("Choose with `jnp.where`: both sides are computed, one is taken.", edit)
+    return facts.scene.fix(said, edit)
 
 
 def _cond(facts: Facts) -> Fix | None:
@@ -369,7 +339,10 @@ _if = partial(
     entry,
     "if_on_tracer",
     texts.BOOL,
-    **truths.TRUTH | {"x": probes.one_of(truths.TRUTH["x"], _first_name)},
+    **truths.TRUTH | {"x": probes.one_of(truths.TRUTH["x"], probes.fact("element"))},
+    # An element of a comprehension has no value any more.
+    names=lambda facts: [one for one in ast.walk(facts.node("test")) if isinstance(one, ast.Name)],
+    element=lambda facts: facts["names"][0] if isinstance(facts.node("decision"), ast.IfExp) else None,
     guard=truths.guard("test"),
     condition=truths.as_condition("test"),
     title="`if` needs a known value, but `{x}` is traced",
@@ -390,7 +363,6 @@ _if(
     last=lambda facts: facts.node("decision").body[-1],
     text=lambda facts: ast.unparse(facts.node("first")).split("\n")[0],
     holds=_holds,
-    message=_message,
     fixes=[
         Either(truths.static_test, when=_is_switch),
         Either(

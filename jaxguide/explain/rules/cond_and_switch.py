@@ -57,12 +57,6 @@ _compared = partial(
 # Results that differ.
 
 
-def _wanted(facts: Facts) -> str | None:
-    """Say the dtype to which JAX promotes the two that the branches return."""
-    one, other = facts["said"]["dtype"], facts["said"]["other_dtype"]
-    return None if "key<" in one + other else str(jnp.promote_types(one, other))
-
-
 def _leaf(facts: Facts) -> Part:
     """Look at the part of a result to change: the one of the narrower dtype, or else the scalar."""
     said = facts["said"]
@@ -87,7 +81,8 @@ _compared(
     branch=_named("first", "one"),
     other_branch=_named("second", "other"),
     path=lambda facts: facts["said"]["path"] or "",
-    wanted=_wanted,
+    dtypes=lambda facts: facts["said"].group("dtype", "other_dtype"),
+    wanted=lambda facts: None if "key<" in "".join(facts["dtypes"]) else str(jnp.promote_types(*facts["dtypes"])),
     leaf=_leaf,
     title="The branches return results of different types",
     what=(
@@ -287,7 +282,6 @@ _of_lax(
     fixes=Either(
         Swap("Count with an array.", when=probes.is_valued("x", int), x="{jnp}.arange({x})"),
         Swap("Count with an array.", x="{jnp}.arange({counted[1]})"),
-        Swap("Make one array of the numbers.", x="{jnp}.array({numbers})"),
         "Leave the number out, and use it from outside the body; if all are numbers, make one array of them.",
     ),
 )

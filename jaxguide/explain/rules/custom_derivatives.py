@@ -52,16 +52,13 @@ def _rules(facts: Facts) -> Iterator[_Rule]:
                     yield _Rule(part, own, defined.get(dotted(func.value)))
 
 
-def _only_rule(part: str, own: str = "", primal: str = "") -> Probe:
-    """Find the only rule of a kind; its name, and that of its function, are those in these facts, if they are known."""
-
-    def fits(facts: Facts, fact: str, function: Part | None) -> bool:
-        is_said = fact and facts.knows(fact)
-        return not is_said or facts[fact].split(".")[-1] == getattr(function and function.node, "name", "<lambda>")
+def _only_rule(parts: str, *names: str) -> Probe:
+    """Find the only rule of these kinds that has the names in these facts, or whose function has, if they are known."""
 
     def found(facts: Facts) -> _Rule | None:
-        rules = [one for one in _rules(facts) if one.part in part and fits(facts, own, one.own)]
-        fitting = [one for one in rules if fits(facts, primal, one.primal)]
+        said = {facts[name].split(".")[-1] for name in names if facts.knows(name)}
+        rules = [one for one in _rules(facts) if one.part in parts]
+        fitting = [one for one in rules if said <= {getattr(of.node, "name", "<lambda>") for of in one[1:] if of}]
         return fitting[0] if len(fitting) == 1 else None
 
     return found
@@ -97,7 +94,7 @@ _entry(
     "forward_rule_pair",
     structure_texts.FWD_PAIR,
     x=probes.result_of("own"),
-    rule=_only_rule("fwd", own="g1", primal="g2"),
+    rule=_only_rule("fwd", "g1", "g2"),
     title="A forward rule that does not return a pair",
     what="`{name}` returns `{x}`.",
     why="The forward rule returns two things: what the function returns, and what the backward rule needs.",
@@ -107,7 +104,7 @@ _entry(
     "tangent_rule_pair",
     structure_texts.JVP_PAIR,
     x=probes.result_of("own"),
-    rule=_only_rule("jvp", own="g1", primal="g2"),
+    rule=_only_rule("jvp", "g1", "g2"),
     when=probes.unless(probes.is_written("x", ast.Tuple)),
     title="A derivative rule that does not return a pair",
     what="`{name}` returns `{x}` alone.",
@@ -143,10 +140,7 @@ _entry(
     when=lambda facts: facts["got"] != facts["wanted"] and facts["is_tuple"] is (facts["g1"][0] == "("),
     takes=lambda facts: plural("{count} argument", "{count} arguments", facts["wanted"]),
     title="A backward rule that returns the wrong number of values",
-    what=(
-        "`{name}` returns `{x}`, and `{primal.name}` has {takes} without {listed} of `nondiff_argnums`.",
-        "`{name}` returns `{x}`, and `{primal.name}` has {takes}.",
-    ),
+    what="`{name}` returns `{x}`, and `{primal.name}` has {takes} to differentiate.",
     why="The backward rule returns one cotangent for each argument that is differentiated, in their order.",
     fixes="Return a tuple with a cotangent for each of these arguments: None where there is none.",
     **_BACKWARD,
@@ -156,17 +150,11 @@ _entry(
 # Rules that take the wrong number of arguments, or give values of another type.
 
 
-def _missing_static(facts: Facts) -> bool:
-    """Ask whether a backward rule takes all but what `nondiff_argnums` lists."""
-    rule = facts["rule"]
-    return rule.part == "bwd" and len(facts["arguments"]) == 2 and set(facts["static"]).isdisjoint(facts["arguments"])
-
-
 _entry(
     "rule_arguments",
     structure_texts.ARGUMENT_COUNT,
     x=probes.fact("own"),
-    rule=_only_rule("fwd bwd jvp", own="g1"),
+    rule=_only_rule("fwd bwd jvp", "g1"),
     before=lambda facts: facts["listed"] if facts["rule"].part != "fwd" else None,
     given=lambda facts: _GIVEN[facts["rule"].part],
     count=lambda facts: facts["given"][0] + len(facts["static"] if facts["given"][0] else facts["of_primal"]),
@@ -181,13 +169,17 @@ _entry(
     title="A derivative rule that takes the wrong number of arguments",
     what="`{name}` takes {takes}, and is given {count}.",
     why=("JAX gives it {before} of `nondiff_argnums`, then {given[1]}.", "JAX gives it {given[1]}."),
-    fixes=Swap("Take what `nondiff_argnums` names first.", when=_missing_static, first="{named}, {first}"),
+    fixes=Swap(
+        "Take what `nondiff_argnums` names first.",
+        when=lambda facts: facts["rule"].part == "bwd" and len(facts["arguments"]) == 2,
+        first="{named}, {first}",
+    ),
     otherwise="Let it take these.",
 )
 _entry(
     "backward_rule_type",
     structure_texts.BWD_TYPE,
-    rule=_only_rule("bwd", primal="g1"),
+    rule=_only_rule("bwd", "g1"),
     # `shardings` explains it.
     when=lambda facts: sharding_texts.VARIES.match(facts.scene.error) is None,
     of=lambda facts: [one for one in facts["of_primal"] if one not in facts["static"]][int(facts["g2"])],
@@ -268,7 +260,7 @@ _entry(
     x=probes.result_of("own"),
     read=probes.holder,
     of=lambda facts: facts["read"].name,
-    rule=_only_rule("fwd", primal="of"),
+    rule=_only_rule("fwd", "of"),
     result=probes.result_of("primal"),
     when=[
         lambda facts: facts["x"].count == 2 and not isinstance(facts.node("result"), ast.Tuple),
@@ -312,7 +304,7 @@ _entry(
     "forward_rule_calls_its_function",
     error_texts.FORWARD_OF_VJP,
     x=lambda facts: facts["f"].name,
-    rule=_only_rule("fwd", primal="x"),
+    rule=_only_rule("fwd", "x"),
     when=lambda facts: facts.scene.spot.function is facts.node("own"),
     title="A forward rule that calls its own function",
     what="The forward rule of `{x}` calls `{x}`.",

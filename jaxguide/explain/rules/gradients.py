@@ -7,17 +7,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.static_arguments import static_edits
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.transformed import TRANSFORMS, argnums, parameters
+from jaxguide.explain.transformed import TRANSFORMS, argnums
 
 _LOOPS = ("while_loop", "fori_loop")
 
@@ -25,11 +24,6 @@ _LOOPS = ("while_loop", "fori_loop")
 def _is_grad(facts: Facts) -> bool:
     """Ask whether `jax.grad` made the function, and not `jax.value_and_grad` or another one."""
     return called(facts.node("made")) == "grad"
-
-
-def _is_grad_without_options(facts: Facts) -> bool:
-    """Ask whether `jax.grad(f)` or the like is given the function alone."""
-    return len(facts.node("made").args) == 1 and not facts.node("made").keywords
 
 
 _of_made = partial(
@@ -78,10 +72,6 @@ _gradient(
 )
 
 # A result of several parts, or none.
-_HAS_AUX = (
-    "If the first is the loss and the rest is extra: say so with `has_aux=True`. Then the extra comes back with the "
-    "gradient."
-)
 _gradient(
     "gradient_of_none",
     texts.GRAD_OUTPUT,
@@ -95,7 +85,6 @@ _gradient(
     "gradient_of_tuple",
     texts.GRAD_OUTPUT,
     when=lambda facts: facts["g1"][0] in "{[(" and not hasattr(facts.value("x"), "defvjp"),
-    gradient=lambda facts: "gradient, aux" if _is_grad(facts) else "(value, aux), gradient",
     title="A gradient of several things",
     what="`{x}` returns more than one value.",
     fixes=[
@@ -104,8 +93,8 @@ _gradient(
                 "Return the loss alone; or return it first, then the dict, and say `has_aux=True`.",
                 when=lambda facts: facts["g1"].startswith("{"),
             ),
-            Code(_HAS_AUX, "{gradient} = {maker}({x}, has_aux=True)({given})", when=_is_grad_without_options),
-            _HAS_AUX,
+            "If the first is the loss and the rest is extra: say so with `has_aux=True`. Then the extra comes back "
+            "with the gradient.",
         ),
         Swap(
             "Return the loss alone.",
@@ -128,7 +117,7 @@ _gradient(
         ),
         Swap(
             "For a holomorphic function, say so, and give a complex argument.",
-            when=_is_grad_without_options,
+            when=lambda facts: not facts.node("made").keywords,
             x="{x}, holomorphic=True",
             at="{jnp}.asarray({at}, complex)",
         ),
@@ -174,12 +163,6 @@ def _loop_before(facts: Facts) -> Part | None:
     return None
 
 
-def _unknown_bound(facts: Facts) -> Part | None:
-    """Look at the one bound of `lax.fori_loop` that is a name; None if both may be traced."""
-    bounds = [facts["loop"].inside(one) for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)]
-    return bounds[0] if len(bounds) == 1 else None
-
-
 def _static_count(facts: Facts) -> Fix | None:
     """Make the bound of a loop static, in the source of a function that has already returned."""
     x = facts["x"]
@@ -204,7 +187,12 @@ _FORWARD = Swap(
     "Go forward, which needs no memory of the turns: good for few inputs.", when=_is_grad, maker="{module}.jacfwd"
 )
 _reverse(
-    x=probes.one_of(probes.argument(2, "init_val", of="while_loop"), _unknown_bound),
+    x=probes.one_of(probes.argument(2, "init_val", of="while_loop"), probes.fact("bound")),
+    # The only bound of `lax.fori_loop` that is a name; if both are, either may be traced.
+    bounds=lambda facts: [
+        facts["loop"].inside(one) for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)
+    ],
+    bound=lambda facts: facts["bounds"][0] if len(facts["bounds"]) == 1 else None,
     line="loop",
     loop=_loop_before,
     while_loop=lambda facts: facts["loop"] if called(facts.node("loop")) == "while_loop" else None,
@@ -225,13 +213,6 @@ _reverse(x=probes.one_of(_loop_before, probes.node), line="x", variable=None, wh
 
 
 # Derivatives with respect to integers: numbers, leaves of trees, indices and random keys.
-
-
-# Functions whose integer arguments are sizes, positions or classes.
-_COUNTED = (
-    *("range", "one_hot", "arange", "take", "zeros", "ones", "take_along_axis", "dynamic_slice", "fold_in", "eye"),
-    *("dynamic_slice_in_dim", "roll", "segment_sum", "fori_loop", "softmax_cross_entropy_with_integer_labels"),
-)
 
 
 def _is_integer(leaf: Any) -> bool:
@@ -261,119 +242,73 @@ def _is_key(facts: Facts) -> bool:
     return "key" in facts.found.groups() or made or is_raw
 
 
-def _is_index(facts: Facts) -> bool:
-    """Ask whether the function uses the argument as an index or a size, which must stay an integer."""
-    own = parameters(facts.node("body")) if facts.knows("body") else []
-    name = own[facts["number"]].arg if facts["number"] < len(own) else ""
-    nodes = list(ast.walk(facts.node("body"))) if name else []
-    indexed = [one.slice for one in nodes if isinstance(one, ast.Subscript)]
-    return any(name in names_in(one) for one in (*indexed, *(one for one in nodes if called(one) in _COUNTED)))
-
-
 def _leaf(facts: Facts) -> Part:
     """Look at the first integer in the containers that a name holds, or at the argument itself."""
     is_named = probes.is_written("argument", ast.Name, ast.Attribute)(facts)
     return (probes.leaf(_is_integer, of="argument")(facts) if is_named else None) or facts.part("argument")
 
 
-def _is_one_array(facts: Facts) -> bool:
-    """Ask whether the argument is a number or array: by its value, or as a function of `jax.numpy` gives it."""
-    return not facts["x"].path and (_is_integer(facts.value("x")) or str(facts["x"]).startswith(f"{facts['jnp']}."))
-
-
 _by_integers = partial(
-    entry,
-    made=probes.made_by(*TRANSFORMS),
+    _of_made,
     argument=_integers,
     x=_leaf,
     number=lambda facts: facts.call().args.index(facts.node("argument")),
-    another=lambda facts: int(facts["number"] == 0) if len(facts.call().args) > 1 else None,
-    of=probes.argument(0, "fun", of="made"),
-    argnums=probes.argument(1, "argnums", of="made"),
-    body=probes.definition(probes.argument(0, "fun", of="made")),
     known=lambda facts: facts["x"].is_here if is_array(facts.value("x")) else None,
     int=lambda facts: "an int" if isinstance(facts.value("x"), int) else None,
     title="A derivative with respect to integers",
     what=("{known}", "`{x}` is {int} here.", "`{x}` holds integers."),
     why="A derivative asks what a small change does, and an integer cannot change by a little.",
-    link=f"{texts.API}/jax.grad.html",
-)
-_BY_ANOTHER = Swap(
-    "Differentiate with respect to another argument.",
-    when=probes.unless(probes.knows("argnums")),
-    of="{of}, argnums={another}",
 )
 _by_integers(
     "gradient_of_a_key",
     texts.GRAD_INTEGER,
     texts.JACOBIAN_INTEGER,
     x=_integers,
-    when=[_is_key, probes.knows("another")],
+    when=[_is_key, lambda facts: len(facts.call().args) > 1],
     title="A derivative with respect to a key",
     what="`{x}` is a key here.",
     why="A derivative asks what a small change does, and a key cannot change by a little.",
-    fixes=_BY_ANOTHER,
-    otherwise="Differentiate with respect to another argument.",
+    fixes="Differentiate with respect to another argument: `argnums` takes its number, counted from 0.",
 )
 _by_integers(
     "gradient_of_integers",
     texts.GRAD_INTEGER,
     texts.JACOBIAN_INTEGER,
-    x=_integers,
-    when=[probes.unless(_is_key), _is_index, probes.knows("another")],
-    fixes="Arguments are counted from 0, and `{x}` is number {number}: give `argnums` the number of another one.",
-)
-_by_integers(
-    "gradient_of_integers",
-    texts.GRAD_INTEGER,
-    texts.JACOBIAN_INTEGER,
-    when=[probes.unless(_is_key), probes.unless(_is_index), probes.unless(probes.is_valued("x", bool))],
+    when=[probes.unless(_is_key), probes.unless(probes.is_valued("x", bool))],
     fixes=[
-        Either(
-            Swap("Give floats.", when=probes.is_written("x", ast.Constant), x="{x}.0"),
-            Swap("Give floats.", when=_is_one_array, x="{jnp}.asarray({x}, float)"),
-            Swap("Give floats.", argument="{jax}.tree.map(lambda leaf: {jnp}.asarray(leaf, float), {argument})"),
+        Swap("Give floats.", when=probes.is_written("x", ast.Constant), x="{x}.0"),
+        Words(
+            "Arguments are counted from 0, and `{argument}` is number {number}: give `argnums` the number of another "
+            "one.",
+            when=lambda facts: len(facts.call().args) > 1,
         ),
-        Either(
-            Words(
-                "Or take `{x}` out, and pass it as an argument of its own, which is not differentiated.",
-                when=lambda facts: bool(facts["x"].path),
-            ),
-            _BY_ANOTHER,
+        Words(
+            "Or take `{x}` out, and pass it as an argument of its own, which is not differentiated.",
+            when=lambda facts: bool(facts["x"].path),
+        ),
+        Words(
+            "If these are quantities, not indices or sizes: give floats.",
+            when=probes.unless(probes.is_written("x", ast.Constant)),
         ),
     ],
 )
 
 # What `has_aux`, `jax.jvp` and the pullbacks of `jax.vjp` are given.
-entry(
+_of_made(
     "aux_without_pair",
     structure_texts.AUX_PAIR,
     x=probes.result_of("body"),
     line="x",
     variable="{of}",
-    made=probes.made_by(*TRANSFORMS),
     of=probes.argument(0, "fun", of="made"),
     body=probes.definition(probes.argument(0, "fun", of="made")),
-    items=lambda facts: [str(one) for one in facts["x"].items],
-    extras=lambda facts: ", ".join(facts["items"][1:]),
+    pair=probes.first_and_rest("x"),
     title="`has_aux=True` for a function that does not return a pair",
     what="`{of}` returns `{x}`.",
     why="With `has_aux`, the function returns exactly two things: the number to differentiate, and the rest.",
-    fixes=Swap(
-        "Put all but the loss into one tuple.", when=lambda facts: facts["x"].count > 2, x="{items[0]}, ({extras})"
-    ),
+    fixes=Swap("Put all but the loss into one tuple.", when=lambda facts: facts["x"].count > 2, x="{pair}"),
     otherwise="Leave `has_aux=True` out, or return the loss and what comes with it: `return loss, aux`.",
-    link=f"{texts.API}/jax.grad.html",
 )
-
-
-def _output(facts: Facts) -> ast.expr | None:
-    """Look at the name to which `out, pull = jax.vjp(...)` assigned the output, if a bare cotangent is given."""
-    made = [one for one in ast.walk(facts.scene.source.tree) if isinstance(one, ast.Assign)]
-    pairs = [getattr(one.targets[0], "elts", []) for one in made if called(one.value) == "vjp"]
-    found = [pair[0] for pair in pairs if len(pair) > 1 and facts.scene.quote(pair[1]) == str(facts["f"])]
-    is_bare = not isinstance(facts.node("x"), ast.List | ast.Tuple)
-    return found[0] if found and is_bare and isinstance(found[0], ast.Name) and found[0].id != "_" else None
 
 
 _pullback = partial(entry, x=probes.argument(0), link=f"{texts.API}/jax.vjp.html")
@@ -382,23 +317,14 @@ _pullback(
     structure_texts.PULLBACK_TREE,
     when=lambda facts: facts["rest"] == "",
     was=lambda facts: "one array" if "leaf" in facts["g2"] else f"a {facts['g2']}".replace("'>", ""),
-    output=_output,
     title="A pullback needs one cotangent for each part of the output",
     what="`{x}` is given, where the function returned {was}.",
     why="The pullback takes one cotangent for each output, in the same containers as the output.",
     fixes=[
-        Swap(
-            "Give one cotangent for each part of the output. Ones differentiate the sum of all its entries; zeros "
-            "leave a part out.",
-            when=lambda facts: facts["output"].value is not None,
-            x="{jax}.tree.map({jnp}.ones_like, {output})",
-        ),
-        Words(
-            "If only the first part is to be differentiated: `{jax}.vjp(..., has_aux=True)`.",
-            when=lambda facts: isinstance(facts.value("output"), tuple) and len(facts.value("output")) == 2,
-        ),
+        "Give one cotangent for each part of the output, such as `{jax}.tree.map({jnp}.ones_like, output)`. Ones "
+        "differentiate the sum of all its entries; zeros leave a part out.",
+        "If the output is a pair, and only its first part is to be differentiated: `{jax}.vjp(..., has_aux=True)`.",
     ],
-    otherwise="Give one cotangent for each part of the output, in the same containers.",
 )
 _pullback(
     "pullback_count",

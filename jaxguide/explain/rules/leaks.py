@@ -1,7 +1,6 @@
 """Explain traced values that outlive their function, in a list, an attribute, a global or an outer variable."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,11 +11,11 @@ from jaxguide import compat
 from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
 from jaxguide.code.slices import first_line_of
-from jaxguide.code.source import names_in, source_of
+from jaxguide.code.source import source_of
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.scene import called
 
@@ -61,31 +60,12 @@ def _stores(function: Any) -> Iterator[tuple[ast.stmt, ast.expr]]:
                 yield statement, place
 
 
-def _is_made_on(line: int, keeper: ast.stmt, function: ast.AST) -> bool:
-    """Return whether what a statement stores is made on a line: in the statement, or under a name that it reads."""
-    stored = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    read = names_in(keeper) & {one.id for one in stored if one.lineno == line}
-    return bool(read) or keeper.lineno <= line <= (keeper.end_lineno or 0)
-
-
 def _keeper(facts: Facts) -> tuple[Part, Part, Part] | None:
-    """Find a traced function, the statement that stores a value outside of it, and the place, if it is only one.
-
-    Of several places, one counts that names what holds the value where it is used, or that is set where it was made.
-    """
-    held = {*texts.LEAK_ATTRIBUTE.findall(facts.scene.message)[:1]}
-    held |= set(re.findall(r"\w+", str(facts["traced"]))) - {"self"} if facts.knows("traced") else set()
-    line = int(facts["made"][2]) if facts.knows("made") else 0
+    """Find a traced function, the statement that stores a value outside of it, and the place, if it is only one."""
     for function in _functions(facts):
         stores = [(function.inside(one), function.inside(place)) for one, place in _stores(function.node)]
-        if held and len(stores) > 1:
-            stores = [one for one in stores if set(re.findall(r"\w+", str(one[1]))) & held]
-        elif len(stores) > 1:
-            stores = [one for one in stores if _is_made_on(line, one[0].node, function.node)] or stores  # type: ignore[arg-type]
         if len({str(place) for _statement, place in stores}) == 1:
             return function, *stores[-1]
-        if len({keeper.line for keeper, _place in stores}) == 1:  # `self.a, self.b = ...`
-            return function, stores[0][0], stores[0][0].inside(stores[0][0].node.targets[0])  # type: ignore[attr-defined]
     return None
 
 
@@ -96,16 +76,9 @@ def _cached_property(facts: Facts) -> ast.expr | None:
     return made[0] if made else None
 
 
-def _cached(facts: Facts) -> str | None:
-    """Say the name of the function with `functools.cache` or the like in which the value was made."""
-    made = [(function.name, getattr(function.node, "decorator_list", [])) for function in _functions(facts)]
-    return next((name for name, decorators in made if "cache" in "".join(map(ast.unparse, decorators))), None)
-
-
-def _said(facts: Facts) -> str | None:
-    """Say what JAX says of a value that has leaked, if it is not that: it may be wrong, too."""
-    is_of_leak = any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
-    return None if is_of_leak else facts.scene.message.split("\n")[0]
+def _is_leak(facts: Facts) -> bool:
+    """Ask whether JAX says that a value has leaked, and not something that may be wrong besides."""
+    return any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
 
 
 _RECORDED = "A traced value means something only while JAX traces its function; kept after that, it stands for nothing."
@@ -114,7 +87,6 @@ _keeper_entry = partial(
     traced=probes.traced,
     made=probes.said(texts.LEAK_MADE),
     name=lambda facts: next((name for name, _file, _line in _places(facts)), None),
-    said=_said,
     kept_by=_keeper,
     keeper=lambda facts: facts["kept_by"][1],
     kept=lambda facts: facts["kept_by"][2],
@@ -135,20 +107,13 @@ _leaked = partial(
     title="A traced value was used after its function had ended",
     when=_has_ended,
 )
-_REMAINS = "Then see whether this remains: {said}"
-_RETURN = "Return the value from `{name}` and keep it outside."
 _FIX = Either(
     Swap(
         "Let the running program hand over the value, in every run.",
-        when=probes.unless(probes.knows("said")),
+        when=_is_leak,
         append="{jax}.debug.callback({method}, {value})",
     ),
-    Code(
-        _RETURN,
-        "result, {x.name} = {name}(...)",
-        when=lambda facts: facts["name"] in map(called, facts.scene.source.calls()),
-    ),
-    _RETURN,
+    "Return the value from `{name}` and keep it outside.",
     "Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside.",
 )
 _leaked(
@@ -160,7 +125,6 @@ _leaked(
     fixes=[
         Swap("Compute it each time; a compiled program does so once, when it is recorded.", decorator="property"),
         "Or compute it in `__init__`, before any function is traced.",
-        _REMAINS,
     ],
     why=_RECORDED,
 )
@@ -178,37 +142,27 @@ _leaked(
         "`{x}` {left} what is left of a traced value of `{name}`{place}.",
         "`{x}` {left} what is left of a traced value.",
     ),
-    fixes=[
-        Either(
-            Words(
-                "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
-                when=lambda facts: facts.scene.library == "haiku",
-            ),
-            _FIX,
+    fixes=Either(
+        Words(
+            "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
+            when=lambda facts: facts.scene.library == "haiku",
         ),
-        _REMAINS,
-    ],
+        _FIX,
+    ),
 )
 _leaked(
     "leaked_tracer",
     texts.LEAK,
-    x=_cached,
+    decorators=lambda facts: [
+        (one.name, *map(ast.unparse, getattr(one.node, "decorator_list", []))) for one in _functions(facts)
+    ],
+    x=lambda facts: next((name for name, *made in facts["decorators"] if "cache" in "".join(made)), None),
     what="`{x}` keeps its results, and made one while JAX was recording another function.",
     fixes=[
         "Compute with NumPy in `{x}`, or inside `with jax.ensure_compile_time_eval():`.",
         "Or do without the cache: a compiled program computes it once, when it is recorded.",
     ],
     why=_RECORDED,
-)
-_keeper_entry(
-    "leaked_tracer",
-    texts.LEAK,
-    x=probes.call,
-    when=lambda facts: hasattr(facts.value("f"), "lower"),
-    title="A recorded program holds a traced value of an earlier call",
-    what="`{x}` uses a program that was recorded before, in which a value from outside of `{f}` was traced.",
-    why="JAX uses a program again if function, static arguments and types are equal, whatever they took from outside.",
-    fixes="Give `{f}` what is traced as arguments, not through attributes, globals or objects whose `==` overlooks it.",
 )
 _keeper_entry(
     "leak_found",

@@ -24,12 +24,6 @@ def _integer(facts: Facts, node: ast.AST) -> int | None:
     return value if type(value) is int else None
 
 
-def _number(facts: Facts) -> int | None:
-    """Return the number that the message names, if it does not fit."""
-    number, limits = int(facts.found["value"] or facts.found.groupdict()["given"]), facts["limits"]
-    return None if limits.min <= number <= limits.max else number
-
-
 entry(
     "too_large_integer",
     texts.TOO_LARGE,
@@ -37,7 +31,8 @@ entry(
     x=probes.words(("{written}", "{number}")),
     int_type=lambda facts: facts.found["dtype"] or "int32",
     limits=lambda facts: np.iinfo(facts["int_type"]),
-    number=_number,
+    named=lambda facts: int(facts.found["value"] or facts.found.groupdict()["given"]),
+    number=lambda facts: None if facts["limits"].min <= facts["named"] <= facts["limits"].max else facts["named"],
     written=lambda facts: next((n for n in ast.walk(facts.scene.node) if _integer(facts, n) == facts["number"]), None),
     computed=lambda facts: facts["number"] if facts["x"] != str(facts["number"]) else None,
     title="An integer does not fit into {int_type}",

@@ -8,16 +8,15 @@ import jax
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.scene import called
 
-_SCAN = f"{texts.API}/jax.lax.scan.html"
-_scan = partial(entry, link=_SCAN)
 _is_scan = probes.calls("scan")
 _is_one = probes.is_valued("start", int, float, jax.Array)
 _loop = partial(
     entry,
+    link=f"{texts.API}/jax.lax.scan.html",
     body=probes.loop_body,
     start=probes.loop_start,
     carry=probes.loop_carry,
@@ -25,12 +24,6 @@ _loop = partial(
     output=lambda facts: probes.item("result", 1)(facts) if _is_scan(facts) else None,
     out=lambda facts: probes.item("result", 0)(facts) if facts.knows("output") else facts["result"],
 )
-
-
-def _parts(facts: Facts) -> int:
-    """Count the parts of the start of a loop, if it is a tuple; else 0."""
-    value, written = facts.value("start"), facts.node("start")
-    return len(value) if type(value) is tuple else len(written.elts) if isinstance(written, ast.Tuple) else 0
 
 
 _loop(
@@ -49,8 +42,9 @@ _loop(
 
 def _is_carry_alone(facts: Facts) -> bool:
     """Ask whether a turn returns what may be the carry; a tuple may only if the start is one."""
+    starts_as_tuple = isinstance(facts.value("start"), tuple) or isinstance(facts.node("start"), ast.Tuple)
     is_tuple = facts.scene.message[facts.found.end() :].strip().startswith("(")
-    return not hasattr(facts.node("result"), "elts") and (_parts(facts) > 0 or not is_tuple)
+    return not hasattr(facts.node("result"), "elts") and (starts_as_tuple or not is_tuple)
 
 
 _loop(
@@ -72,11 +66,10 @@ _loop(
         Swap("Keep every turn's value too.", when=_is_carry_alone, result="{result}, {result}"),
     ],
     otherwise="Put what belongs to the carry into one tuple, and the outputs into another.",
-    link=_SCAN,
 )
 
 
-_scan(
+_loop(
     "scan_length",
     texts.SCAN_SIZES,
     x=probes.argument(2, "xs"),
@@ -90,7 +83,7 @@ _scan(
         x="{jax}.tree.map(lambda a: a[:{fewest}], {x})",
     ),
 )
-_scan(
+_loop(
     "scan_length",
     texts.SCAN_LENGTH,
     texts.SCAN_NO_LENGTH,
@@ -99,14 +92,13 @@ _scan(
     when=[_is_scan, lambda facts: facts.knows("length") == bool(facts.found.groups())],
     xs=probes.argument(2, "xs"),
     length=probes.argument(3, "length"),
-    kept=lambda facts: probes.others("length")(facts).removeprefix(", "),
     variable="length",
     title="A scan of no clear length",
     what=("`{xs}` has another length than `length={length}`.", "`xs` is None and there is no `length`."),
     why="`lax.scan` must know how many turns there are: from arrays, or from `length`.",
     fixes=Either(
-        Swap("Leave `length` out: the arrays say it.", call="{f}({kept})"),
-        Code("Say how many turns.", "{f}({given}, length=TURNS)"),
+        Words("Leave `length` out: the arrays say it.", when=probes.knows("length")),
+        "Say how many turns: `length=TURNS`.",
     ),
 )
 entry(
@@ -117,18 +109,9 @@ entry(
     title="A loop condition that is not a single truth value",
     what="`{x}` is {g1}[{g2}].",
     why="`lax.while_loop` asks one question before each turn: its answer is one bool, of shape ().",
-    fixes=Either(
-        Swap("Make one truth value of them.", when=lambda facts: facts["g2"] != "", x="{jnp}.any({x})"),
-        Swap("Compare, so that the result is a bool.", x="{x.atom} != 0"),
-    ),
+    fixes="Return one bool: `{jnp}.any` makes one of several, and a comparison one of a number.",
     link=f"{texts.API}/jax.lax.while_loop.html",
 )
-
-
-def _changed_name(facts: Facts) -> str | None:
-    """Say what changes; if dtype and shape do not, the axes do, under `jax.shard_map`: `shardings.py`."""
-    change, carry = facts["change"], facts["carry"] if facts.knows("carry") else "loop_carry[1]"
-    return change["name"].replace("loop_carry[1]", carry) if change["old"] != change["new"] else None
 
 
 def _is_alone(facts: Facts) -> bool:
@@ -151,11 +134,12 @@ def _starts_as_number(facts: Facts) -> bool:
 
 _carry = partial(
     _loop,
-    x=_changed_name,
+    # If dtype and shape do not change, the axes do, under `jax.shard_map`: `shardings.py`.
+    x=lambda facts: facts["name"] if facts["change"]["old"] != facts["change"]["new"] else None,
+    name=lambda facts: facts["change"]["name"].replace("loop_carry[1]", facts["carry"]),
     change=probes.said(texts.CARRY_TYPES),
     what="`{x}` goes in as {change[old]} and comes out as {change[new]}.",
     why="One turn is compiled once and used for all, so what comes out must fit what goes in.",
-    link=_SCAN,
 )
 _carry(
     "carry_type",
@@ -216,7 +200,6 @@ _loop(
     when=probes.knows("result", "start"),
     keys=probes.said(texts.CARRY_KEYS),
     other_keys=probes.said(texts.CARRY_OTHER_KEYS),
-    pair=probes.first_and_rest("out"),
     none=lambda facts: "None" if str(facts["start"]) == "None" else None,
     title="A carry that changes its parts",
     what=(
@@ -232,17 +215,6 @@ _loop(
         Words(
             "Start with an array of the shape and dtype that a turn gives, such as zeros.", when=probes.knows("none")
         ),
-        Swap(
-            "If both are the carry: put them into a tuple of their own, and give no output.",
-            when=lambda facts: _parts(facts) == 2 and not hasattr(facts.node("out"), "elts"),
-            result="({out}, {output}), None",
-        ),
-        Swap(
-            "Keep the carry as it came, and give the rest as the output of the turn.",
-            when=lambda facts: _is_one(facts) and facts["out"].count > 1 and str(facts["output"]) == "None",
-            result="{pair}",
-        ),
         "Return as carry just the parts that the start has, in the same kind of container.",
     ),
-    link=_SCAN,
 )

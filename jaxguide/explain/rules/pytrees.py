@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from jaxguide.code.source import arguments_of
-from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
@@ -21,10 +21,12 @@ from jaxguide.explain.rewrites.pytrees import (
     tree_map_around,
 )
 from jaxguide.explain.scene import called
-from jaxguide.jaxpr.value_words import describe
 
-_TREE_MAP = f"{error_texts.API}/jax.tree.map.html"
-_tree = partial(entry, link=_TREE_MAP)
+_tree = partial(
+    entry,
+    what="`{x}` is {x.what} here, and its leaves are arrays.",
+    link=f"{error_texts.API}/jax.tree.map.html",
+)
 _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
 
 
@@ -57,56 +59,18 @@ _tree(
 )
 
 
-def _operands(facts: Facts, node: ast.AST) -> dict[str, Any]:
-    """Return what arithmetic computes with, with the values."""
-    if isinstance(node, ast.BinOp):
-        return _operands(facts, node.left) | _operands(facts, node.right)
-    if isinstance(node, ast.UnaryOp):
-        return _operands(facts, node.operand)
-    return {facts.scene.quote(node): facts.scene.spot.value(node)}
-
-
-def _whole(facts: Facts) -> ast.AST:
-    """Look at the outermost arithmetic expression."""
-    node, parents = facts.scene.node, facts.scene.source.parents
-    while isinstance(parents.get(node), ast.BinOp | ast.UnaryOp):
-        node = parents[node]
-    return node
-
-
-def _trees(facts: Facts) -> dict[str, Any]:
-    operands = _operands(facts, facts.node("whole"))
-    return {text: value for text, value in operands.items() if is_tree_of_arrays(value)}
-
-
-def _are_alike(facts: Facts) -> bool:
-    """Ask whether all trees have one structure, and what is between them are numbers."""
-    values = _operands(facts, facts.node("whole")).values()
-    others = [value for value in values if not is_tree_of_arrays(value)]
-    numbers = all(isinstance(one, int | float | complex) or (is_array(one) and one.ndim == 0) for one in others)
-    return numbers and len(set(map(jax.tree.structure, facts["trees"].values()))) == 1
-
-
 _tree(
     "arithmetic_on_trees",
     structure_texts.CONTAINER_OPERAND,
-    x=lambda facts: next((one for one in _operands(facts, facts.scene.node) if one in facts["trees"]), None),
-    whole=_whole,
-    trees=_trees,
-    names=lambda facts: ", ".join(facts["trees"]),
-    container=lambda facts: describe(facts["trees"][facts["x"]]),
-    when=lambda facts: tree_map_around(facts.scene) is None and are_meant_as_trees(list(facts["trees"].values())),
-    title="Arithmetic on a container of arrays",
-    what="`{x}` is {container} here, and its leaves are arrays.",
-    why="Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf.",
-    fixes=Either(
-        Swap(
-            "Do it leaf by leaf: `jax.tree.map`.",
-            when=_are_alike,
-            whole="{jax}.tree.map(lambda {names}: {whole}, {names})",
-        ),
-        "Do it leaf by leaf, with `jax.tree.map`; or take the part of `{x}` that belongs to the other operand.",
+    x=probes.first(is_tree_of_arrays),
+    values=lambda facts: [value for _part, value in facts.scene.spot.parts(facts.scene.node)],
+    when=lambda facts: (
+        tree_map_around(facts.scene) is None and are_meant_as_trees([*filter(is_tree_of_arrays, facts["values"])])
     ),
+    title="Arithmetic on a container of arrays",
+    why="Operators work on arrays; a pytree such as a dict or a list of arrays is changed leaf by leaf.",
+    fixes="Do it leaf by leaf, such as `{jax}.tree.map(lambda a, b: a - b, first, second)`; or take the part of `{x}` "
+    "that belongs to the other operand.",
 )
 
 
@@ -193,21 +157,15 @@ entry(
 )
 
 
-def _is_tree_for_array(facts: Facts) -> bool:
-    value = facts.value("x")
-    if value is MISSING:
-        return isinstance(facts.node("x"), ast.Dict)
-    return is_tree_of_arrays(value) and are_meant_as_trees([value])
-
-
-_IS_TREE = ("`{x}` is {x.what} here, and its leaves are arrays.", "`{x}` is a dict here.")
 _tree(
     "tree_for_array",
     structure_texts.TREE_FOR_ARRAY,
     x=probes.argument(0),
-    when=[_is_tree_for_array, lambda facts: facts["f"].name == facts["g1"]],
+    when=[
+        lambda facts: facts["f"].name == facts["g1"],
+        lambda facts: is_tree_of_arrays(facts["x"].value) and are_meant_as_trees([facts["x"].value]),
+    ],
     title="`{f}` was given a tree of arrays",
-    what=_IS_TREE,
     why="`{f}` works on one array, and the leaves have shapes of their own.",
     fixes="Do it leaf by leaf: `jax.tree.map`, or go through `jax.tree.leaves`.",
 )
@@ -229,7 +187,6 @@ _tree(
     ],
     negation=lambda facts: "not " if isinstance(facts.node("comparison").ops[0], ast.NotEq) else "",
     title="Containers of arrays compared as a whole",
-    what=_IS_TREE,
     why="Python compares the leaves with `==`, which gives an array, and then asks for one truth value.",
     fixes=Either(
         Words(

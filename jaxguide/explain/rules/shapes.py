@@ -9,12 +9,13 @@ from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Probe
+from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.scene import argument_of, called
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
 _Shape = tuple[int, ...]
+_of_numpy = partial(entry, link=f"{texts.API}/jax.numpy.{{f.name}}.html")
 
 
 def _shape(text: str) -> _Shape:
@@ -25,20 +26,6 @@ def _shapes_given(facts: Facts) -> str | None:
     """Say which shapes the arguments have: `x` (2, 3), `y` (4,)."""
     shapes = [(facts.scene.quote(one), computed_shape(facts.scene, one)) for one in probes.all_given(facts.call())]
     return ", ".join(f"`{text}` {shape}" for text, shape in shapes if shape is not None) or None
-
-
-def _side(operand: str, group: str) -> Probe:
-    """Find the shape of an operand; JAX says it with axes of length 1 in front, and in a call maybe another one."""
-    return probes.one_of(
-        lambda facts: facts[operand].shape,
-        lambda facts: None if isinstance(facts.scene.node, ast.Call) else _shape(facts[group]),
-    )
-
-
-def _are_compared(facts: Facts) -> bool:
-    """Ask whether JAX compares the operands as they are."""
-    pairs = (("one", "g1"), ("other", "g2"))
-    return all(_shape(facts[group])[-len(facts[shape]) :] == facts[shape] for shape, group in pairs)
 
 
 _blamed = partial(
@@ -84,14 +71,14 @@ _blamed(
     "shapes_do_not_broadcast",
     texts.BROADCAST,
     texts.BROADCAST_TRACED,
-    one=_side("left", "g1"),
-    other=_side("right", "g2"),
-    when=_are_compared,
-    what="`{left}` has shape {one}, `{right}` has shape {other}.",
+    # JAX compares the operands as they are.
+    pairs=lambda facts: [(facts["left"].shape, _shape(facts["g1"])), (facts["right"].shape, _shape(facts["g2"]))],
+    when=lambda facts: all(said[-len(shape) :] == shape for shape, said in facts["pairs"]),
+    what="`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
     why="From the last axis backward, sizes must be the same or 1, and these are not.",
     fixes=Swap(
         "If every pair is meant: put one along a new axis.",
-        when=lambda facts: len(facts["one"]) == len(facts["other"]) == 1,
+        when=lambda facts: facts["left"].ndim == facts["right"].ndim == 1,
         left="{left.atom}[:, None]",
     ),
     otherwise="Bring one to the other's shape, where you know which axis is which.",
@@ -127,20 +114,14 @@ entry(
 )
 
 
-def _new_shape(facts: Facts) -> str:
-    """Say the new shape, as the student wrote it where that is the shape of something."""
-    written = str(facts["others"])
-    return written if ".shape" in written and ", " not in written else facts["g3"]
-
-
-entry(
+_of_numpy(
     "reshape_size",
     texts.RESHAPE,
     x=probes.receiver(0),
     when=probes.calls("reshape"),
     old=lambda facts: _shape(facts["g1"]),
     new=lambda facts: _shape(facts["g3"]),
-    shape=_new_shape,
+    shape=lambda facts: facts["others"] if re.fullmatch(r"[^,]*\.shape[^,]*", facts["others"]) else facts["g3"],
     places=lambda facts: ", ".join([":"] * len(facts["old"]) + ["None"] * (len(facts["new"]) - len(facts["old"]))),
     entries=lambda facts: plural("{count} entry", "{count} entries", int(facts["g2"])),
     title="A reshape to another number of entries",
@@ -154,7 +135,6 @@ entry(
         ),
     ],
     otherwise="Choose sizes whose product is {g2}.",
-    link=f"{texts.API}/jax.numpy.reshape.html",
 )
 entry(
     "axis_out_of_bounds",
@@ -164,49 +144,37 @@ entry(
     array=lambda facts: None if isinstance(facts.call().func, ast.Call) else probes.receiver(0)(facts),
     axis=probes.one_of(probes.keyword("axis", "out_axes"), probes.keyword("out_axes", of="f")),
     when=[probes.unless(probes.in_library), probes.knows("axis")],
-    axes=lambda facts: plural(
-        "Axes are counted from 0, and there is {count}: its number is 0. Axis -1 is the last one.",
-        "Axes are counted from 0: {count} axes end at {last}. Axis -1 is the last one.",
-        int(facts["g2"]),
-        last=int(facts["g2"]) - 1,
-    ),
+    last=lambda facts: int(facts["g2"]) - 1,
     title="An axis that is not there",
-    why="{axes}",
+    why="Axes are counted from 0, so the number of the last one is {last}; -1 stands for it too.",
     fixes=Swap("Take the last axis.", when=probes.unless(probes.is_valued("axis", tuple)), axis="-1"),
     otherwise="Give an axis that is there.",
     link=_BROADCASTING,
 )
 
 
-def _are_given_one_by_one(facts: Facts) -> bool:
-    given = [facts["first"], facts["x"]]
-    return not any(
-        isinstance(one.node, ast.List) or isinstance(one.value_or_missing, int | list | tuple) for one in given
-    )
-
-
-entry(
+_of_numpy(
     "concatenate_without_list",
     texts.CONCATENATE_CALL,
     texts.CONCATENATE_SCALARS,
     x=probes.argument(1),
     first=probes.argument(0),
-    when=[probes.calls("concatenate", "stack", "hstack", "vstack"), _are_given_one_by_one],
+    when=[
+        probes.calls("concatenate", "stack", "hstack", "vstack"),
+        lambda facts: not any(isinstance(facts.value(one), int | list | tuple) for one in ("first", "x")),
+        probes.unless(probes.is_written("first", ast.List)),
+    ],
     arrays=lambda facts: ", ".join(facts.scene.quote(one) for one in facts.call().args),
     keywords=lambda facts: facts["given"].removeprefix(facts["arrays"]),
     title="`{f.name}` was given its arrays one by one, not in a list",
     what="`{x}` is given as an argument of its own, beside `{first}`.",
     why="The first argument is the list of all arrays; what follows says how they are joined.",
-    differ=lambda facts: facts["keywords"] == "" and facts["x"].shape[1:] != facts["first"].shape[1:],
-    fixes=Either(
-        Swap(
-            "Put them into a list.",
-            when=lambda facts: facts["f"].name == "concatenate" and facts["differ"],
-            call="{f}([{arrays}], axis=1)",
-        ),
-        Swap("Put them into a list.", call="{f}([{arrays}]{keywords})"),
+    fixes=Swap(
+        "Put them into a list.",
+        when=lambda facts: facts["keywords"] != "" or facts["x"].shape[1:] == facts["first"].shape[1:],
+        or_say=True,
+        call="{f}([{arrays}]{keywords})",
     ),
-    link=f"{texts.API}/jax.numpy.{{f.name}}.html",
 )
 entry(
     "concatenate_scalars",
@@ -238,7 +206,7 @@ def _odd_one(facts: Facts) -> str | None:
     return text if facts["ranks"] > 1 else next(iter(others), None)
 
 
-entry(
+_of_numpy(
     "joined_shapes",
     texts.JOINED,
     x=_odd_one,
@@ -262,9 +230,8 @@ entry(
         ),
         "Join along the axis in which they differ, if it is the only one.",
     ),
-    link=f"{texts.API}/jax.numpy.{{f.name}}.html",
 )
-entry(
+_of_numpy(
     "ragged_list",
     texts.RAGGED,
     texts.JOINED,
@@ -278,7 +245,6 @@ entry(
         "Fill up the short rows, and keep the lengths beside.",
         Swap("Keep a list of arrays: most of JAX takes lists as pytrees.", call="[{jnp}.array(row) for row in {x}]"),
     ],
-    link=f"{texts.API}/jax.numpy.array.html",
 )
 
 
@@ -288,7 +254,7 @@ def _operand(facts: Facts) -> ast.expr | None:
     return argument_of(facts.call(), int(facts["g2"]) + 1) if is_formula else None
 
 
-entry(
+_of_numpy(
     "einsum_sizes",
     structure_texts.EINSUM_SIZES,
     x=_operand,
@@ -297,34 +263,17 @@ entry(
     what="`{g1}` stands for an axis of length {g3} and for one of length {g4}; one of them is in `{x}`.",
     why="Axes with the same letter are matched entry by entry, so they must have the same length.",
     fixes="Give these axes letters of their own if they are not meant to meet, or bring them to one length.",
-    link=f"{texts.API}/jax.numpy.einsum.html",
 )
-entry(
+_of_numpy(
     "einsum_rank",
     structure_texts.EINSUM_RANK,
     x=_operand,
     when=probes.calls("einsum"),
-    letters=lambda facts: plural("{count} letter", "{count} letters", len(facts["g1"])),
-    needed=lambda facts: plural("{count} letter", "{count} letters", facts["x"].ndim),
     title="`einsum` needs a letter for each axis",
-    what="`{x}` has shape {x.shape}, and its term `{g1}` has {letters}.",
+    what="`{x}` has shape {x.shape}, and its term is `{g1}`.",
     why="Each letter of a term names one axis of its operand, in order.",
-    fixes="Write {needed} for `{x}`; a letter `b` in front and in the result keeps a batch.",
-    link=f"{texts.API}/jax.numpy.einsum.html",
+    fixes="Write a letter for each axis of `{x}`; a letter `b` in front and in the result keeps a batch.",
 )
-
-
-def _order(facts: Facts) -> tuple[str, str, str] | None:
-    """Find the only order of the axes of image, kernel and result in which the channels fit, for a square window."""
-    image, kernel = facts["x"].shape, facts["kernel"].shape
-    axes = "DHW"[5 - len(image) :]
-    orders = [
-        (one, other, one)
-        for one, channels in ((f"N{axes}C", image[-1]), (f"NC{axes}", image[1]))
-        for other, taken, window in ((f"{axes}IO", kernel[-2], kernel[:-2]), (f"OI{axes}", kernel[1], kernel[2:]))
-        if channels == taken * int(facts["g2"]) and len(set(window)) == 1
-    ]
-    return orders[0] if len(orders) == 1 and not facts.knows("layout") and len(facts.call().args) <= 4 else None
 
 
 entry(
@@ -334,8 +283,6 @@ entry(
     when=probes.calls("conv", "conv_with_general_padding", "conv_general_dilated"),
     kernel=probes.argument(1, "rhs"),
     layout=probes.argument(6, "dimension_numbers"),
-    order=_order,
-    last=lambda facts: probes.all_given(facts.call())[-1],
     taken=lambda facts: int(facts["g3"]) * int(facts["g2"]),
     title="A convolution whose image and kernel differ in their channels",
     what="`{x}` has shape {x.shape}, and `{kernel}` has shape {kernel.shape}.",
@@ -345,18 +292,13 @@ entry(
         "Without `dimension_numbers`, the channels are axis 1 of both: image (N, C, ...), kernel (O, I, ...). "
         "Read so, the image has {g1} channels, and the kernel takes {taken}.",
     ),
-    fixes=Swap(
-        "Say the order of the axes, if it is this: `{order[0]}` for the image, `{order[1]}` for the kernel.",
-        f="{lax}.conv_general_dilated",
-        last="{last}, dimension_numbers={order}",
-    ),
-    otherwise=(
+    fixes=(
         "Bring the axes into the order that is expected, or say the order in `lax.conv_general_dilated`: "
         "`dimension_numbers`."
     ),
     link=f"{texts.API}/jax.lax.conv_general_dilated.html",
 )
-entry(
+_of_numpy(
     "squeeze_of_a_long_axis",
     structure_texts.SQUEEZED,
     x=probes.receiver(0),
@@ -368,7 +310,6 @@ entry(
         "Take one entry along it by an index, or reduce it, as `.mean(axis)` does.",
         "Or look where the axis of length 1 is: it may have come from a batch of one.",
     ],
-    link=f"{texts.API}/jax.numpy.squeeze.html",
 )
 entry(
     "matrix_not_square",
@@ -401,11 +342,9 @@ entry(
     structure_texts.STARTS_COUNT,
     x=probes.argument(0),
     when=probes.calls("dynamic_slice", "dynamic_update_slice"),
-    axes=lambda facts: plural("{count} axis", "{count} axes", len(ast.literal_eval(facts["g2"]))),
-    starts=lambda facts: plural("{count} start was", "{count} starts were", int(facts["g1"])),
     title="`{f.name}` needs a start for each axis",
-    what="`{x}` has shape {g2}.",
-    why="{starts} given, and the array has {axes}.",
+    what="`{x}` has shape {g2}, and the number of starts that were given is {g1}.",
+    why="One start is needed for each axis of the array.",
     fixes="Give 0 for an axis that is taken whole, or use `{f.name}_in_dim`, which takes one axis.",
     link=f"{texts.API}/jax.lax.{{f.name}}.html",
 )

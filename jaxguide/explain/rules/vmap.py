@@ -11,21 +11,11 @@ import numpy as np
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, Swap, Words, always, entry
-from jaxguide.explain.explanation import Fix
-from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, known
+from jaxguide.explain.catalogue import Either, Swap, Words, entry
+from jaxguide.explain.known_facts import Facts, Part, Probe, known
 from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.scene import argument_of
 from jaxguide.explain.transformed import parameters
-
-_LINK = f"{texts.API}/jax.vmap.html"
-_KEYWORDS = "What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it."
-
-
-def _arguments(facts: Facts) -> list[Part] | None:
-    """Find what the mapped function is given by position; not known if some of it is unpacked."""
-    given = facts.call().args
-    return None if any(isinstance(one, ast.Starred) for one in given) else [facts.at(one) for one in given]
 
 
 def _axes(facts: Facts) -> list[str]:
@@ -40,18 +30,12 @@ def _in_a_tuple(axes: list[str]) -> str:
     return axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
 
 
-def _with_axis(axis: str, sentence: str, when: Condition = always) -> Callable[[Facts], Fix | None]:
-    """Make the fix that gives the argument `x` another axis in `in_axes`; none if no argument would be mapped."""
-
-    def made(facts: Facts) -> Fix | None:
-        pairs = zip(facts["arguments"], facts["axes"], strict=True) if when(facts) else []
-        axes = [axis if one.node is facts.node("x") else own for one, own in pairs]
-        place, text = facts.part("mapped"), f"{facts['mapped']}, in_axes={_in_a_tuple(axes)}"
-        if facts.knows("in_axes"):
-            place, text = facts.part("in_axes"), _in_a_tuple(axes)
-        return facts.scene.fix(facts.say(sentence), place.replaced_by(text)) if {*axes} - {"None"} else None
-
-    return made
+def _filled(facts: Facts) -> str | None:
+    """Say `in_axes` with None for the argument `x`, after the function if there is none yet; not if none is mapped."""
+    pairs = zip(facts["arguments"], facts["axes"], strict=True)
+    axes = ["None" if one.node is facts.node("x") else own for one, own in pairs]
+    text = _in_a_tuple(axes) if facts.knows("in_axes") else f"{facts['mapped']}, in_axes={_in_a_tuple(axes)}"
+    return text if {*axes} - {"None"} else None
 
 
 _vmap = partial(
@@ -59,9 +43,12 @@ _vmap = partial(
     made=probes.made_by("vmap"),
     mapped=probes.argument(0, "fun", of="made"),
     in_axes=probes.argument(1, "in_axes", of="made"),
-    arguments=_arguments,
+    starred=lambda facts: any(isinstance(one, ast.Starred) for one in facts.call().args),
+    arguments=lambda facts: None if facts["starred"] else [facts.at(one) for one in facts.call().args],
     axes=_axes,
-    link=_LINK,
+    slot=probes.one_of(probes.fact("in_axes"), probes.fact("mapped")),
+    filled=_filled,
+    link=f"{texts.API}/jax.vmap.html",
 )
 
 
@@ -140,8 +127,8 @@ _vmap(
             "Hand `{x}` whole to every call: make its entry of `in_axes` such a tree, with None there.",
             when=lambda facts: bool(facts["x"].path),
         ),
-        _with_axis("0", "Map over an axis that it has: 0 is the first.", lambda facts: facts["g2"] != "0"),
-        _with_axis("None", "Hand `{x}` whole to every call."),
+        Words("Map over an axis that it has: 0 is the first.", when=lambda facts: facts["g2"] != "0"),
+        Swap("Hand `{x}` whole to every call.", slot="{filled}"),
         Swap("One number needs no `vmap`: call the function itself.", made="{mapped.atom}"),
     ),
 )
@@ -202,7 +189,7 @@ _sizes_entry(
         "axis.",
         "`{x}` is one number, of shape ().",
     ),
-    why=_KEYWORDS,
+    why="What is given by keyword is mapped along axis 0, and `in_axes` says nothing about it.",
     fixes=[
         "If every call is to get all of `{x}`: bind it before, with `functools.partial`.",
         "If every call is to get one entry of it: make {other[size]} of them.",
@@ -230,7 +217,9 @@ _sizes_entry(
             "If one entry of each belongs to every call: make as many of one as of the other.",
         ),
         Either(
-            _with_axis("None", "If every call is to get all of `{x}`: hand it over whole.", probes.knows("odd")),
+            Swap(
+                "If every call is to get all of `{x}`: hand it over whole.", when=probes.knows("odd"), slot="{filled}"
+            ),
             "If every call is to get all of one: give None for it in `in_axes`, also inside a dict or a tuple.",
         ),
     ],

@@ -1,6 +1,6 @@
 """Cases of sizes computed from shapes or values, and of typed keys, weak types and narrow dtypes."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -13,7 +13,6 @@ def f(y):
     return jax.nn.one_hot(y, y.max() + 1)  # <--
 result = f(jnp.array([0, 1, 2]))
 """,
-        result="result",
     ),
     Case(
         name="one_hot_named",
@@ -26,7 +25,6 @@ def f(y):
     return jax.nn.one_hot(y, n)  # <--
 result = f(jnp.array([0, 1, 2]))
 """,
-        result="result",
     ),
     Case(
         name="int_sqrt",
@@ -40,7 +38,6 @@ def f(x):
     return x.reshape(side, side)
 result = f(jnp.arange(9.0))
 """,
-        result="result",
         after_fix=[[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0, 8.0]]],
     ),
     Case(
@@ -54,7 +51,6 @@ def f(x, n):
     return x.reshape(side, side)
 result = f(jnp.arange(9.0), 9)
 """,
-        result="result",
     ),
     Case(
         name="prod_shape",
@@ -66,7 +62,6 @@ def f(x):
     return x.reshape(jnp.array(x.shape).prod())  # <--
 result = f(jnp.ones((2, 3)))
 """,
-        result="result",
         after_fix=[[1.0, 1.0, 1.0, 1.0, 1.0, 1.0]],
     ),
     Case(
@@ -79,7 +74,6 @@ def f(x):
     return x.reshape(x.shape[0], jnp.prod(jnp.array(x.shape[1:])))  # <--
 result = f(jnp.ones((2, 3, 4)))
 """,
-        result="result",
         after_fix=[[[1.0] * 12] * 2],
     ),
     Case(
@@ -93,7 +87,6 @@ def f(x):
     return x.reshape(-1, n)  # <--
 result = f(jnp.ones((2, 3, 4)))
 """,
-        result="result",
         after_fix=[[[1.0] * 12] * 2],
     ),
     Case(
@@ -103,7 +96,6 @@ result = f(jnp.ones((2, 3, 4)))
         source="""
 result = jnp.linspace(0, 1, 10 / 2)  # <--
 """,
-        result="result",
         after_fix=[[0.0, 0.25, 0.5, 0.75, 1.0]],
     ),
     Case(
@@ -116,7 +108,6 @@ def f(x, shape):
     return x.reshape(shape)  # <--
 result = f(jnp.arange(6), jnp.array([2, 3]))
 """,
-        result="result",
         after_fix=[[[0, 1, 2], [3, 4, 5]]],
     ),
     Case(
@@ -129,7 +120,6 @@ def f(x, shape):
     return x.reshape(shape)  # <--
 result = f(jnp.arange(6), (2, 3))
 """,
-        result="result",
         after_fix=[[[0, 1, 2], [3, 4, 5]]],
     ),
     Case(
@@ -142,7 +132,6 @@ def f(shape):
     return jnp.zeros(shape)  # <--
 result = f((2, 3))
 """,
-        result="result",
         after_fix=[[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]],
     ),
     Case(
@@ -155,8 +144,7 @@ def f(x, i, n):
     return x[i:i + n]  # <--
 result = f(jnp.arange(10), 2, 3)
 """,
-        result="result",
-        after_fix=[[0, 0, 2, 3, 4, 0, 0, 0, 0, 0], [2, 3, 4]],
+        after_fix=[no_code, [2, 3, 4]],
     ),
     Case(
         name="eye_traced",
@@ -168,7 +156,6 @@ def f(x):
     return jnp.eye(x.sum())  # <--
 result = f(jnp.array([1, 2]))
 """,
-        result="result",
     ),
     Case(
         name="segment_sum_max",
@@ -180,7 +167,6 @@ def f(x, ids):
     return jax.ops.segment_sum(x, ids, num_segments=ids.max() + 1)  # <--
 result = f(jnp.ones(3), jnp.array([0, 1, 1]))
 """,
-        result="result",
     ),
     Case(
         name="where_sinc",
@@ -192,7 +178,6 @@ def sinc(x):
     return 1.0 if x == 0 else jnp.sin(x) / x  # <--
 result = sinc(1.0)
 """,
-        result="result",
         after_fix=[0.84147, 0.84147],
     ),
     Case(
@@ -207,7 +192,6 @@ def look(i):
     return A[i] + B[i]  # <--
 result = look(1)
 """,
-        result="result",
         after_fix=[3.0, 3.0],
     ),
     Case(
@@ -217,7 +201,6 @@ result = look(1)
         source="""
 result = jax.jit(lambda x: x[x > 0].sum())(jnp.arange(10) - 3.0)  # <--
 """,
-        result="result",
         after_fix=[21.0],
     ),
     Case(
@@ -231,7 +214,6 @@ def f(x):
     return y[y > 1.0].mean()  # <--
 result = f(3.0 * jnp.arange(4))
 """,
-        result="result",
         after_fix=[12.0],
     ),
     Case(
@@ -244,7 +226,6 @@ def accept(key):
     return 1. if jax.random.uniform(key) > .5 else 0.  # <--
 result = accept(jax.random.key(0))
 """,
-        result="result",
         after_fix=[1.0, 1.0],
     ),
     Case(
@@ -259,7 +240,6 @@ def accept(key, x):
     return x
 result = accept(jax.random.key(0), 1.0)
 """,
-        result="result",
         after_fix=[1.0, 1.0],
     ),
     Case(
@@ -272,7 +252,6 @@ def f(key):
     return float(jax.random.uniform(key))  # <--
 result = f(jax.random.key(0))
 """,
-        result="result",
         after_fix=[0.94767],
     ),
     Case(
@@ -287,7 +266,6 @@ def f(key, x):
     return x
 result = f(jax.random.key(0), 1.0)
 """,
-        result="result",
         after_fix=[2.0],
     ),
     Case(
@@ -302,7 +280,6 @@ def f(x):
     return -x
 result = f(jnp.bfloat16(1.0))
 """,
-        result="result",
         after_fix=[1.0, 1.0],
     ),
     Case(
@@ -315,7 +292,6 @@ def f(x):
     return float(x)  # <--
 result = f(jnp.array(1.0, jnp.float8_e4m3fn))
 """,
-        result="result",
         after_fix=[1.0],
     ),
     Case(
@@ -330,7 +306,6 @@ def f(n, x):
     return x
 result = f(jnp.array(3, jnp.int4), 1.0)
 """,
-        result="result",
         after_fix=[4.0, 4.0],
     ),
 ]

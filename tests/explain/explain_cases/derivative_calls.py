@@ -39,7 +39,6 @@ def loss(w, x):
     return jnp.mean((x @ w)**2)  # <--
 g, aux = jax.grad(loss, has_aux=True)(jnp.ones(3), jnp.eye(3))
 """,
-        result="g",
     ),
     Case(
         name="aux_dict",
@@ -50,7 +49,6 @@ def loss(w):
     return {"loss": jnp.sum(w), "n": 3}  # <--
 g, aux = jax.grad(loss, has_aux=True)(jnp.ones(3))
 """,
-        result="g",
     ),
     Case(
         name="aux_first_nonscalar",
@@ -74,7 +72,6 @@ def loss(w):
     return {"loss": jnp.sum(w)}
 g = jax.grad(loss)(jnp.ones(3))  # <--
 """,
-        result="g",
     ),
     Case(
         name="vjp_bare",
@@ -86,8 +83,7 @@ def f(x):
 y, pull = jax.vjp(f, 1.0)
 result = pull(1.0)  # <--
 """,
-        result="result",
-        after_fix=[[-0.30117], no_code],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="vjp_two_args",
@@ -99,7 +95,6 @@ def f(x):
 y, pull = jax.vjp(f, 1.0)
 result = pull(1.0, 1.0)  # <--
 """,
-        result="result",
         after_fix=[[-0.30117]],
     ),
     Case(
@@ -110,7 +105,7 @@ result = pull(1.0, 1.0)  # <--
 y, pull = jax.vjp(jnp.sin, 1.0)
 result = pull((1.0,))  # <--
 """,
-        result="result",
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="vjp_list_tuple",
@@ -122,7 +117,7 @@ def f(x):
 y, pull = jax.vjp(f, 1.0)
 result = pull([1.0, 1.0])  # <--
 """,
-        result="result",
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="vjp_dict",
@@ -134,8 +129,7 @@ def f(x):
 y, pull = jax.vjp(f, 1.0)
 result = pull({"a": 1.0})  # <--
 """,
-        result="result",
-        after_fix=[[-0.30117]],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="jvp_shape",
@@ -144,7 +138,6 @@ result = pull({"a": 1.0})  # <--
         source="""
 result = jax.jvp(jnp.sin, (jnp.ones(3),), (1.0,))  # <--
 """,
-        result="result",
     ),
     Case(
         name="jvp_mismatch",
@@ -153,7 +146,6 @@ result = jax.jvp(jnp.sin, (jnp.ones(3),), (1.0,))  # <--
         source="""
 result = jax.jvp(jnp.multiply, (1.0, 2.0), (1.0,))  # <--
 """,
-        result="result",
     ),
     Case(
         name="int_argnums",
@@ -164,7 +156,7 @@ def energy(pos, idx):
     return jnp.sum(pos[idx] ** 2)
 result = jax.grad(energy, argnums=1)(jnp.ones((4, 3)), jnp.array([0, 1]))  # <--
 """,
-        result="result",
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="key_grad",
@@ -175,7 +167,5 @@ def f(key, x):
     return x * jax.random.normal(key)
 result = jax.grad(f)(jax.random.key(0), 1.0)  # <--
 """,
-        result="result",
-        after_fix=[1.62264],
     ),
 ]

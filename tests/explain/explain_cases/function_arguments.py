@@ -12,7 +12,6 @@ def step(carry, x, target):
     return carry + x - target, carry
 result = jax.lax.scan(step, 0.0, (jnp.ones(3), jnp.ones(3)))  # <--
 """,
-        result="result",
         after_fix=[[0.0, [0.0, 0.0, 0.0]]],
     ),
     Case(
@@ -24,7 +23,6 @@ def step(carry):
     return carry + 1.0, carry
 result = jax.lax.scan(step, 0.0, None, length=3)  # <--
 """,
-        result="result",
     ),
     Case(
         name="scan_kw_params",
@@ -35,7 +33,6 @@ def step(params, carry, x):
     return carry * params + x, carry
 result = jax.lax.scan(step, 1.0, jnp.arange(3.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="scan_bound_partial",
@@ -46,7 +43,6 @@ def step(params, scale, carry, x):
     return carry * params + x * scale, carry
 result = jax.lax.scan(partial(step, 2.0), 1.0, jnp.arange(3.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="scan_method",
@@ -60,7 +56,6 @@ class M:
         return jax.lax.scan(self.step, 0.0, (jnp.ones(3), jnp.ones(3)))  # <--
 result = M().run()
 """,
-        result="result",
         after_fix=[[3.0, [0.0, 1.0, 2.0]]],
     ),
     Case(
@@ -74,7 +69,6 @@ def body(i, x):
     return i + 1, x * 2
 result = jax.lax.while_loop(cond, body, (0, 1.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="while_lambda_two_args",
@@ -83,7 +77,6 @@ result = jax.lax.while_loop(cond, body, (0, 1.0))  # <--
         source="""
 result = jax.lax.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, 1.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="fori_body_three",
@@ -94,7 +87,6 @@ def body(i, a, b):
     return a + 1, b * 2
 result = jax.lax.fori_loop(0, 3, body, (0.0, 1.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="cond_args",
@@ -107,7 +99,6 @@ def down(x):
     return x
 result = jax.lax.cond(True, up, down, 1.0, 2.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="cond_args_tuple",
@@ -120,7 +111,6 @@ def down(x, y):
     return x - y
 result = jax.lax.cond(True, up, down, (1.0, 2.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="cond_lambda_noarg",
@@ -130,7 +120,6 @@ result = jax.lax.cond(True, up, down, (1.0, 2.0))  # <--
 x = 3.0
 result = jax.lax.cond(x > 0, lambda: x + 1, lambda: x - 1, x)  # <--
 """,
-        result="result",
     ),
     Case(
         name="switch_args",
@@ -139,7 +128,6 @@ result = jax.lax.cond(x > 0, lambda: x + 1, lambda: x - 1, x)  # <--
         source="""
 result = jax.lax.switch(1, [lambda x, y: x + y, lambda x: x], 2.0, 3.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="map_two_args",
@@ -148,7 +136,6 @@ result = jax.lax.switch(1, [lambda x, y: x + y, lambda x: x], 2.0, 3.0)  # <--
         source="""
 result = jax.lax.map(lambda x, y: x + y, (jnp.ones(3), jnp.ones(3)))  # <--
 """,
-        result="result",
     ),
     Case(
         name="map_two_xs",
@@ -157,7 +144,6 @@ result = jax.lax.map(lambda x, y: x + y, (jnp.ones(3), jnp.ones(3)))  # <--
         source="""
 result = jax.lax.map(lambda x, y: x + y, jnp.ones(3), jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="scan_list_xs",
@@ -166,8 +152,6 @@ result = jax.lax.map(lambda x, y: x + y, jnp.ones(3), jnp.ones(3))  # <--
         source="""
 result = jax.lax.scan(lambda c, x: (c + x, c), 0, [1, 2, 3])  # <--
 """,
-        result="result",
-        after_fix=[[6, [0, 1, 3]]],
     ),
     Case(
         name="scan_range",
@@ -176,7 +160,6 @@ result = jax.lax.scan(lambda c, x: (c + x, c), 0, [1, 2, 3])  # <--
         source="""
 result = jax.lax.scan(lambda c, i: (c + i, c), 0, range(3))  # <--
 """,
-        result="result",
         after_fix=[[3, [0, 0, 1]]],
     ),
     Case(
@@ -186,7 +169,6 @@ result = jax.lax.scan(lambda c, i: (c + i, c), 0, range(3))  # <--
         source="""
 result = jax.lax.scan(lambda c, i: (c + i, c), 0, list(range(1, 4)))  # <--
 """,
-        result="result",
         after_fix=[[6, [0, 1, 3]]],
     ),
     Case(
@@ -196,7 +178,6 @@ result = jax.lax.scan(lambda c, i: (c + i, c), 0, list(range(1, 4)))  # <--
         source="""
 result = jax.lax.scan(lambda c, i: (c + i, c), 0, 5)  # <--
 """,
-        result="result",
         after_fix=[[10, [0, 0, 1, 3, 6]]],
     ),
     Case(
@@ -206,7 +187,6 @@ result = jax.lax.scan(lambda c, i: (c + i, c), 0, 5)  # <--
         source="""
 result = jax.lax.scan(lambda c, d: (c + d["a"] * d["b"], c), 0.0, {"a": jnp.ones(3), "b": 2.0})  # <--
 """,
-        result="result",
     ),
     Case(
         name="scan_swapped",
@@ -217,7 +197,6 @@ def step(x, carry):
     return carry + x, carry
 result = jax.lax.scan(jnp.ones(3), 0.0, step)  # <--
 """,
-        result="result",
     ),
     Case(
         name="while_args_order",
@@ -226,6 +205,5 @@ result = jax.lax.scan(jnp.ones(3), 0.0, step)  # <--
         source="""
 result = jax.lax.while_loop(1.0, lambda x: x < 10.0, lambda x: x * 2)  # <--
 """,
-        result="result",
     ),
 ]

@@ -1,6 +1,6 @@
 """Cases of gradients that do not exist."""
 
-from explain_cases.case import Case, no_code, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -12,7 +12,6 @@ def f(x):
     return x ** 2
 result = jax.grad(f)(3)  # <--
 """,
-        result="result",
         after_fix=[6.0],
     ),
     Case(
@@ -25,8 +24,6 @@ def f(x):
 x = jnp.arange(3)
 result = jax.grad(f)(x)  # <--
 """,
-        result="result",
-        after_fix=[[0.0, 2.0, 4.0]],
     ),
     Case(
         name="grad_vec",
@@ -38,7 +35,6 @@ def f(x):
 x = jnp.arange(3.0)
 result = jax.grad(f)(x)  # <--
 """,
-        result="result",
         after_fix=[[0.0, 2.0, 4.0], [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]]],
     ),
     Case(
@@ -50,7 +46,6 @@ def f(w):
     return w[:1] ** 2
 result = jax.grad(f)(jnp.arange(3.0))  # <--
 """,
-        result="result",
         after_fix=[[0.0, 0.0, 0.0], [[0.0, 0.0, 0.0]]],
     ),
     Case(
@@ -62,8 +57,7 @@ def loss(w):
     return w ** 2, w
 result = jax.grad(loss)(3.0)  # <--
 """,
-        result="result",
-        after_fix=[no_edits, 6.0],
+        after_fix=[no_code, 6.0],
     ),
     Case(
         name="grad_none",
@@ -74,7 +68,6 @@ def loss(w):
     w ** 2
 result = jax.grad(loss)(3.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="grad_complexout",
@@ -85,7 +78,6 @@ def f(x):
     return jnp.exp(1j * x)
 result = jax.grad(f)(1.0)  # <--
 """,
-        result="result",
         after_fix=[-2.0481493834267894e-08, (-0.8414709568023682 + 0.5403022766113281j)],
     ),
     Case(
@@ -97,7 +89,6 @@ def f(x):
     return jnp.argmax(x)
 result = jax.grad(f)(jnp.arange(3.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="grad_argnums",
@@ -108,7 +99,6 @@ def f(x):
     return x ** 2
 result = jax.grad(f, argnums=1)(3.0)  # <--
 """,
-        result="result",
         after_fix=[6.0],
     ),
     Case(
@@ -118,8 +108,6 @@ result = jax.grad(f, argnums=1)(3.0)  # <--
         source="""
 result = jax.jacfwd(lambda x: x ** 2)(jnp.arange(3))  # <--
 """,
-        result="result",
-        after_fix=[[[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]]],
     ),
     Case(
         name="grad_integer_leaf",
@@ -131,8 +119,7 @@ def loss(p):
 params = {"w": 1.0, "n": 3}
 result = jax.grad(loss)(params)  # <--
 """,
-        result="result['w'], result['n']",
-        after_fix=[(6.0, 1.0), no_code],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="grad_integer_leaf_of_a_tree",
@@ -147,8 +134,7 @@ params = start()
 step = jax.jit(jax.grad(loss))
 result = step(params, 2.0)["layer"]  # <--
 """,
-        result="result['w'], result['b']",
-        after_fix=[([2.0, 4.0], [2.0, 2.0]), no_code],
+        after_fix=[no_code, no_code, no_code],
     ),
     Case(
         name="grad_integer_array_in_a_dict",
@@ -159,8 +145,6 @@ def loss(p):
     return (p["w"] ** 2).sum()
 result = jax.grad(loss)({"w": jnp.arange(3)})  # <--
 """,
-        result="result['w']",
-        after_fix=[[0.0, 2.0, 4.0]],
     ),
     Case(
         name="grad_integer_by_the_second_argnum",
@@ -170,8 +154,7 @@ result = jax.grad(loss)({"w": jnp.arange(3)})  # <--
 n = 3
 result = jax.grad(lambda x, y: x * y, (0, 1))(2.0, n)  # <--
 """,
-        result="result",
-        after_fix=[(3.0, 2.0)],
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="jit_of_grad_of_many",
@@ -182,7 +165,6 @@ def f(x):
     return x ** 2
 result = jax.jit(jax.grad(f))(jnp.arange(3.0))  # <--
 """,
-        result="result",
         after_fix=[[0.0, 2.0, 4.0], [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]]],
     ),
     Case(
@@ -194,7 +176,6 @@ def f(z):
     return z ** 2
 result = jax.grad(f)(1j)  # <--
 """,
-        result="result",
         after_fix=[-2j, 2j],
     ),
     Case(
@@ -206,7 +187,6 @@ def f(z):
     return z ** 2
 result = jax.grad(f)(1.0 + 2j)  # <--
 """,
-        result="result",
         after_fix=[2 - 4j, 2 + 4j],
     ),
     Case(
@@ -218,7 +198,6 @@ def f(x):
     return lax.while_loop(lambda c: c < 10, lambda c: c * 2, x)  # <--
 result = jax.grad(f)(1.0)
 """,
-        result="result",
         after_fix=[16.0, 16.0],
     ),
     Case(
@@ -231,7 +210,6 @@ def f(x, n):
     return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
 result = jax.grad(f)(2.0, 3)
 """,
-        result="result",
         after_fix=[12.0, 12.0],
     ),
     Case(
@@ -243,7 +221,6 @@ def power(x, n):
     return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
 result = jax.grad(jax.jit(power))(2.0, 3)
 """,
-        result="result",
         after_fix=[12.0, 12.0],
     ),
     Case(
@@ -255,7 +232,6 @@ def f(x, n):
     return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
 result = jax.jit(jax.grad(f))(2.0, 3)
 """,
-        result="result",
         after_fix=[12.0, 12.0],
     ),
     Case(
@@ -268,7 +244,6 @@ def f(x, n):
 g = jax.jit(jax.value_and_grad(f))
 result = g(2.0, 3)
 """,
-        result="result",
         after_fix=[(8.0, 12.0)],
     ),
     Case(
@@ -279,7 +254,6 @@ result = g(2.0, 3)
 g = jax.jit(jax.grad(lambda x, n: lax.fori_loop(0, n, lambda i, c: c * x, 1.0)))  # <--
 result = g(2.0, 3)
 """,
-        result="result",
         after_fix=[12.0, 12.0],
     ),
     Case(
@@ -292,7 +266,6 @@ def f(x, n):
     return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
 result = jax.jit(jax.grad(f))(2.0, 3)
 """,
-        result="result",
         after_fix=[12.0, 12.0],
     ),
     Case(
@@ -302,7 +275,5 @@ result = jax.jit(jax.grad(f))(2.0, 3)
         source="""
 result = jax.grad(lambda w: w[0] * w[1])([1, 2.0])  # <--
 """,
-        result="result",
-        after_fix=[[2.0, 1.0]],
     ),
 ]

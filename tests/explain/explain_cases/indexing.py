@@ -1,6 +1,6 @@
 """Cases of indices that JAX does not support."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -13,7 +13,6 @@ def f(x):
     return x[x > 0].sum()  # <--
 result = f(jnp.array([-1.0, 2.0, 3.0]))
 """,
-        result="result",
         after_fix=[5.0],
     ),
     Case(
@@ -27,7 +26,6 @@ def f(x):
     return x[mask].sum()  # <--
 result = f(jnp.array([-1.0, 2.0, 3.0]))
 """,
-        result="result",
         after_fix=[5.0],
     ),
     Case(
@@ -40,7 +38,6 @@ def f(x, n):
     return x[:n].sum()  # <--
 result = f(jnp.array([1.0, 2.0, 4.0]), 2)
 """,
-        result="result",
         after_fix=[3.0, 3.0],
     ),
     Case(
@@ -53,7 +50,6 @@ def f(x, i):
     return x[i:i+2]  # <--
 result = f(jnp.arange(3.), 1)
 """,
-        result="result",
         after_fix=[[1.0, 2.0], [1.0, 2.0]],
     ),
     Case(
@@ -65,7 +61,6 @@ x = jnp.arange(3)
 i = 1.0
 result = x[i]  # <--
 """,
-        result="result",
         after_fix=[1],
     ),
     Case(
@@ -76,7 +71,6 @@ result = x[i]  # <--
 x = jnp.arange(3)
 result = x[[0, 1]]  # <--
 """,
-        result="result",
         after_fix=[[0, 1]],
     ),
     Case(
@@ -87,7 +81,6 @@ result = x[[0, 1]]  # <--
 x = jnp.arange(3)
 result = x[0, 1]  # <--
 """,
-        result="result",
     ),
     Case(
         name="mean_mask",
@@ -99,7 +92,6 @@ def f(x):
     return jnp.mean(x[x > 0])  # <--
 result = f(jnp.array([-1.0, 2.0, 4.0]))
 """,
-        result="result",
         after_fix=[3.0],
     ),
     Case(
@@ -112,8 +104,7 @@ def f(x, n):
     return x.at[:n].set(0.0)  # <--
 result = f(jnp.ones(3), 2)
 """,
-        result="result",
-        after_fix=[[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]],
+        after_fix=[no_code, [0.0, 0.0, 1.0]],
     ),
     Case(
         name="mask_2d",
@@ -126,7 +117,6 @@ def f(x):
     return x[keep].sum()  # <--
 result = f(jnp.array([[1.0, 2.0], [-1.0, 5.0], [3.0, 4.0]]))
 """,
-        result="result",
         after_fix=[10.0],
     ),
     Case(
@@ -139,7 +129,6 @@ def f(x, keep):
     return x[keep].mean()  # <--
 result = f(jnp.array([[1.0, 2.0], [-1.0, 5.0], [3.0, 4.0]]), jnp.array([True, False, True]))
 """,
-        result="result",
         after_fix=[2.5],
     ),
     Case(
@@ -152,7 +141,6 @@ def f(x, n):
     return x[:n].sum()  # <--
 result = f(jnp.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 2)
 """,
-        result="result",
         after_fix=[10.0, 10.0],
     ),
     Case(
@@ -165,7 +153,6 @@ def f(x, i):
     return x[:, i:i+2]  # <--
 result = f(jnp.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]), 1)
 """,
-        result="result",
         after_fix=[[[2.0, 3.0], [4.0, 5.0]], [[2.0, 3.0], [4.0, 5.0]]],
     ),
     Case(
@@ -178,8 +165,7 @@ def f(x, n):
     return x[:, :n].max()  # <--
 result = f(jnp.array([[1.0, 2.0, 9.0], [3.0, 4.0, 9.0]]), 2)
 """,
-        result="result",
-        after_fix=[4.0, 4.0],
+        after_fix=[no_code, 4.0],
     ),
     Case(
         name="slice_mean",
@@ -191,7 +177,6 @@ def f(x, n):
     return x[:n].mean()  # <--
 result = f(jnp.array([1.0, 3.0, 100.0]), 2)
 """,
-        result="result",
         after_fix=[2.0, 2.0],
     ),
     Case(
@@ -204,7 +189,6 @@ def f(x, lo, hi):
     return x[lo:hi].sum()  # <--
 result = f(jnp.array([1.0, 3.0, 100.0]), 1, 2)
 """,
-        result="result",
         after_fix=[3.0, 3.0],
     ),
     Case(
@@ -217,8 +201,7 @@ def f(x, n):
     return x.at[n:].add(1.0)  # <--
 result = f(jnp.zeros(3), 2)
 """,
-        result="result",
-        after_fix=[[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]],
+        after_fix=[no_code, [0.0, 0.0, 1.0]],
     ),
     Case(
         name="slice_negative",
@@ -230,7 +213,6 @@ def f(x, n):
     return x[:-n].sum()  # <--
 result = f(jnp.array([1.0, 2.0, 4.0]), 1)
 """,
-        result="result",
         after_fix=[3.0],
     ),
     Case(
@@ -243,8 +225,6 @@ def f(x):
     return x[x < 5].max()  # <--
 result = f(jnp.array([1, 3, 9]))
 """,
-        result="result",
-        after_fix=[3],
     ),
     Case(
         name="update_by_a_mask",
@@ -257,8 +237,6 @@ def f(x):
     return x.at[far].set(-jnp.abs(x[far]) * 0.5)  # <--
 result = f(jnp.array([1.0, 4.0, 3.0]))
 """,
-        result="result",
-        after_fix=[[1.0, -2.0, -1.5]],
     ),
     Case(
         name="update_by_a_mask_that_adds",
@@ -271,8 +249,6 @@ def f(x, y):
     return x.at[far].add(y[far] - x[far])  # <--
 result = f(jnp.array([1.0, 4.0, 3.0]), jnp.array([5.0, 6.0, 7.0]))
 """,
-        result="result",
-        after_fix=[[1.0, 6.0, 7.0]],
     ),
     Case(
         name="assignment_by_a_mask",
@@ -286,8 +262,6 @@ def f(x):
     return x
 result = f(jnp.array([1.0, 4.0, 3.0]))
 """,
-        result="result",
-        after_fix=[[1.0, 2.0, 1.5]],
     ),
     Case(
         name="update_of_the_first",
@@ -299,8 +273,7 @@ def f(x, n):
     return x.at[:n].set(x[:n] * 2)  # <--
 result = f(jnp.array([1.0, 4.0, 3.0]), 2)
 """,
-        result="result",
-        after_fix=[[2.0, 8.0, 3.0], [2.0, 8.0, 3.0]],
+        after_fix=[no_code, [2.0, 8.0, 3.0]],
     ),
     Case(
         name="slice_of_one_batch",
@@ -314,7 +287,6 @@ def f(x, batch):
     return lax.fori_loop(0, 3, body, 0.0)
 result = f(jnp.arange(6.0), 2)
 """,
-        result="result",
         after_fix=[7.5],
     ),
     Case(
@@ -330,8 +302,6 @@ def f(x, width):
     return lax.map(body, jnp.arange(1, 3))
 result = f(jnp.arange(6.0), 1)
 """,
-        result="result",
-        after_fix=[[[0.0, 1.0, 2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.0, 0.0, 0.0]]],
     ),
     Case(
         name="slice_around_a_place",
@@ -343,8 +313,7 @@ def f(x, i):
     return x[i - 2:i + 2]  # <--
 result = f(jnp.arange(6.0), 3)
 """,
-        result="result",
-        after_fix=[[0.0, 1.0, 2.0, 3.0, 4.0, 0.0], [1.0, 2.0, 3.0, 4.0]],
+        after_fix=[no_code, [1.0, 2.0, 3.0, 4.0]],
     ),
     Case(
         name="slice_between_names_that_change",
@@ -358,7 +327,6 @@ def f(x, i):
     return x[start:i + 2].sum()  # <--
 result = f(jnp.arange(6.0), 1)
 """,
-        result="result",
         after_fix=[6.0],
     ),
     Case(
@@ -370,7 +338,6 @@ prices = jnp.arange(6.0)
 keep = jnp.array([True, False, True])
 kept = prices[keep]  # <--
 """,
-        result="kept",
     ),
     Case(
         name="mask_too_short_for_its_axis",
@@ -381,6 +348,5 @@ x = jnp.ones((2, 6))
 keep = jnp.array([True, False, True])
 kept = x[:, keep]  # <--
 """,
-        result="kept",
     ),
 ]

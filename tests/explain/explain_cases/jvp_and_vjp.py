@@ -10,7 +10,6 @@ CASES = [
         source="""
 result = jax.jvp(jnp.sin, (1.0,), (1,))  # <--
 """,
-        result="result",
     ),
     Case(
         name="jvp_struct",
@@ -19,7 +18,6 @@ result = jax.jvp(jnp.sin, (1.0,), (1,))  # <--
         source="""
 result = jax.jvp(jnp.sin, 1.0, 1.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="vjp_shape",
@@ -29,7 +27,6 @@ result = jax.jvp(jnp.sin, 1.0, 1.0)  # <--
 y, pull = jax.vjp(jnp.sin, jnp.ones(3))
 result = pull(1.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="customjvp_missing",
@@ -41,7 +38,6 @@ def f(x):
     return x ** 2
 result = jax.grad(f)(1.0)  # <--
 """,
-        result="result",
         after_fix=[no_code, no_code],
     ),
     Case(
@@ -54,7 +50,6 @@ def f(x):
     return x ** 2
 result = jax.grad(f)(1.0)  # <--
 """,
-        result="result",
         after_fix=[no_code, no_code],
     ),
     Case(
@@ -70,7 +65,6 @@ def bwd(x, g): return 2 * x * g  # <--
 f.defvjp(fwd, bwd)
 result = jax.grad(f)(1.0)
 """,
-        result="result",
         after_fix=[2.0],
     ),
     Case(
@@ -86,6 +80,5 @@ def bwd(x, g): return (2 * x * g,)
 f.defvjp(fwd, bwd)
 result = jax.jacfwd(f)(1.0)  # <--
 """,
-        result="result",
     ),
 ]

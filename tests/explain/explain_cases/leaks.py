@@ -1,6 +1,6 @@
 """Cases of traced values that outlive their function."""
 
-from explain_cases.case import Case, no_code, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -34,7 +34,6 @@ m = M()
 m.update(1.0)
 z = m.total + 1  # <--
 """,
-        after_fix=[no_edits],
     ),
     Case(
         name="leak_closure",
@@ -52,7 +51,6 @@ def outer():
     return last * 2  # <--
 result = outer()
 """,
-        after_fix=[no_edits],
     ),
     Case(
         name="leak_global",
@@ -68,7 +66,6 @@ def f(x):
 f(1.0)
 result = f(jnp.ones(3))  # <--
 """,
-        after_fix=[no_edits],
     ),
     Case(
         name="leak_dict",
@@ -114,7 +111,6 @@ model = Model()
 with jax.checking_leaks():
     model.double(3.0)
 """,
-        after_fix=[no_edits],
     ),
     Case(
         name="leak_of_a_cached_property",

@@ -35,7 +35,6 @@ def step(state, x):
     return w + x, n + 1
 result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
 """,
-        after_fix=[((3.0, 3), None)],
     ),
     Case(
         name="while_list_for_tuple",
@@ -198,7 +197,6 @@ def step(c, x):
     return (c, x), None
 result = lax.scan(step, 0.0, jnp.ones(3))  # <--
 """,
-        after_fix=[(0.0, [1.0, 1.0, 1.0])],
     ),
     Case(
         name="scan_nopair",
@@ -232,7 +230,6 @@ def step(c, x):
     return c + x, None
 result = lax.scan(step, 0.0, jnp.ones(3), length=5)  # <--
 """,
-        after_fix=[(3.0, None)],
     ),
     Case(
         name="while_cond",
@@ -241,7 +238,6 @@ result = lax.scan(step, 0.0, jnp.ones(3), length=5)  # <--
         source="""
 result = lax.while_loop(lambda c: c, lambda c: c - 1, 3)  # <--
 """,
-        after_fix=[0],
     ),
     Case(
         name="fori_body",
@@ -304,7 +300,6 @@ class Search:
         return lax.while_loop(self.go_on, self.turn, 0.0)  # <--
 result = Search().run()
 """,
-        after_fix=[1.0],
     ),
     Case(
         name="fori_of_a_method_without_the_turn",

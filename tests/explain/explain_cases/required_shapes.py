@@ -39,7 +39,7 @@ result = f(jnp.ones((10, 4)))
 image, kernel = jnp.ones((1, 8, 8, 3)), jnp.ones((3, 3, 3, 16))
 result = lax.conv_general_dilated(image, kernel, (1, 1), "SAME").shape  # <--
 """,
-        [[1, 8, 8, 16]],
+        [no_code],
     ),
     case(
         "convolution_without_dimension_numbers",
@@ -49,7 +49,7 @@ result = lax.conv_general_dilated(image, kernel, (1, 1), "SAME").shape  # <--
 image, kernel = jnp.ones((1, 8, 8, 3)), jnp.ones((5, 5, 3, 16))
 result = lax.conv(image, kernel, (1, 1), "SAME").shape  # <--
 """,
-        [[1, 8, 8, 16]],
+        [no_code],
     ),
     case(
         "convolution_with_the_kernels_channels_first",
@@ -59,7 +59,7 @@ result = lax.conv(image, kernel, (1, 1), "SAME").shape  # <--
 image, kernel = jnp.ones((1, 16, 16, 3)), jnp.ones((8, 3, 3, 3))
 result = lax.conv(image, kernel, (1, 1), "SAME").shape  # <--
 """,
-        [[1, 16, 16, 8]],
+        [no_code],
     ),
     case(
         "convolution_with_the_kernels_channels_last",
@@ -69,7 +69,7 @@ result = lax.conv(image, kernel, (1, 1), "SAME").shape  # <--
 image, kernel = jnp.ones((1, 3, 8, 8)), jnp.ones((5, 5, 3, 16))
 result = lax.conv_general_dilated(image, kernel, (1, 1), "SAME").shape  # <--
 """,
-        [[1, 16, 8, 8]],
+        [no_code],
     ),
     case(
         "convolution_of_other_channels",
@@ -408,7 +408,7 @@ def f(x):
 f(jnp.ones(3))
 result = seen[0] + jnp.ones(4)  # <--
 """,
-        [no_code, no_code],
+        [no_code],
     ),
     case(
         "a_leak_that_is_asked_for_its_truth",
@@ -438,8 +438,6 @@ def sample(x):
 sample(jnp.ones(2))
 result = sample(jnp.ones(3))  # <--
 """,
-        result="result.shape",
-        after_fix=[no_edits],
     ),
     case(
         "a_lambda_as_backward_rule",

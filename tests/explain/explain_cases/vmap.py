@@ -12,7 +12,6 @@ def f(a, b):
     return a * b
 result = jax.vmap(f)(jnp.ones(2), jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[no_code, [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
     ),
     Case(
@@ -37,7 +36,6 @@ result = jax.vmap(noisy)(keys, xs)  # <--
 scale, x, y = jnp.ones(4), jnp.ones(3), jnp.ones(3)
 result = jax.vmap(lambda s, x, y: (s * x * y).sum())(scale, x, y)  # <--
 """,
-        result="result",
         after_fix=[no_code, [4.0, 4.0, 4.0]],
     ),
     Case(
@@ -48,7 +46,6 @@ result = jax.vmap(lambda s, x, y: (s * x * y).sum())(scale, x, y)  # <--
 x = jnp.ones((5, 3))
 result = jax.vmap(lambda x, y, w: (w * x * y).sum())(x, x, w=jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[no_code, no_code],
     ),
     Case(
@@ -58,7 +55,6 @@ result = jax.vmap(lambda x, y, w: (w * x * y).sum())(x, x, w=jnp.ones(3))  # <--
         source="""
 result = jax.vmap(lambda x, *, w: w * x)(x=jnp.ones(5), w=jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[no_code, no_code],
     ),
     Case(
@@ -70,8 +66,6 @@ def f(a):
     return a.sum()
 result = jax.vmap(f, in_axes=2)(jnp.ones((3, 4)))  # <--
 """,
-        result="result",
-        after_fix=[[4.0, 4.0, 4.0]],
     ),
     Case(
         name="vmap_scalar",
@@ -82,7 +76,6 @@ def f(a, b):
     return a * b
 result = jax.vmap(f)(jnp.ones(3), 2.0)  # <--
 """,
-        result="result",
         after_fix=[[2.0, 2.0, 2.0]],
     ),
     Case(
@@ -94,7 +87,6 @@ def f(a, b):
     return a * b
 result = jax.vmap(f, in_axes=(0, None, 0))(jnp.ones(3), 2.0)  # <--
 """,
-        result="result",
         after_fix=[[2.0, 2.0, 2.0]],
     ),
     Case(
@@ -106,7 +98,6 @@ def f(p, x):
     return p['w'] * x
 result = jax.vmap(f, in_axes=({'v': 0}, 0))({'w': jnp.ones(3)}, jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_allnone",
@@ -117,7 +108,6 @@ def f(a):
     return a
 result = jax.vmap(f, in_axes=None)(jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_outnone",
@@ -128,7 +118,6 @@ def f(a):
     return a
 result = jax.vmap(f, out_axes=None)(jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[[1.0, 1.0, 1.0]],
     ),
     Case(
@@ -140,7 +129,6 @@ def f(x):
     return x - lax.pmean(x, 'batch')  # <--
 result = jax.vmap(f)(jnp.ones(3))
 """,
-        result="result",
         after_fix=[[0.0, 0.0, 0.0]],
     ),
     Case(
@@ -152,7 +140,6 @@ def f(x, y):
     return x * y
 result = jax.vmap(f, in_axes=(0,))(jnp.ones(3), 2.0)  # <--
 """,
-        result="result",
         after_fix=[[2.0, 2.0, 2.0]],
     ),
     Case(
@@ -165,7 +152,6 @@ def f(x, y, w):
 xs, ys, weights = jnp.ones((3, 2)), jnp.ones(3), {"w": jnp.ones(2)}
 result = jax.vmap(f, in_axes=(0,))(xs, ys, weights)  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_of_a_list",
@@ -176,7 +162,6 @@ def square(v): return v * v
 xs = [1.0, 2.0]
 result = jax.vmap(square)(xs)  # <--
 """,
-        result="result",
         after_fix=[[1.0, 4.0]],
     ),
     Case(
@@ -186,7 +171,6 @@ result = jax.vmap(square)(xs)  # <--
         source="""
 result = jax.vmap(lambda a, b: a * b)(jnp.ones(2), [1.0, 2.0])  # <--
 """,
-        result="result",
         after_fix=[[1.0, 2.0]],
     ),
     Case(
@@ -196,7 +180,6 @@ result = jax.vmap(lambda a, b: a * b)(jnp.ones(2), [1.0, 2.0])  # <--
         source="""
 result = jax.vmap(lambda v: v * 2)(3.0)  # <--
 """,
-        result="result",
         after_fix=[6.0],
     ),
     Case(
@@ -206,7 +189,5 @@ result = jax.vmap(lambda v: v * 2)(3.0)  # <--
         source="""
 result = jax.vmap(lambda a, b: a + b, in_axes=(0, 1))(jnp.zeros(2), jnp.ones(2))  # <--
 """,
-        result="result",
-        after_fix=[[1.0, 1.0]],
     ),
 ]

@@ -11,7 +11,6 @@ CASES = [
 points = [{"x": 1.0, "y": 2.0}, {"x": 3.0, "y": 4.0}]
 result = jax.vmap(lambda p: p["x"] + p["y"])(points)  # <--
 """,
-        result="result",
         after_fix=[[3.0, 7.0]],
     ),
     Case(
@@ -24,7 +23,6 @@ def line(x, params):
 ensemble = [{"a": 3.0, "b": 4.0}, {"a": 1.0, "b": 0.0}]
 result = jax.vmap(line)(jnp.array([2.0, 2.0]), ensemble)  # <--
 """,
-        result="result",
         after_fix=[[10.0, 2.0]],
     ),
     Case(
@@ -37,7 +35,6 @@ def apply(p, x):
 models = [{"w": jnp.ones((2, 3)), "b": jnp.zeros(2)} for _ in range(4)]
 result = jax.vmap(apply, in_axes=(0, None))(models, jnp.ones(3))  # <--
 """,
-        result="result",
         after_fix=[[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]],
     ),
     Case(
@@ -48,7 +45,6 @@ result = jax.vmap(apply, in_axes=(0, None))(models, jnp.ones(3))  # <--
 params = {"w": jnp.ones((5, 3)), "lr": 0.1}
 result = jax.vmap(lambda p: p["w"].sum() * p["lr"])(params)  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_shared_dict",
@@ -59,7 +55,6 @@ params = {"w": jnp.ones((4, 3)), "b": jnp.zeros(4)}
 xs = jnp.ones((10, 3))
 result = jax.vmap(lambda p, x: p["w"] @ x + p["b"])(params, xs)  # <--
 """,
-        result="result",
         after_fix=[no_code, [[3.0] * 4] * 10],
     ),
     Case(
@@ -69,7 +64,6 @@ result = jax.vmap(lambda p, x: p["w"] @ x + p["b"])(params, xs)  # <--
         source="""
 result = jax.vmap(lambda a, b, c: a + b + c)(jnp.ones(3), jnp.ones(3), jnp.ones(4))  # <--
 """,
-        result="result",
         after_fix=[no_code, [[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]],
     ),
     Case(
@@ -82,7 +76,6 @@ def dot(a, b):
     return a @ b
 result = dot(jnp.ones((3, 2)), jnp.ones((4, 2)))  # <--
 """,
-        result="result",
         after_fix=[no_code, no_code],
     ),
     Case(
@@ -92,7 +85,6 @@ result = dot(jnp.ones((3, 2)), jnp.ones((4, 2)))  # <--
         source="""
 result = jax.vmap(lambda x, mode: x * 2 if mode == "a" else x)(jnp.ones(3), "a")  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_kwargs",
@@ -101,7 +93,6 @@ result = jax.vmap(lambda x, mode: x * 2 if mode == "a" else x)(jnp.ones(3), "a")
         source="""
 result = jax.vmap(lambda x, scale: x * scale)(jnp.ones(3), scale=2.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_dict_out_axes",
@@ -110,7 +101,6 @@ result = jax.vmap(lambda x, scale: x * scale)(jnp.ones(3), scale=2.0)  # <--
         source="""
 result = jax.vmap(lambda x: {"a": x, "b": x}, out_axes={"a": 0})(jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_out_axes_tuple_single",
@@ -119,7 +109,6 @@ result = jax.vmap(lambda x: {"a": x, "b": x}, out_axes={"a": 0})(jnp.ones(3))  #
         source="""
 result = jax.vmap(lambda x: x * 2, out_axes=(0,))(jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_out_axes",
@@ -128,7 +117,6 @@ result = jax.vmap(lambda x: x * 2, out_axes=(0,))(jnp.ones(3))  # <--
         source="""
 result = jax.vmap(lambda x: (x, x * 2), out_axes=(0, 1, 0))(jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_two_in_axes_one_arg_tuple",
@@ -140,7 +128,6 @@ def f(pair):
     return a * b
 result = jax.vmap(f, in_axes=(0, None))((jnp.ones(3), 2.0))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_in_axes_dict_keys",
@@ -150,7 +137,6 @@ result = jax.vmap(f, in_axes=(0, None))((jnp.ones(3), 2.0))  # <--
 params = {"w": jnp.ones((5, 3)), "b": jnp.zeros(3)}
 result = jax.vmap(lambda p, x: p["w"] @ x + p["b"][0], in_axes=({"w": 0}, None))(params, jnp.ones(3))  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_in_axes_dict_value",
@@ -160,7 +146,6 @@ result = jax.vmap(lambda p, x: p["w"] @ x + p["b"][0], in_axes=({"w": 0}, None))
 params = {"w": jnp.ones((5, 3)), "b": jnp.zeros(3)}
 result = jax.vmap(lambda p: p["w"] @ p["b"], in_axes={"w": 0, "b": None})(params)  # <--
 """,
-        result="result",
         after_fix=[[0.0, 0.0, 0.0, 0.0, 0.0]],
     ),
     Case(
@@ -171,7 +156,6 @@ result = jax.vmap(lambda p: p["w"] @ p["b"], in_axes={"w": 0, "b": None})(params
 f = jax.vmap(lambda x, scale: x * scale, in_axes=(0, None))
 result = f(jnp.ones(3), scale=2.0)  # <--
 """,
-        result="result",
     ),
     Case(
         name="vmap_sizes_tree",
@@ -181,7 +165,6 @@ result = f(jnp.ones(3), scale=2.0)  # <--
 params = {"w": jnp.ones((5, 3)), "b": jnp.zeros((4, 3))}
 result = jax.vmap(lambda p: p["w"] + p["b"])(params)  # <--
 """,
-        result="result",
         after_fix=[no_code, no_code],
     ),
     Case(
@@ -194,6 +177,5 @@ def step(g):
     return jax.lax.pmean(g, "devices")  # <--
 result = step(jnp.ones(3))
 """,
-        result="result",
     ),
 ]
