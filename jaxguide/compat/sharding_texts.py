@@ -20,6 +20,9 @@ CARRY_VARIES = Phrase(
     r"component has type (?P=type)\{V:(?P<axes>[^}]*)\}, so the manual axis types do not match",
 )
 
+# In a carry, branches, or an argument and its derivative.
+VARIES = Phrase((TypeError, ValueError), r"so the manual axis types do not match")
+
 _NAME = r"shard_map (?P<name>in_specs|out_specs)"
 SPECS_LENGTH = Phrase(
     ValueError,
@@ -94,11 +97,5 @@ EXPLICIT_GATHER = Phrase(
 )
 
 DONATED_TWICE = Phrase(
-    RuntimeError,
-    r"Attempt to donate the same buffer twice in Execute\(\) \(flattened argument (\d+),.*?first use: (\d+)",
-)
-DONATED_AND_USED = Phrase(
-    RuntimeError,
-    r"Attempt to use a buffer that was previously donated in the same call to Execute\(\) \(flattened argument (\d+),"
-    r".*?first use: (\d+)",
+    RuntimeError, r"Attempt to (?:donate the same buffer twice|use a buffer that was previously donated) in .*?Execute"
 )

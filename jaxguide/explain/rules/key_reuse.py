@@ -1,4 +1,4 @@
-"""Explain keys that are used twice, as `jax.debug_key_reuse` finds them: both uses, and where to split."""
+"""Explain keys that are used twice, as `jax.debug_key_reuse` finds them: both uses."""
 
 import ast
 from itertools import combinations
@@ -8,8 +8,7 @@ from jaxguide.code.lines import Line, frames_of_traceback
 from jaxguide.code.user_frame import UserFrame
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, entry
-from jaxguide.explain.explanation import Fix
+from jaxguide.explain.catalogue import Either, Words, entry
 from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.transformed import own_nodes
 
@@ -37,33 +36,9 @@ def _uses(facts: Facts) -> tuple[Part | None, Line | None]:
     return next(iter(apart or found), (_key_given(facts, facts.scene.spot), before[-1][1] if before else None))
 
 
-def _first_statement(facts: Facts) -> Part | None:
-    """Look at the statement that uses the key first, if it is in the same block, or in a loop and the same one."""
-    x, first = facts["x"], facts["first"]
-    second, is_one = x.source.statement(x.node), getattr(x.value_or_missing, "ndim", 0) == 0
-    if not isinstance(x.node, ast.Name) or not is_one or isinstance(x.source.function(x.node), ast.Lambda):
-        return None
-    block = x.source.body_of(second) if first.file == x.source.file else []
-    start = next((one for one in block if one.lineno <= first.number <= (one.end_lineno or 0)), None)
-    is_apart = start is not second or isinstance(x.source.parents.get(second), ast.For | ast.While)
-    return x.inside(start) if start is not None and is_apart else None
-
-
-def _split(facts: Facts) -> Fix | None:
-    """Split the key before its first use, and give the other use a half of its own."""
-    x, start = facts["x"], facts["start"].node
-    other = "subkey" if "subkey" not in x.source.text else f"other_{x}"
-    line = f"{x}, {other} = {facts['random']}.split({x})\n{x.source.indent(start)}"
-    return facts.scene.fix(
-        f"Split it above {Line(x.source.file, start.lineno)}, before its first use: each use gets a key of its own.",
-        x.source.insert_before(start, line),
-        x.replaced_by(other),
-    )
-
-
+_SPLIT = "Split it before the first use, with `{random}.split`, and give each use a key of its own."
 _KEY: dict[str, Any] = {
     "title": "A key is used twice",
-    "start": _first_statement,
     "why": "The same key gives the same numbers, so what is drawn is not independent.",
     "link": "https://docs.jax.dev/en/latest/random-numbers.html",
 }
@@ -81,12 +56,9 @@ entry(
         "`{x}` was used before, in {first}: `{first_text}`.",
         "`{x}` was used before this line.",
     ),
-    fixes=Either(_split, "Split it before the first use, and give each use a key of its own."),
+    fixes=_SPLIT,
     **_KEY,
 )
-
-
-# In a jitted function, or in a loop of `jax.lax`.
 
 
 def _pair(facts: Facts) -> tuple[Part, ...] | None:
@@ -108,7 +80,6 @@ def _held(facts: Facts) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-_LOOK = "See both lines: `jaxguide.keys.check_keys({f}, ...)`."
 entry(
     "key_used_twice",
     texts.KEY_REUSED_INSIDE,
@@ -116,10 +87,9 @@ entry(
     line="x",
     body=probes.definition(probes.function),
     pair=_pair,
-    first=lambda facts: facts["pair"][0].line,
     said=lambda facts: [f"in {one.line}, `{one.line.text()}`" for one in facts["pair"]],
     what=("`{f}` uses `{x}` twice: {said[0]}, and {said[1]}.", "`{x}` uses a key twice."),
-    fixes=Either(_split, _LOOK),
+    fixes=Either(Words(_SPLIT, when=probes.knows("pair")), "See both lines: `jaxguide.keys.check_keys({f}, ...)`."),
     **_KEY,
 )
 entry(
