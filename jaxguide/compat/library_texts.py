@@ -61,9 +61,6 @@ HAIKU_OTHER_PARAMETERS = _of(
     r"(?P<own>\([\d, ]*\)) does not match shape=\[(?P<needed>[\d, ]*)\])",
 )
 
-OPTAX_LABELS = _of(
-    "optax", r"no corresponding transformation\..*?labels: (?P<labels>\[.*?\])\s*Transforms keys: (?P<keys>\[.*?\])"
-)
 OPTAX_NEEDS_PARAMS = _of("optax", r"^You are using a transformation that requires the current value of parameters")
 OPTAX_MISMATCH = _of(
     "optax",

@@ -77,11 +77,6 @@ DEVICES_DIFFER = Phrase(
     r"^Received incompatible devices for jitted computation\. Got argument .*? with device ids (?P<one>\[[\d, ]*\]).*? "
     r"and argument .*? with device ids (?P<other>\[[\d, ]*\])",
 )
-MESH = Phrase(
-    ValueError,
-    r"^Mesh requires .*?devices\.ndim == (?P<rank>\d+) and len\(axis_names\) == (?P<names>\d+)"
-    r"|^Number of devices (?P<devices>\d+) must be >= the product of mesh_shape (?P<shape>\(.*?\))",
-)
 SPEC_OF_AUTO = Phrase(
     ValueError,
     r"^PartitionSpec passed to (?P<function>\w+) cannot contain axis names that are of type Auto or Manual\. Got "

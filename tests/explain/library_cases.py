@@ -484,36 +484,6 @@ updates, state = opt.update(params, state)  # <--
         [no_code],
     ),
     _case(
-        "optax_label",
-        "optax",
-        "optax_label",
-        "critic",
-        """
-params = {"policy": {"k": jnp.ones(3)}, "value": {"k": jnp.ones(3)}}
-labels = {"policy": "actor", "value": "critic"}
-tx = optax.multi_transform({"actor": optax.adam(1e-3), "value": optax.adam(1e-2)}, labels)
-state = tx.init(params)  # <--
-""",
-        "1",
-        [no_code],
-    ),
-    _case(
-        "optax_label_fn",
-        "optax",
-        "optax_label",
-        "frozen",
-        """
-params = {"policy": {"k": jnp.ones(3)}, "value": {"k": jnp.ones(3)}}
-def labels(params):
-    return {"policy": "actor", "value": "frozen"}
-transforms = {"actor": optax.adam(1e-3)}
-tx = optax.multi_transform(transforms, labels)
-state = tx.init(params)  # <--
-""",
-        "1",
-        [no_code],
-    ),
-    _case(
         "optax_jit_opt",
         "optax",
         "object_argument",

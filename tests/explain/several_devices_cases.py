@@ -272,24 +272,6 @@ result = loss(params, batch)  # <--
         [4.0],
     ),
     _case(
-        "a_mesh_with_too_many_names",
-        "mesh_names",
-        None,
-        """
-result = Mesh(jax.devices(), ("x", "y"))  # <--
-""",
-        [no_code],
-    ),
-    _case(
-        "a_mesh_that_is_too_large",
-        "mesh_names",
-        None,
-        """
-result = jax.make_mesh((8,), ("x",))  # <--
-""",
-        [no_code],
-    ),
-    _case(
         "parameters_without_an_axis_of_devices",
         "pmap_axis",
         "params['b']",

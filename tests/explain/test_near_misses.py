@@ -413,16 +413,6 @@ lax.conv(images, filters, (1, 1), "SAME")
         ["Ones differentiate the sum of all its entries"],
         ["has_aux"],
     ),
-    "a_key_that_is_split_too_late": (
-        """
-jax.config.update("jax_debug_key_reuse", True)
-key = jax.random.key(0)
-weights = jax.random.uniform(key, (3,))
-noise = jax.random.normal(key, (3,))
-""",
-        ["Split it above a_key_that_is_split_too_late.py, line 6, before its first use"],
-        [],
-    ),
     "a_logarithm_of_minus_a_square": (
         """
 jax.config.update("jax_debug_nans", True)

@@ -81,18 +81,6 @@ def _without_hash(facts: Facts) -> tuple[str, ast.expr] | None:
     return next(((name, node) for name, node in found if not _is_hashable(facts.scene.spot.value(node))), None)
 
 
-def _unfrozen(facts: Facts) -> Part | None:
-    """Look at `@dataclass` of a class, if no line sets an attribute and what the object holds has a hash."""
-    own, x = facts.part("own_class"), facts.part("x")
-    given = probes.all_given(x.node) if isinstance(x.node, ast.Call) else None
-    held = vars(x.value).values() if given is None else [x.inside(one).value_or_missing for one in given]
-    sets = any(isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) for one in ast.walk(own.source.tree))
-    decorator: ast.expr | None = next(iter(getattr(own.node, "decorator_list", [])), None)
-    if decorator is None or not dotted(decorator).endswith("dataclass") or sets:
-        return None
-    return own.inside(decorator) if all(map(_is_hashable, held)) else None
-
-
 _hashless = partial(
     _of_jit,
     found=_without_hash,
@@ -115,28 +103,19 @@ _hashless(
 _hashless(
     "unhashable_static",
     texts.UNHASHABLE_STATIC,
-    when=probes.knows("own_class"),
-    decorator=_unfrozen,
-    what="`{x}` is an object of `{class_name}`, given for the static argument `{name}` of `{function}`.",
-    why="A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
-    "frozen and each of its parts has one.",
-    fixes=Swap(
-        "Declare `{class_name}` with `frozen=True`: its fields cannot be set later, and give it a hash.",
-        decorator="{decorator}(frozen=True)",
-    ),
-    otherwise="Keep in `{class_name}` what has a hash, such as tuples in place of lists, and pass arrays by "
-    "themselves. Declare a dataclass with `frozen=True`; in another class, define `__hash__`.",
-)
-_hashless(
-    "unhashable_static",
-    texts.UNHASHABLE_STATIC,
     number=lambda facts: "int" if facts["x"].dtype.kind in "iu" else "float",
     what=(
         "`{x}` is {x.what}, given for the static argument `{name}` of `{function}`.",
         "`{x}` is given for the static argument `{name}` of `{function}`.",
     ),
-    why="JAX keeps one program per static value and looks it up by its hash: a value without a hash cannot be static.",
+    why=(
+        "A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
+        "frozen and each of its parts has one: `{own_class.name}` has none.",
+        "JAX keeps one program per static value and looks it up by its hash: a value without a hash cannot be static.",
+    ),
     fixes=Either(
+        "Declare `{own_class.name}` with `frozen=True` if it is a dataclass, or else define `__hash__`. Keep in it "
+        "what has a hash, such as tuples in place of lists, and pass arrays by themselves.",
         Swap("Give a tuple: it cannot change, so it has a hash.", when=probes.is_valued("x", list), x="tuple({x})"),
         Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
         Words(

@@ -380,20 +380,6 @@ _optax = partial(
     own=lambda facts: _shown(facts["x"].value),
     link=f"{_OPTAX}/getting_started.html",
 )
-entry(
-    "optax_label",
-    texts.OPTAX_LABELS,
-    lacking=lambda facts: sorted({*probes.names_in_group(facts, "labels")} - {*probes.names_in_group(facts, "keys")}),
-    x=lambda facts: next(iter(facts["lacking"]), None),
-    missing=lambda facts: ", ".join(f"`{label}`" for label in facts["lacking"]),
-    present=probes.listed("keys"),
-    title="A label without a transformation",
-    what="Parameters are labeled {missing}; there are transformations for {present}.",
-    why="The labels of the parameters and the keys of the transformations are the same words.",
-    fixes="Write the same word in both places, or add a transformation for {missing}: `optax.set_to_zero()` leaves "
-    "parameters as they are.",
-    link=f"{_OPTAX}/api/combining_optimizers.html",
-)
 _optax(
     "optax_needs_params",
     texts.OPTAX_NEEDS_PARAMS,

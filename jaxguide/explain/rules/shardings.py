@@ -296,24 +296,6 @@ entry(
     otherwise="Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
     link=f"{error_texts.API}/jax.device_put.html",
 )
-entry(
-    "mesh_names",
-    texts.MESH,
-    x=probes.node,
-    variable=None,
-    axes=probes.counted("rank", "axis", "axes"),
-    said_names=probes.counted("names", "name", "names"),
-    found=probes.counted("devices", "device", "devices"),
-    title=("A mesh for more than {found}", "A mesh needs a name for each of its axes"),
-    what=("The mesh has shape {shape}.", "The devices have {axes}, and the mesh gets {said_names}."),
-    why="A mesh is an array of devices, whose axes have names.",
-    fixes=Either(
-        "Take the sizes from `jax.device_count()`, {devices} here. To try it out on a CPU: set the environment "
-        "variable `XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
-        "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
-    ),
-    link=f"{error_texts.API}/jax.make_mesh.html",
-)
 _AUTOMATIC = (
     "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto, "
     "...))`, where `jax.device_put` with a `NamedSharding` splits arrays."
