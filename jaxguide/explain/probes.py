@@ -8,13 +8,13 @@ from typing import Any, Concatenate, ParamSpec
 
 import jax
 
-from jaxguide.code.source import FunctionNode, arguments_of
+from jaxguide.code.source import FunctionNode, arguments_of, source_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
-from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Said, Unsure
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Said, Unsure, known
 from jaxguide.explain.rewrites.static_arguments import size_arguments
 from jaxguide.explain.scene import argument_of, called, is_traced_integer
-from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
+from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, part_of, returned
 
 _P = ParamSpec("_P")
 # The position and name of a loop's body, and of its initial value.
@@ -292,6 +292,20 @@ def result_of(facts: Facts, function: str) -> Part | None:
     return part.inside(result) if result is not None else None
 
 
+def said_function(facts: Facts) -> Part | None:
+    """Look at the traced function that the message names in its groups `file`, `name` and `number`."""
+    source = known(source_of(facts["file"]))
+    node = source.function_at(facts["name"].split(".")[-1], int(facts["number"]))
+    return Part(node, source, facts.scene) if node is not None else None
+
+
+def said_result(facts: Facts) -> Part | None:
+    """Look at what that function returns, or at the part of it that the message names in its group `path`."""
+    part = known(said_function(facts))
+    node = part_of(known(returned(part.node)), re.sub(r"^\w+", "", facts.found["path"] or ""))  # type: ignore[arg-type]
+    return part.inside(node) if node is not None else None
+
+
 @probe_maker
 def returns_nothing(facts: Facts, function: str) -> bool:
     """Ask whether a `def` has no `return` with a value."""
@@ -431,11 +445,6 @@ def calls(*names: str) -> Condition:
 def calls_of(*modules: str) -> Condition:
     """Ask whether the running call is of a function that is defined in one of these modules."""
     return lambda facts: str(getattr(facts.value("f"), "__module__", "")).startswith(modules)
-
-
-def is_method(facts: Facts) -> bool:
-    """Ask whether the running call is of a method."""
-    return owner(facts) is not None
 
 
 def is_called(facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType
 
 import jax
 
-from jaxguide.code.source import arguments_of, dotted, source_of
+from jaxguide.code.source import arguments_of, dotted
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -17,7 +17,7 @@ from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.pytrees import as_pytree, class_named, is_constant
 from jaxguide.explain.rewrites.static_arguments import is_jit, static_edits, static_names
 from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import function_behind, part_of, returned
+from jaxguide.explain.transformed import function_behind
 
 
 def _jitted(facts: Facts) -> Part | None:
@@ -254,26 +254,12 @@ _no_array(
 # Results, and functions that are called too early.
 
 
-def _returning(facts: Facts) -> Part | None:
-    """Look at the jitted function whose result is no array."""
-    source = source_of(facts["file"])
-    function = source.function_at(facts["name"].split(".")[-1], int(facts["number"])) if source is not None else None
-    return Part(function, source, facts.scene) if source is not None and function is not None else None
-
-
-def _no_array_of_result(facts: Facts) -> Part | None:
-    """Look at the part of the returned expression that is no array."""
-    result = returned(facts.node("jitted"))
-    node = part_of(result, re.sub(r"^\w+", "", facts.found["path"] or "")) if result is not None else None
-    return facts["jitted"].inside(node) if node is not None else None
-
-
 _of_jit(
     "result_no_array",
     texts.NOT_JAX_RESULT,
-    part=_no_array_of_result,
-    x=probes.one_of(_no_array_of_result, _returning),
-    jitted=_returning,
+    part=probes.said_result,
+    x=probes.one_of(probes.said_result, probes.said_function),
+    jitted=probes.said_function,
     variable=("{part}", "{function}"),
     title="A jitted function returns something that is not an array",
     what=("`{part}` is of type `{type}`, returned by `{function}`.", "`{function}` returns a value of type `{type}`."),
