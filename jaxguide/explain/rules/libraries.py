@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import plural
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.compat import library_texts as texts
@@ -135,7 +134,7 @@ _part(
 _part(
     "flax_unbound_module",
     texts.LINEN_UNBOUND,
-    x=probes.one_of(probes.model("flax"), probes.function),
+    x=probes.function,
     title="A module is called without its parameters",
     what="`{x}` describes a network, and holds no parameters.",
     why="Flax keeps the parameters outside: `init` makes them, and `apply` computes with them.",
@@ -348,13 +347,6 @@ def _averages(state: Any) -> Any:
     return next((found for part in state if (found := _averages(part)) is not None), None)
 
 
-def _shown(value: Any) -> str:
-    """Say what a value is, a dict by its keys."""
-    keys = ", ".join(f"`{key}`" for key in value) if isinstance(value, dict) else ""
-    words = "a dict with the key {keys}", "a dict with the keys {keys}"
-    return plural(*words, len(value), keys=keys) if keys else describe(value)
-
-
 def _differentiated(facts: Facts) -> tuple[str, str] | None:
     """Say the function whose derivative the gradients are, and by which parameter it was differentiated."""
     name, source = str(facts["x"]), facts["x"].source
@@ -377,7 +369,6 @@ _optax = partial(
     wanted=lambda facts: _averages(
         getattr(facts.value("owner"), "__dict__", {}).get("opt_state", facts.value("state"))
     ),
-    own=lambda facts: _shown(facts["x"].value),
     link=f"{_OPTAX}/getting_started.html",
 )
 _optax(
@@ -393,12 +384,12 @@ _optax(
     "optax_gradients_differ",
     texts.OPTAX_MISMATCH,
     when=lambda facts: jax.tree.map(np.shape, facts.value("x")) != jax.tree.map(np.shape, facts["wanted"]),
-    all=lambda facts: shown if (shown := _shown(facts["wanted"])) != facts["own"] else None,
+    all=lambda facts: said if (said := describe(facts["wanted"])) != facts["x"].what else None,
     title="The gradients are not those of the parameters",
     what=(
         "`{x}` has another shape than the parameter that the optimizer was made for: {one} and {other}.",
-        "`{x}` is {own}, and the optimizer was made for {all}.",
-        "`{x}`, {own}, has other parts than the parameters that the optimizer was made for.",
+        "`{x}` is {x.what}, and the optimizer was made for {all}.",
+        "`{x}`, {x.what}, has other parts than the parameters that the optimizer was made for.",
     ),
     why="Each parameter is changed by its own gradient, so both must have the same structure and shapes.",
     by=_differentiated,

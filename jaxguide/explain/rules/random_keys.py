@@ -87,9 +87,8 @@ for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [],
         _kind,
         *_NO_KEY,
         when=_when,
-        left_out=probes.left_out,
         fixes=Words(
-            "Give `{left_out[0]}` a key: `{left_out[1]}` was left out of the call.",
+            "Give a key where the function is called: if `{x}` is None by default, it was left out there.",
             when=probes.is_valued("x", type(None)),
         ),
         otherwise=[
