@@ -1,4 +1,4 @@
-"""Keep the texts of errors of flax, haiku, optax, equinox and numpyro, and of JAX's below a call of them."""
+"""Keep the texts of errors of flax, haiku, optax and equinox, and of JAX's below a call of them."""
 
 import dataclasses
 import re
@@ -47,8 +47,6 @@ LINEN_OTHER_PARAMETERS = _of(
     r"initializer is expected to generate shape \((?P<needed>[\d, ]*)\).* received has shape (?P<own>\([\d, ]*\)))?",
 )
 LINEN_FROZEN = _of("flax", r"Can't set \w+=.* for Module of type (?P<module>\w+)")
-# `jax.jit` passes a tracer in place of each argument, and a tracer has none of a module's methods.
-LINEN_NO_ATTRIBUTE = Phrase(AttributeError, r"Tracer(?:' object)? has no attribute '?(?:apply|init)\b")
 
 NNX_OTHER_TRACE = _of("flax", r"Cannot mutate (?P<variable>\w+) from a different trace level")
 NNX_NO_WRT = _of("flax", r"^Missing required argument `wrt`\.")
@@ -63,11 +61,7 @@ HAIKU_OTHER_PARAMETERS = _of(
     r"(?P<own>\([\d, ]*\)) does not match shape=\[(?P<needed>[\d, ]*)\])",
 )
 
-OPTAX_LABELS = _of(
-    "optax", r"no corresponding transformation\..*?labels: (?P<labels>\[.*?\])\s*Transforms keys: (?P<keys>\[.*?\])"
-)
 OPTAX_NEEDS_PARAMS = _of("optax", r"^You are using a transformation that requires the current value of parameters")
-OPTAX_CHAIN = _of("optax", r"^The number of updates and states has to be the same in chain")
 OPTAX_MISMATCH = _of(
     "optax",
     r"pytree structure error|unsupported operand type\(s\) for|Custom node type mismatch|Expected (?:dict|tuple|list|"
@@ -77,4 +71,3 @@ OPTAX_INIT = _of("optax", r"requires ndarray or scalar arguments, got <class '[^
 OPTAX_APPLY = _of("optax", r"unsupported operand type\(s\) for \+: '\w+' and 'NoneType'")
 
 FROZEN_FIELD = Phrase(dataclasses.FrozenInstanceError, r"^cannot assign to field '\w+'$")
-NUMPYRO_NO_KEY = LibraryPhrase(AssertionError, r"^$", package="numpyro")

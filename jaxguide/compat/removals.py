@@ -10,13 +10,11 @@ class Removal(NamedTuple):
         since: the first version without it, as JAX's change log says; '' if the change log does not say.
         new: the name that does the same, called in the same way; '' if there is none.
         code: what to write instead, if another name alone does not do.
-        needless: whether JAX says that uses can be deleted.
     """
 
     since: str = ""
     new: str = ""
     code: str = ""
-    needless: bool = False
 
 
 def _moved(since: str, old: str, new: str, names: str) -> dict[str, Removal]:
@@ -39,9 +37,6 @@ REMOVALS: dict[str, Removal] = {
     **_moved("0.6.0", "jax.", "jax.tree_util.", "treedef_is_leaf"),
     **_moved("0.2.21", "jax.", "", "api>jax partial>functools.partial util.partial>functools.partial"),
     "jax.tree_util.tree_multimap": Removal("0.3.16", "jax.tree.map"),
-    "jax.tree_util.register_keypaths": Removal("0.4.24", code="jax.tree_util.register_pytree_with_keys"),
-    "jax.tree_util.AttributeKeyPathEntry": Removal("0.4.24", "jax.tree_util.GetAttrKey"),
-    "jax.tree_util.GetitemKeyPathEntry": Removal("", code="jax.tree_util.SequenceKey"),
     "jax.xla_computation": Removal("0.4.34", code="jax.jit(f).lower(*args).compiler_ir('hlo')"),
     "jax.clear_backends": Removal("0.4.36", "jax.extend.backend.clear_backends"),
     "jax.linear_util": Removal("0.4.24", code="jax.extend.linear_util"),
@@ -54,7 +49,6 @@ REMOVALS: dict[str, Removal] = {
     "jax.config.config": Removal("0.4.25", "jax.config"),
     **_moved("0.10.0", "jax.ad_checkpoint.", "jax.", "checkpoint remat"),
     **_gone("0.10.0", "jax", "device_put_sharded device_put_replicated", "jax.device_put(x, sharding)"),
-    **_moved("", "jax.profiler.", "jax.profiler.", "TraceContext>TraceAnnotation StepTraceContext>StepTraceAnnotation"),
     "jax.stages.OutInfo": Removal("0.7.0", "jax.ShapeDtypeStruct"),
     "jax.dlpack.to_dlpack": Removal("0.8.0", code="other_library.from_dlpack(x)"),
     # jax.numpy and jax.scipy
@@ -64,20 +58,14 @@ REMOVALS: dict[str, Removal] = {
     "jax.numpy.in1d": Removal("0.4.24", code="jax.numpy.isin(x, y).ravel()"),
     "jax.numpy.issubsctype": Removal("0.4.24", code="jax.numpy.issubdtype(x.dtype, t)"),
     "jax.numpy.NINF": Removal("0.4.24", code="-jax.numpy.inf"),
-    "jax.numpy.PZERO": Removal("0.4.24", code="0.0"),
-    "jax.numpy.NZERO": Removal("0.4.24", code="-0.0"),
     "jax.numpy.msort": Removal("0.4.9", code="jax.numpy.sort(x, axis=0)"),
     "jax.numpy.round_": Removal("0.4.38", "jax.numpy.round"),
     "jax.numpy.fix": Removal("0.10.0", "jax.numpy.trunc"),
     **_moved("0.4.24", "jax.scipy.linalg.", "jax.numpy.", "tril triu"),
-    "jax.scipy.linalg.polar_unitary": Removal("0.4.3", code="jax.scipy.linalg.polar"),
     "jax.scipy.special.sph_harm": Removal("0.10.0", code="jax.scipy.special.sph_harm_y"),
     # jax.lax and jax.nn
     "jax.lax.prod": Removal("0.4.16", "math.prod"),
-    "jax.lax.tie_in": Removal("0.4.29", needless=True),
     "jax.lax.pvary": Removal("0.10.0", code="jax.lax.pcast(x, axis_name, to='varying')"),
-    "jax.lax.zeros_like_array": Removal("", "jax.numpy.zeros_like"),
-    **_gone("0.7.0", "jax.lax", "infeed outfeed infeed_p outfeed_p"),
     "jax.nn.normalize": Removal("0.4.29", "jax.nn.standardize"),
     # jax.ops
     **_gone("", "jax.ops", "index", "x.at[...]"),
@@ -86,10 +74,7 @@ REMOVALS: dict[str, Removal] = {
     **{f"jax.ops.index_{name}": Removal("0.3.2", code=f"x.at[index].{name}(y)") for name in ("add", "min", "max")},
     # jax.random
     "jax.random.shuffle": Removal("0.4.31", code="jax.random.permutation(key, x, independent=True)"),
-    **_moved("0.4.24", "jax.random.", "jax.extend.random.", "threefry_2x32 threefry2x32_p"),
     **_moved("0.4.24", "jax.random.", "jax.", "KeyArray>Array PRNGKeyArray>Array"),
-    **_gone("0.4.24", "jax.random", "threefry2x32_key rbg_key unsafe_rbg_key", "jax.random.PRNGKey(seed, impl=name)"),
-    "jax.random.default_prng_impl": Removal("0.4.24", code="jax.config.jax_default_prng_impl"),
     # jax.core
     **_moved(
         "0.6.0", "jax.core.", "jax.extend.core.", "ClosedJaxpr Jaxpr JaxprEqn Literal Primitive Token Var jaxpr_as_fun"
@@ -118,19 +103,8 @@ REMOVALS: dict[str, Removal] = {
     ),
     "jax.core.get_aval": Removal("0.10.0", "jax.typeof"),
     "jax.core.ConcreteArray": Removal("", code="not isinstance(x, jax.core.Tracer)"),
-    **_gone("0.6.0", "jax.core", "raise_to_shaped concrete_aval full_lower get_referent join_effects lattice_join"),
-    **_gone("0.7.0", "jax.core", "AxisName axis_frame get_type typematch typecheck"),
-    **_gone("0.4.24", "jax.core", "safe_map safe_zip as_hashable_function tuple_insert tuple_delete"),
-    **_gone("0.4.31", "jax.core", "canonicalize_shape dimension_as_value definitely_equal symbolic_equal_dim"),
-    **_gone("0.4.29", "jax.core", "DimSize Shape"),
-    **_gone("0.4.38", "jax.core", "check_eqn check_type check_valid_jaxtype"),
     # jax.interpreters
     **_moved("0.4.11", "jax.interpreters.pxla.", "jax.sharding.", "PartitionSpec Mesh"),
-    "jax.interpreters.pxla.make_sharded_device_array": Removal(
-        "0.4.14", code="jax.make_array_from_single_device_arrays(shape, sharding, arrays)"
-    ),
-    **_gone("0.10.0", "jax.interpreters.pxla", "ShardingSpec Chunked NoSharding Replicated", "jax.shard_map"),
-    **_gone("0.10.0", "jax.interpreters.pxla", "ShardedAxis Unstacked spec_to_indices", "jax.shard_map"),
     **_moved("0.4.11", "jax.interpreters.xla.", "jax.", "Device device_put DeviceArray>Array Buffer>Array"),
     **_moved("0.4.14", "jax.interpreters.pxla.", "jax.", "device_put ShardedDeviceArray>Array"),
     "jax.interpreters.xla.ShapedArray": Removal("0.4.24", "jax.core.ShapedArray"),
@@ -138,11 +112,9 @@ REMOVALS: dict[str, Removal] = {
     **_gone(
         "0.4.29",
         "jax.interpreters.xla",
-        "backend_specific_translations translations register_translation xla_destructure TranslationRule",
+        "backend_specific_translations translations register_translation",
         "jax.interpreters.mlir.register_lowering(primitive, rule)",
     ),
-    **_gone("0.7.0", "jax.interpreters.xla", "abstractify pytype_aval_mappings"),
-    "jax.interpreters.ad.config": Removal("0.4.26", "jax.config"),
     "jax.interpreters.mlir.custom_call": Removal("0.8.0", code="jax.ffi.ffi_call"),
     # jax.lib
     **_moved("0.8.0", "jax.lib.xla_bridge.", "jax.extend.backend.", "get_backend get_compile_options"),
@@ -161,11 +133,9 @@ REMOVALS: dict[str, Removal] = {
     **_moved("0.3.16", "jax.experimental.", "jax.example_libraries.", "stax optimizers"),
     "jax.experimental.maps": Removal("0.4.31", code="jax.vmap"),
     "jax.experimental.maps.xmap": Removal("0.4.31", code="jax.vmap"),
-    "jax.experimental.maps.mesh": Removal("0.3.8", code="jax.sharding.Mesh"),
     "jax.experimental.maps.Mesh": Removal("0.4.11", "jax.sharding.Mesh"),
     "jax.experimental.PartitionSpec": Removal("0.4.11", "jax.sharding.PartitionSpec"),
     **_moved("0.4.11", "jax.experimental.pjit.", "jax.sharding.", "PartitionSpec NamedSharding"),
-    "jax.experimental.pjit.FROM_GDA": Removal("0.4.11", needless=True),
     "jax.experimental.pjit.with_sharding_constraint": Removal("", "jax.lax.with_sharding_constraint"),
     "jax.experimental.host_callback": Removal(
         "0.8.0", code="jax.debug.callback, jax.pure_callback, jax.experimental.io_callback"
@@ -175,8 +145,6 @@ REMOVALS: dict[str, Removal] = {
     "jax.experimental.host_callback.id_print": Removal("0.8.0", code='jax.debug.print("{}", x)'),
     "jax.experimental.host_callback.barrier_wait": Removal("0.8.0", code="jax.effects_barrier()"),
     "jax.experimental.export": Removal("0.4.36", "jax.export"),
-    "jax.experimental.array_api": Removal("0.5.0", "jax.numpy"),
-    "jax.experimental.shard": Removal("0.7.0", "jax.sharding"),
     "jax.experimental.global_device_array": Removal("", code="jax.Array"),
     "jax.extend.ffi": Removal("0.7.0", "jax.ffi"),
     # jax.util
@@ -225,6 +193,4 @@ KEYWORD_REMOVALS: dict[tuple[str, str], str] = {
     ("jax.experimental.pjit.pjit", "out_axis_resources"): "out_shardings",
     ("jax.shard_map", "check_rep"): "check_vma",
     ("jax.export.export", "lowering_platforms"): "platforms",
-    ("jax.scipy.special.beta", "x"): "a",
-    ("jax.scipy.special.beta", "y"): "b",
 }

@@ -8,13 +8,13 @@ from typing import Any, Concatenate, ParamSpec
 
 import jax
 
-from jaxguide.code.source import FunctionNode, arguments_of
+from jaxguide.code.source import FunctionNode, source_of
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
-from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Said, Unsure
+from jaxguide.explain.known_facts import Condition, Facts, Part, Probe, Said, Unsure, known
 from jaxguide.explain.rewrites.static_arguments import size_arguments
 from jaxguide.explain.scene import argument_of, called, is_traced_integer
-from jaxguide.explain.transformed import defaults_of, function_behind, makers, own_nodes, parameters, returned
+from jaxguide.explain.transformed import function_behind, makers, own_nodes, parameters, part_of, returned
 
 _P = ParamSpec("_P")
 # The position and name of a loop's body, and of its initial value.
@@ -292,6 +292,20 @@ def result_of(facts: Facts, function: str) -> Part | None:
     return part.inside(result) if result is not None else None
 
 
+def said_function(facts: Facts) -> Part | None:
+    """Look at the traced function that the message names in its groups `file`, `name` and `number`."""
+    source = known(source_of(facts["file"]))
+    node = source.function_at(facts["name"].split(".")[-1], int(facts["number"]))
+    return Part(node, source, facts.scene) if node is not None else None
+
+
+def said_result(facts: Facts) -> Part | None:
+    """Look at what that function returns, or at the part of it that the message names in its group `path`."""
+    part = known(said_function(facts))
+    node = part_of(known(returned(part.node)), re.sub(r"^\w+", "", facts.found["path"] or ""))  # type: ignore[arg-type]
+    return part.inside(node) if node is not None else None
+
+
 @probe_maker
 def returns_nothing(facts: Facts, function: str) -> bool:
     """Ask whether a `def` has no `return` with a value."""
@@ -338,39 +352,6 @@ def caller(facts: Facts) -> Part | None:
     spots = facts.scene.spots
     outer = spots[-2] if len(spots) > 1 else None
     return facts.at(outer.node, outer) if outer is not None and outer.source and outer.node else None
-
-
-def left_out(facts: Facts) -> tuple[str, str] | None:
-    """Say which call left out the argument `x`, which is None by default, and how that call names it.
-
-    A call may hand on what the call around it left out: `dropout(x, rng=rng)` in a function whose `rng` is None.
-    """
-    name, spots = str(facts["x"]), facts.scene.spots
-    for spot, outer in zip(reversed(spots), reversed(spots[:-1]), strict=False):
-        inside, running = spot.function, outer.node
-        default = defaults_of(inside).get(name) if inside is not None else None
-        if inside is None or not isinstance(default, ast.Constant) or default.value is not None:
-            return None
-        if not isinstance(running, ast.Call) or called(running) != getattr(inside, "name", None):
-            return None
-        if None in [one.arg for one in running.keywords] or any(isinstance(one, ast.Starred) for one in running.args):
-            return None
-        names = [one for one in arguments_of(inside) if one != "self"]
-        handed_on = argument_of(running, names.index(name) if name in names else len(names), name)
-        if handed_on is None:
-            return called(running), name
-        if not isinstance(handed_on, ast.Name):
-            return None
-        name = handed_on.id
-    return None
-
-
-@probe_maker
-def model(facts: Facts, library: str) -> ast.expr | None:
-    """Look at the object of a class of a library, such as a layer, that is called or whose method is."""
-    func = facts.call().func
-    holders = [func, getattr(func, "value", func)]
-    return next((one for one in holders if is_of(facts.scene.spot.value(one), library)), None)
 
 
 def is_key(value: object) -> bool:
@@ -431,11 +412,6 @@ def calls(*names: str) -> Condition:
 def calls_of(*modules: str) -> Condition:
     """Ask whether the running call is of a function that is defined in one of these modules."""
     return lambda facts: str(getattr(facts.value("f"), "__module__", "")).startswith(modules)
-
-
-def is_method(facts: Facts) -> bool:
-    """Ask whether the running call is of a method."""
-    return owner(facts) is not None
 
 
 def is_called(facts: Facts) -> bool:

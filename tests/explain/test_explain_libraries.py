@@ -1,4 +1,4 @@
-"""Test what `explain` says about failures of flax, haiku, optax, equinox and numpyro, if they are installed."""
+"""Test what `explain` says about failures of flax, haiku, optax and equinox, if they are installed."""
 
 import sys
 from pathlib import Path

@@ -303,16 +303,6 @@ jax.jit(lambda x: lax.fori_loop(0, 3, body, x))(1.0)
         ["if all are numbers, make one array of them"],
         [],
     ),
-    "a_key_that_is_split_too_late": (
-        """
-jax.config.update("jax_debug_key_reuse", True)
-key = jax.random.key(0)
-weights = jax.random.uniform(key, (3,))
-noise = jax.random.normal(key, (3,))
-""",
-        ["Split it above a_key_that_is_split_too_late.py, line 6, before its first use"],
-        [],
-    ),
     "a_logarithm_of_minus_a_square": (
         """
 jax.config.update("jax_debug_nans", True)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 # No case raises these.
 WITHOUT_A_CASE = {
-    "DONATED_AND_USED",
     "LINEN_IMMUTABLE",
     "LINEN_NO_COLLECTIONS",
     "SCAN_NO_LENGTH",

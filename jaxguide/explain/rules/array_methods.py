@@ -83,21 +83,16 @@ entry(
 entry(
     "method_of_another_library",
     texts.NO_METHOD,
-    when=[probes.is_called, probes.calls("to")],
-    fixes=Either(
-        Swap("Write `{x.atom}.astype`.", when=probes.is_valued("first", type, np.dtype), f="{x.atom}.astype"),
-        "For a dtype write `.astype(dtype)`. Leave a device out: JAX uses an accelerator if it has one; otherwise "
-        "write `{jax}.device_put(x, device)`.",
-    ),
-    **_OTHER,
-)
-entry(
-    "method_of_another_library",
-    texts.NO_METHOD,
-    when=[probes.is_called, probes.knows("written")],
+    when=[probes.is_called, lambda facts: probes.calls("to")(facts) or facts.knows("written")],
     # What is called on the result, which may be a method that JAX's arrays lack, too.
     after=lambda facts: getattr(facts.scene.source.parents[facts.call()], "attr", "shape"),
     fixes=Either(
+        Swap("Write `{x.atom}.astype`.", when=probes.is_valued("first", type, np.dtype), f="{x.atom}.astype"),
+        Words(
+            "For a dtype write `.astype(dtype)`. Leave a device out: JAX uses an accelerator if it has one; otherwise "
+            "write `{jax}.device_put(x, device)`.",
+            when=probes.calls("to"),
+        ),
         Words(
             "Return it, and convert the result outside: `{np}.asarray(result)`.",
             when=lambda facts: "numpy()" in str(facts["statement"]) and facts.scene.tracer(facts.node("x")) is not None,
@@ -106,10 +101,8 @@ entry(
             "Write it with JAX's own functions, the first as `{written}`.",
             when=lambda facts: not hasattr(np.ndarray, facts["after"]),
         ),
-        Swap("Write `{function}`.", call="{written}"),
-        Swap("JAX's own way.", call="{written}"),
+        Swap("Write JAX's own function.", call="{written}"),
     ),
-    function=lambda facts: facts["written"].partition("(")[0] or None,
     **_OTHER,
 )
 
@@ -234,20 +227,13 @@ entry(
 _ONLY_JAX = ("addressable_data", "addressable_shards", "at", "copy_to_host_async", "devices", "is_deleted", "sharding")
 
 
-def _held(facts: Facts) -> str | None:
-    """Say the type of a list or tuple of JAX's arrays of one shape, if the attribute is one of arrays."""
-    value = facts.value("x")
-    is_held = isinstance(value, list | tuple) and value and all(isinstance(one, jax.Array) for one in value)
-    return (
-        facts["x"].type if is_held and len({*map(np.shape, value)}) == 1 and hasattr(jax.Array, facts["g2"]) else None
-    )
-
-
 def _is_meant_as_array(facts: Facts) -> bool:
-    """Ask whether it is an array of NumPy or a list of numbers, or what may be waited for."""
+    """Ask whether it is an array of NumPy, a list of numbers or of arrays of one shape, or what may be waited for."""
     holder, leaves = facts["g1"].split(".")[-1], jax.tree.leaves(facts.value("x"))
     if facts["g2"] == "block_until_ready":  # a number is one of NumPy's, a call's value is not known
         return holder in ("tuple", "list", "dict", "ndarray", "float32", "float64") or any(map(is_array, leaves))
+    if holder in ("list", "tuple") and all(isinstance(one, jax.Array) for one in leaves):
+        return len({*map(np.shape, leaves)}) == 1 and hasattr(jax.Array, facts["g2"])
     is_numeric = holder == "ndarray" or (holder == "list" and all(isinstance(one, int | float) for one in leaves))
     return is_numeric and facts["g2"] in _ONLY_JAX
 
@@ -256,11 +242,10 @@ entry(
     "jax_method_of_other",
     texts.NO_JAX_METHOD,
     x=probes.holder,
-    held=_held,
-    when=lambda facts: facts.knows("held") or _is_meant_as_array(facts),
-    title=("A {held} of arrays is not an array", "Only JAX's arrays have `.{g2}`"),
-    what=("`{x}` is {x.what} here.", "`{x}` is of type `{g1}` here."),
-    why="It is of type `{g1}`, which has no such attribute.",
+    when=_is_meant_as_array,
+    title="A `{g1}` is not JAX's array",
+    what=("`{x}` is {x.what} here.", ""),
+    why="It is of type `{g1}`, which has no `.{g2}`.",
     fixes=Either(
         Swap(
             "Wait with the function, which takes pytrees.",

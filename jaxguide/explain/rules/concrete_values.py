@@ -13,12 +13,10 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
-from jaxguide.explain.rewrites.control_flow import loop_of_range, turns
+from jaxguide.explain.rewrites.control_flow import loop_of_range
 from jaxguide.explain.rewrites.renaming import needed_imports, resolved, spelled
 from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
 from jaxguide.explain.scene import called, is_traced_integer
-
-_SIZE_DRAWS = probes.calls("normal", "uniform", "exponential")
 
 
 def _of_numpy(facts: Facts) -> str | None:
@@ -27,11 +25,8 @@ def _of_numpy(facts: Facts) -> str | None:
     return name[2] if facts.scene.spot.value(ast.Name(name[0], ast.Load())) is np else None
 
 
-def _other_table(facts: Facts) -> ast.expr | None:
-    """Look at another NumPy array in the statement that is indexed, so that both are converted together."""
-    tables = [one.value for one in ast.walk(facts.node("statement")) if isinstance(one, ast.Subscript)]
-    others = [one for one in tables if isinstance(facts.scene.spot.value(one), np.ndarray)]
-    return next((one for one in others if one is not facts.node("table")), None)
+def _is_of_numpy_array(facts: Facts, node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(facts.scene.spot.value(node.value), np.ndarray)
 
 
 def _of_scipy(facts: Facts) -> str | None:
@@ -49,7 +44,6 @@ def _with_jax(facts: Facts) -> Fix | None:
     return scene.fix("Use JAX's function of the same name.", *edits)
 
 
-_TO_JAX = "Make it JAX's array first: that can be indexed by a traced number."
 entry(
     "numpy_index_of_tracer",
     texts.TO_NUMPY,
@@ -57,13 +51,15 @@ entry(
     when=probes.is_written("node", ast.Subscript),
     index=lambda facts: facts.node("node").slice,
     table=lambda facts: facts.node("node").value,
-    other=_other_table,
+    tables=lambda facts: [one for one in ast.walk(facts.node("statement")) if _is_of_numpy_array(facts, one)],
     title="A NumPy array needs a known index, but `{x}` is traced",
     why="NumPy looks up now, while JAX records the program, and the index comes later.",
     fixes=[
-        Either(
-            Swap(_TO_JAX, table="{jnp}.asarray({table})", other="{jnp}.asarray({other})"),
-            Swap(_TO_JAX, table="{jnp}.asarray({table})"),
+        Swap(
+            "Make it JAX's array first: that can be indexed by a traced number.",
+            when=lambda facts: len(facts["tables"]) == 1,
+            or_say=True,
+            table="{jnp}.asarray({table})",
         ),
         Static("x"),
     ],
@@ -87,7 +83,6 @@ entry(
     ),
     link=(f"{texts.API}/{{in_jax}}.html", texts.ERRORS_PAGE),
 )
-_DRAW = "Draw with JAX, from a key that the function takes as an argument."
 entry(
     "numpy_random_of_tracer",
     texts.TO_NUMPY,
@@ -96,7 +91,7 @@ entry(
     numpy_name=_of_numpy,
     title="NumPy's random numbers need a known value, but `{x}` is traced",
     why="NumPy draws now, once, while JAX records the program, and the values come later.",
-    fixes=Either(Code(_DRAW, "{random}.{f.name}(key, {x}.shape)", when=_SIZE_DRAWS), _DRAW),
+    fixes="Draw with JAX, `jax.random`, from a key that the function takes as an argument.",
     link="https://docs.jax.dev/en/latest/random-numbers.html",
 )
 entry(
@@ -119,17 +114,9 @@ entry(
     "numpy_size_of_tracer",
     texts.NUMPY_SIZE,
     x=probes.first(is_traced_integer, of="call"),
-    made=lambda facts: "draws now, once," if _SIZE_DRAWS(facts) else "makes its array now,",
     title="`{f}` needs a known size, but `{x}` is traced",
-    why="NumPy {made} while JAX records the program, and the size comes later.",
-    fixes=[
-        Either(Static("x"), "Give NumPy a size that is known, such as a shape, or a static argument."),
-        Code(
-            "Draw with JAX, from a key that the function takes as an argument; the size is static there too.",
-            "{random}.{f.name}(key, ({x},))",
-            when=_SIZE_DRAWS,
-        ),
-    ],
+    why="NumPy makes its array now, while JAX records the program, and the size comes later.",
+    fixes=Either(Static("x"), "Give NumPy a size that is known, such as a shape, or a static argument."),
     link=texts.STATIC_LINK,
 )
 
@@ -163,13 +150,11 @@ def _place(facts: Facts) -> ast.Subscript | None:
     return node if of_list and isinstance(node, ast.Subscript) else None
 
 
-def _make(facts: Facts) -> str | None:
-    """Say the function that makes one array of a list; None if it holds texts, functions, or arrays of other shapes."""
+def _is_one_array(facts: Facts) -> bool:
+    """Ask whether one array can be made of a list: not of texts, functions, or arrays of other shapes."""
     items = facts["items"].value
     plain = all(is_array(one) or isinstance(one, int | float | complex | list) for one in items)
-    if not plain or len({np.shape(one) for one in items if is_array(one)}) > 1:
-        return None
-    return "stack" if any(is_array(one) and one.ndim for one in items) else "array"
+    return plain and len({np.shape(one) for one in items if is_array(one)}) <= 1
 
 
 _converted = partial(
@@ -186,19 +171,19 @@ _converted(
     items=lambda facts: facts.node("place").value,
     x=probes.first(is_tracer, of="slice"),
     index=probes.words(("{converted}", "{slice}")),
-    make=_make,
     title="A list needs a known index, but `{x}` is traced",
     why="A Python list is looked up now, while JAX records the program, and the index comes later.",
     fixes=[
         Swap(
             "Make one array of the list: an array can be indexed by a traced number.",
-            place="{jnp}.{make}({items})[{index}]",
+            when=_is_one_array,
+            place="{jnp}.array({items})[{index}]",
         ),
         Static("x"),
         Words(
             "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one function for "
             "each.",
-            when=probes.unless(probes.knows("make")),
+            when=probes.unless(_is_one_array),
         ),
     ],
 )
@@ -220,8 +205,6 @@ entry(
     conversion=_conversion,
     range=_range,
     x=probes.one_of(probes.first(is_traced_integer, of="range"), probes.first(is_tracer, of="range")),
-    turn=lambda facts: getattr(facts.scene.source.parents.get(facts.node("range")), "target", ast.Name("i")),
-    stop=lambda facts: turns(facts.scene, facts.node("range"))[1],
     title="`range` needs a known integer, but `{x}` is traced",
     why="Python's `for` runs now and repeats what JAX records, and how often is not known yet.",
     fixes=[
@@ -232,7 +215,7 @@ entry(
         Static("x", when=lambda facts: is_traced_integer(facts.value("x"))),
     ],
     otherwise="Repeat a largest number of times that is known, and keep the old value in the turns that are too many: "
-    "`{jnp}.where({turn} < {stop}, new, old)`.",
+    "`{jnp}.where(i < n, new, old)`.",
     link=f"{texts.API}/jax.lax.fori_loop.html",
 )
 entry(
@@ -249,17 +232,12 @@ entry(
 
 
 def _is_size(facts: Facts) -> bool:
-    """Ask whether the integer that is made is in a slice or in a call that takes a size, by itself or by its name."""
+    """Ask whether what is made is a key, or in a slice or a call that takes a size, by itself or by its name."""
     made, name = facts.node("conversion"), getattr(facts.node("target"), "id", "") if facts.knows("target") else ""
     nodes = ast.walk(facts.scene.spot.function or facts.scene.source.tree)
     uses = [one for one in nodes if isinstance(one, ast.Slice) or called(one) in SIZED_FUNCTIONS]
-    return called(made) == "int" and any(made in ast.walk(one) or name in names_in(one) for one in uses)
-
-
-def _is_key(facts: Facts) -> bool:
-    """Ask whether the number is the key of a dict, which a traced one cannot be."""
-    outer = facts.scene.source.parents.get(facts.node("conversion"))
-    return isinstance(outer, ast.Subscript) and isinstance(facts.scene.spot.value(outer.value), dict)
+    is_index = isinstance(facts.scene.source.parents.get(made), ast.Subscript)
+    return is_index or (called(made) == "int" and any(made in ast.walk(one) or name in names_in(one) for one in uses))
 
 
 _converted(
@@ -277,7 +255,7 @@ _converted(
     fixes=[
         Swap(
             "Keep `{converted}` an array; to change its dtype, use `astype`.",
-            when=lambda facts: not _is_key(facts) and not _is_size(facts),
+            when=probes.unless(_is_size),
             conversion="{converted.atom}.astype({name})",
         ),
         # `jnp.sqrt(n)` is traced even if `n` is static.

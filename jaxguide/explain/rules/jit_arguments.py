@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType
 
 import jax
 
-from jaxguide.code.source import arguments_of, dotted, source_of
+from jaxguide.code.source import arguments_of, dotted
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
@@ -17,7 +17,7 @@ from jaxguide.explain.known_facts import Facts, Part
 from jaxguide.explain.rewrites.pytrees import as_pytree, class_named, is_constant
 from jaxguide.explain.rewrites.static_arguments import is_jit, static_edits, static_names
 from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import function_behind, part_of, returned
+from jaxguide.explain.transformed import function_behind
 
 
 def _jitted(facts: Facts) -> Part | None:
@@ -81,18 +81,6 @@ def _without_hash(facts: Facts) -> tuple[str, ast.expr] | None:
     return next(((name, node) for name, node in found if not _is_hashable(facts.scene.spot.value(node))), None)
 
 
-def _unfrozen(facts: Facts) -> Part | None:
-    """Look at `@dataclass` of a class, if no line sets an attribute and what the object holds has a hash."""
-    own, x = facts.part("own_class"), facts.part("x")
-    given = probes.all_given(x.node) if isinstance(x.node, ast.Call) else None
-    held = vars(x.value).values() if given is None else [x.inside(one).value_or_missing for one in given]
-    sets = any(isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) for one in ast.walk(own.source.tree))
-    decorator: ast.expr | None = next(iter(getattr(own.node, "decorator_list", [])), None)
-    if decorator is None or not dotted(decorator).endswith("dataclass") or sets:
-        return None
-    return own.inside(decorator) if all(map(_is_hashable, held)) else None
-
-
 _hashless = partial(
     _of_jit,
     found=_without_hash,
@@ -115,28 +103,19 @@ _hashless(
 _hashless(
     "unhashable_static",
     texts.UNHASHABLE_STATIC,
-    when=probes.knows("own_class"),
-    decorator=_unfrozen,
-    what="`{x}` is an object of `{class_name}`, given for the static argument `{name}` of `{function}`.",
-    why="A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
-    "frozen and each of its parts has one.",
-    fixes=Swap(
-        "Declare `{class_name}` with `frozen=True`: its fields cannot be set later, and give it a hash.",
-        decorator="{decorator}(frozen=True)",
-    ),
-    otherwise="Keep in `{class_name}` what has a hash, such as tuples in place of lists, and pass arrays by "
-    "themselves. Declare a dataclass with `frozen=True`; in another class, define `__hash__`.",
-)
-_hashless(
-    "unhashable_static",
-    texts.UNHASHABLE_STATIC,
     number=lambda facts: "int" if facts["x"].dtype.kind in "iu" else "float",
     what=(
         "`{x}` is {x.what}, given for the static argument `{name}` of `{function}`.",
         "`{x}` is given for the static argument `{name}` of `{function}`.",
     ),
-    why="JAX keeps one program per static value and looks it up by its hash: a value without a hash cannot be static.",
+    why=(
+        "A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
+        "frozen and each of its parts has one: `{own_class.name}` has none.",
+        "JAX keeps one program per static value and looks it up by its hash: a value without a hash cannot be static.",
+    ),
     fixes=Either(
+        "Declare `{own_class.name}` with `frozen=True` if it is a dataclass, or else define `__hash__`. Keep in it "
+        "what has a hash, such as tuples in place of lists, and pass arrays by themselves.",
         Swap("Give a tuple: it cannot change, so it has a hash.", when=probes.is_valued("x", list), x="tuple({x})"),
         Swap("Give a Python number, which has a hash.", when=lambda facts: facts["x"].ndim == 0, x="{number}({x})"),
         Words(
@@ -275,26 +254,12 @@ _no_array(
 # Results, and functions that are called too early.
 
 
-def _returning(facts: Facts) -> Part | None:
-    """Look at the jitted function whose result is no array."""
-    source = source_of(facts["file"])
-    function = source.function_at(facts["name"].split(".")[-1], int(facts["number"])) if source is not None else None
-    return Part(function, source, facts.scene) if source is not None and function is not None else None
-
-
-def _no_array_of_result(facts: Facts) -> Part | None:
-    """Look at the part of the returned expression that is no array."""
-    result = returned(facts.node("jitted"))
-    node = part_of(result, re.sub(r"^\w+", "", facts.found["path"] or "")) if result is not None else None
-    return facts["jitted"].inside(node) if node is not None else None
-
-
 _of_jit(
     "result_no_array",
     texts.NOT_JAX_RESULT,
-    part=_no_array_of_result,
-    x=probes.one_of(_no_array_of_result, _returning),
-    jitted=_returning,
+    part=probes.said_result,
+    x=probes.one_of(probes.said_result, probes.said_function),
+    jitted=probes.said_function,
     variable=("{part}", "{function}"),
     title="A jitted function returns something that is not an array",
     what=("`{part}` is of type `{type}`, returned by `{function}`.", "`{function}` returns a value of type `{type}`."),

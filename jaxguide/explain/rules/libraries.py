@@ -1,8 +1,7 @@
-"""Explain errors of flax, haiku, optax, equinox and numpyro: what models, optimizers and sites are given."""
+"""Explain errors of flax, haiku, optax and equinox: what models and optimizers are given."""
 
 import ast
 import re
-import traceback
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import plural
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.compat import library_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
-from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts, Part, known
 from jaxguide.explain.scene import called
 from jaxguide.explain.transformed import TRANSFORMS, argnums, function_behind, parameters, part_of
@@ -112,36 +109,32 @@ _linen(
 
 # Parts of linen's modules.
 _part = partial(entry, x=probes.node, link=f"{_GUIDE}/flax_basics.html")
-
-
-def _compact(facts: Facts) -> Fix | None:
-    """Return the fix that makes `__call__` compact, if it runs and no method of the class makes parts."""
-    source, running = facts.scene.source, [spot.function for spot in facts.scene.spots]
-    outer = [one for one in source.parents if one in running and getattr(one, "name", "") == "__call__"]
-    if len(outer) != 1 or re.search(r"def setup|compact", str(facts["owner_class"])):
-        return None
-    linen = "nn" if "nn" in facts.scene.spot.frame.f_globals else facts.scene.name_of("flax.linen")
-    edit = source.insert_before(outer[0], f"@{linen}.compact\n{source.indent(outer[0])}")
-    return facts.scene.fix("Let `__call__` make its submodules as it runs: `nn.compact`.", edit)
-
-
 _part(
     "flax_outside_compact",
     texts.LINEN_SUBMODULE,
     texts.LINEN_PARAMETER,
     method=lambda facts: facts.scene.spot.function,
     owner_class=lambda facts: facts.scene.source.parents.get(facts.node("method")),
+    outer=lambda facts: next(one for one in facts.node("owner_class").body if getattr(one, "name", "") == "__call__"),
+    linen=lambda facts: facts.scene.name_of("flax.linen"),
+    indent=lambda facts: facts.scene.source.indent(facts.node("outer")),
     title="A part of a module is made where flax does not look for it",
     what="`{x}` is made in `{owner_class.name}.{method.name}`.",
     why="Flax must know every part before it runs: they are made in `setup`, or in one method that is compact.",
-    fixes=_compact,
+    fixes=Either(
+        lambda facts: facts.scene.fix(
+            "Let `__call__` make its submodules as it runs: `nn.compact`.",
+            facts.scene.source.insert_before(facts.node("outer"), facts.say("@{linen}.compact\n{indent}")),
+        ),
+        when=lambda facts: not re.search(r"def setup|compact", str(facts["owner_class"])),
+    ),
     otherwise="Make it in `setup`, and keep it in an attribute of `self`.",
     link=f"{_GUIDE}/setup_or_nncompact.html",
 )
 _part(
     "flax_unbound_module",
     texts.LINEN_UNBOUND,
-    x=probes.one_of(probes.model("flax"), probes.function),
+    x=probes.function,
     title="A module is called without its parameters",
     what="`{x}` describes a network, and holds no parameters.",
     why="Flax keeps the parameters outside: `init` makes them, and `apply` computes with them.",
@@ -164,17 +157,6 @@ _part(
         ),
         "In a method, return the value, or let flax keep it, as `self.sow` does; elsewhere, make a `copy(...)`.",
     ),
-)
-_part(
-    "flax_module_as_argument",
-    texts.LINEN_NO_ATTRIBUTE,
-    x=probes.one_of(probes.holder, probes.owner),
-    caller=probes.caller,
-    module=probes.first(lambda value: probes.is_of(value, "flax") and hasattr(value, "apply"), of="caller"),
-    title="`jax.jit` was given a module",
-    what="`{x}` is the module `{module}`, which `jax.jit` takes for an array.",
-    why="A module holds no arrays; it only says how to compute with parameters.",
-    fixes="Make `{x}` static, or leave it out of the arguments, and use it from outside the function.",
 )
 
 # Flax's nnx.
@@ -207,11 +189,8 @@ _nnx(
 def _closed_over(facts: Facts) -> Part | None:
     """Look at the module that a function changes and only closes over."""
     for spot in reversed(facts.scene.spots):
-        code = spot.frame.f_code
-        names = [one for one in ast.walk(known(spot.statement)) if isinstance(one, ast.Name)]
-        outer = [one for one in names if one.id not in code.co_varnames + code.co_cellvars]
-        held = [one for one in outer if probes.is_of(spot.value(one), "flax") and not isinstance(spot.value(one), type)]
-        if held and code.co_name != "<module>":
+        code, held = spot.frame.f_code, spot.first(known(spot.statement), lambda value: probes.is_of(value, "flax"))
+        if held and getattr(held[0], "id", "") in code.co_names + code.co_freevars and code.co_name != "<module>":
             return facts.at(held[0], spot)
     return None
 
@@ -295,20 +274,14 @@ _haiku(
 _EQUINOX = "https://docs.kidger.site/equinox/all-of-equinox/"
 
 
-def _has_more_than_arrays(value: Any) -> bool:
-    """Return whether a value is a model of equinox with functions or settings among its parts."""
-    is_model = probes.is_of(value, "equinox") and not isinstance(value, type)
-    return is_model and not all(map(is_array, jax.tree.leaves(value)))
-
-
 entry(
     "equinox_model",
     error_texts.NOT_AN_ARGUMENT,
     error_texts.NOT_JAX_TYPE,
     texts.OPTAX_INIT,
     texts.OPTAX_APPLY,
-    x=probes.given(_has_more_than_arrays),
-    eqx=lambda facts: "eqx" if "eqx" in facts.scene.spot.frame.f_globals else facts.scene.name_of("equinox"),
+    x=probes.given(lambda one: probes.is_of(one, "equinox") and not all(map(is_array, jax.tree.leaves(one)))),
+    eqx=lambda facts: facts.scene.name_of("equinox"),
     title="`{f.name}` was given a model with more than arrays in it",
     what="`{x}` is a model of equinox, with functions or settings among its parts.",
     why="A model is a pytree, and JAX takes every part of it for an array.",
@@ -374,13 +347,6 @@ def _averages(state: Any) -> Any:
     return next((found for part in state if (found := _averages(part)) is not None), None)
 
 
-def _shown(value: Any) -> str:
-    """Say what a value is, a dict by its keys."""
-    keys = ", ".join(f"`{key}`" for key in value) if isinstance(value, dict) else ""
-    words = "a dict with the key {keys}", "a dict with the keys {keys}"
-    return plural(*words, len(value), keys=keys) if keys else describe(value)
-
-
 def _differentiated(facts: Facts) -> tuple[str, str] | None:
     """Say the function whose derivative the gradients are, and by which parameter it was differentiated."""
     name, source = str(facts["x"]), facts["x"].source
@@ -390,14 +356,6 @@ def _differentiated(facts: Facts) -> tuple[str, str] | None:
         if is_it and called(made) in TRANSFORMS and (place := function_behind(facts["x"].spot, made.args[0])):
             return source.quote(made.args[0]), parameters(place[1])[argnums(made)[0]].arg
     return None
-
-
-def _unused_key(facts: Facts) -> ast.expr | None:
-    """Return the only key of the transformations that is not a label, if exactly one label lacks a transformation."""
-    tables = [one.args[0] for one in facts.scene.source.calls() if called(one) in ("multi_transform", "partition")]
-    keys = [key for table in tables for key in getattr(table, "keys", []) if isinstance(key, ast.Constant)]
-    unused = [key for key in keys if key.value not in probes.names_in_group(facts, "labels")]
-    return unused[0] if len(unused) == len(facts["lacking"]) == 1 else None
 
 
 _OPTAX = "https://optax.readthedocs.io/en/latest"
@@ -411,25 +369,7 @@ _optax = partial(
     wanted=lambda facts: _averages(
         getattr(facts.value("owner"), "__dict__", {}).get("opt_state", facts.value("state"))
     ),
-    own=lambda facts: _shown(facts["x"].value),
     link=f"{_OPTAX}/getting_started.html",
-)
-entry(
-    "optax_label",
-    texts.OPTAX_LABELS,
-    lacking=lambda facts: sorted({*probes.names_in_group(facts, "labels")} - {*probes.names_in_group(facts, "keys")}),
-    x=lambda facts: next(iter(facts["lacking"]), None),
-    missing=lambda facts: ", ".join(f"`{label}`" for label in facts["lacking"]),
-    present=probes.listed("keys"),
-    written=_unused_key,
-    title="A label without a transformation",
-    what="Parameters are labeled {missing}; there are transformations for {present}.",
-    why="The labels of the parameters and the keys of the transformations are the same words.",
-    fixes=[
-        Swap("Give the transformation the label's name.", written='"{x}"'),
-        "Add a transformation for {missing}; `optax.set_to_zero()` leaves parameters as they are.",
-    ],
-    link=f"{_OPTAX}/api/combining_optimizers.html",
 )
 _optax(
     "optax_needs_params",
@@ -441,24 +381,15 @@ _optax(
     fixes="Give the parameters as the third argument: `{x}({grads}, {state}, params)`.",
 )
 _optax(
-    "optax_update_order",
-    texts.OPTAX_CHAIN,
-    when=lambda facts: isinstance(facts.value("x"), tuple) and probes.is_of(facts.value("x")[0], "optax"),
-    title="The state was passed in place of the gradients",
-    what="`{x}` is a state of the optimizer.",
-    why="`update` takes the gradients first, then the state.",
-    fixes=Swap("Change their order.", x="{state}", state="{x}"),
-)
-_optax(
     "optax_gradients_differ",
     texts.OPTAX_MISMATCH,
     when=lambda facts: jax.tree.map(np.shape, facts.value("x")) != jax.tree.map(np.shape, facts["wanted"]),
-    all=lambda facts: shown if (shown := _shown(facts["wanted"])) != facts["own"] else None,
+    all=lambda facts: said if (said := describe(facts["wanted"])) != facts["x"].what else None,
     title="The gradients are not those of the parameters",
     what=(
         "`{x}` has another shape than the parameter that the optimizer was made for: {one} and {other}.",
-        "`{x}` is {own}, and the optimizer was made for {all}.",
-        "`{x}`, {own}, has other parts than the parameters that the optimizer was made for.",
+        "`{x}` is {x.what}, and the optimizer was made for {all}.",
+        "`{x}`, {x.what}, has other parts than the parameters that the optimizer was made for.",
     ),
     why="Each parameter is changed by its own gradient, so both must have the same structure and shapes.",
     by=_differentiated,
@@ -472,18 +403,4 @@ _optax(
         "Give `update` the gradients of the parameters that `init` was given: they are the argument that `jax.grad` "
         "takes, by default the first.",
     ),
-)
-
-# Numpyro.
-entry(
-    "numpyro_without_key",
-    texts.NUMPYRO_NO_KEY,
-    x=probes.argument(0),
-    when=lambda facts: "is_prng_key" in str(traceback.extract_tb(facts.scene.error.__traceback__)[-1].line),
-    model=lambda facts: facts.scene.spot.function,
-    title="A model that draws without a key",
-    what="`{call}` runs in `{model.name}`, to which no handler gives keys.",
-    why="A model gets its keys from the inference or the handler that runs it.",
-    fixes="To draw from it, give it a key with a handler: `numpyro.handlers.seed({model.name}, {random}.key(0))(...)`.",
-    link="https://num.pyro.ai/en/stable/handlers.html",
 )

@@ -4,6 +4,7 @@ import ast
 from difflib import get_close_matches
 from functools import partial
 from types import ModuleType
+from typing import Any
 
 import jax
 
@@ -51,6 +52,12 @@ def _same(facts: Facts) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def _other(facts: Facts) -> Any:
+    """Find the function of NumPy or SciPy with this name; a type may be one that JAX's arrays cannot have."""
+    found = resolved(f"{facts['module'].removeprefix('jax.')}.{facts['name']}")
+    return None if isinstance(found, type) else found
+
+
 def _close(facts: Facts) -> list[str]:
     """Find the names of the module that differ by one slip; none for very short names."""
     name = facts["name"]
@@ -78,7 +85,7 @@ _name = partial(
     home=probes.holder,
     places=_places,
     close=_close,
-    other=lambda facts: resolved(f"{facts['module'].removeprefix('jax.')}.{facts['name']}"),
+    other=_other,
     what="",
     link="https://docs.jax.dev/en/latest/jax.html",
 )
@@ -106,58 +113,37 @@ _missing(
     "missing_name",
     texts.NO_MODULE_NAME,
     same=_same,
-    instead=lambda facts: facts["same"] if facts.knows("same") else INSTEAD.get(facts["name"]),
-    when=[
-        _is_missing,
-        probes.knows("instead"),
-        lambda facts: facts.knows("same") or facts["module"] in ("jax.numpy", "jax"),
-    ],
-    why=(
-        "No name of {slip} is in this module.",
-        "`{there}` has that name: it is in another module.",
-        "NumPy has it, and `{lacking}` does not.",
-        "Another library has it; JAX has it under another name.",
-    ),
-    slip=lambda facts: "that spelling" if facts["instead"].split(".")[-1] in facts["close"] else None,
+    when=_is_missing,
+    instead=lambda facts: facts["same"] if facts.knows("same") else facts["said_instead"],
+    said_instead=lambda facts: INSTEAD.get(facts["name"]) if facts["module"] in ("jax.numpy", "jax") else None,
     there=lambda facts: name if (name := facts["instead"].partition("(")[0]).endswith(f".{facts['name']}") else None,
+    named=lambda facts: " and ".join(f"`{place}`" for place in facts["places"]) if len(facts["places"]) > 1 else None,
     lacking=lambda facts: facts["module"] if facts.knows("other") else None,
-    where=lambda facts: probes.argument(1)(facts) if facts["name"] == "putmask" else probes.keyword("where")(facts),
+    scipy=lambda facts: "SciPy" if facts["lacking"].startswith("jax.scipy") else None,
+    another=lambda facts: "Another" if facts["instead"].split(".")[-1] not in facts["close"] else None,
     array=probes.argument(0),
-    new=lambda facts: facts.call().args[-1],
+    new=probes.argument(1),
+    where=probes.keyword("where"),
+    asked=lambda facts: suggestion(facts["close"]).strip() or None,
+    why=(
+        "`{there}` has that name: it is in another module.",
+        "Other modules have that name: {named}.",
+        "{scipy} has it, and JAX does not.",
+        "NumPy has it, and `{lacking}` does not.",
+        "{another} library has it; JAX has it under another name.",
+        "No name of that spelling is in this module.",
+    ),
     fixes=Either(
         _renamed,
-        # `copyto(x, new, where=mask)` and `putmask(x, mask, new)`.
+        # Of `copyto(x, new, where=mask)`.
         Swap("Choose between the new value and the old ones.", call="{array} = {jnp}.where({where}, {new}, {array})"),
         "JAX has `{instead}` for this.",
-    ),
-)
-_missing(
-    "missing_name",
-    texts.NO_MODULE_NAME,
-    when=[_is_missing, lambda facts: len(facts["places"]) > 1],
-    why="Other modules have that name: {named}.",
-    named=lambda facts: " and ".join(f"`{place}`" for place in facts["places"]),
-    fixes="Write the one that you mean.",
-)
-_missing(
-    "missing_name",
-    texts.NO_MODULE_NAME,
-    when=[_is_missing, lambda facts: not isinstance(facts["other"], type)],
-    scipy=lambda facts: "SciPy" if facts["module"].startswith("jax.scipy") else None,
-    why=("{scipy} has it, and JAX does not.", "NumPy has it, and `{module}` does not."),
-    fixes=Either(
+        Words("Write the one that you mean.", when=probes.knows("named")),
         "Call {scipy}'s outside of transformed functions; inside, the program can call it on the host: "
         "`jaxguide.callbacks.host_function`.",
-        "Call NumPy's, outside of transformed functions.",
+        Words("Call NumPy's, outside of transformed functions.", when=probes.knows("lacking")),
+        "{asked}",
     ),
-)
-_missing(
-    "missing_name",
-    texts.NO_MODULE_NAME,
-    when=_is_missing,
-    asked=lambda facts: suggestion(facts["close"]).strip() or None,
-    why="No name of that spelling is in this module.",
-    fixes="{asked}",
 )
 
 
@@ -229,7 +215,6 @@ _gone_entry(
     instead=lambda facts: facts["removal"].code or facts["removal"].new or None,
     otherwise=Either(
         "JAX has `{instead}` for this now.",
-        Words("Leave it out: JAX does not need it any more.", when=lambda facts: facts["removal"].needless),
         "JAX has nothing in its place. Do without it, or install an older JAX: `pip install 'jax<{since}'`.",
         "JAX's change log says when it went, and why.",
     ),

@@ -1,16 +1,12 @@
 """Explain a `jax.Ref` where JAX allows none: returned, differentiated, passed twice, or written by each row."""
 
 from functools import partial
-from typing import Any
 
 import jax
 
-from jaxguide.code.source import source_of
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Swap, entry
-from jaxguide.explain.known_facts import Facts, Part
-from jaxguide.explain.transformed import part_of
 
 _PAGE = "https://docs.jax.dev/en/latest/array_refs.html"
 _ref = partial(entry, link=_PAGE)
@@ -20,25 +16,10 @@ def _is_ref(value: object) -> bool:
     return isinstance(value, jax.Ref)
 
 
-def _function(facts: Facts) -> Part | None:
-    """Look at the traced function that the message names."""
-    source = source_of(facts["file"])
-    node = source.function_at(facts["name"].split(".")[-1], int(facts["number"])) if source is not None else None
-    return Part(node, source, facts.scene) if source is not None and node is not None else None
-
-
-def _returned(facts: Facts) -> Part | None:
-    """Look at what it returns in the place that the message names."""
-    node: Any = part_of(facts.node("result"), facts["path"] if facts.knows("path") else "")
-    return facts["result"].inside(node) if node is not None else None
-
-
 _ref(
     "returned_reference",
     texts.REF_RETURNED,
-    x=_returned,
-    function=_function,
-    result=probes.result_of("function"),
+    x=probes.said_result,
     title="A `jax.Ref` is returned",
     what="`{x}` is a `jax.Ref` that a traced function returns.",
     why="A Ref is a place in memory that a program may change; only arrays can leave a traced function.",
@@ -72,11 +53,7 @@ _ref(
         "Pass it once, or only use it from the enclosing scope.",
     ],
 )
-_write = partial(
-    entry,
-    x=probes.first(_is_ref, of="statement"),
-    link=_PAGE,
-)
+_write = partial(entry, x=probes.first(_is_ref, of="statement"), link=_PAGE)
 _write(
     "reference_shared_by_rows",
     texts.REF_WRITE,

@@ -89,7 +89,6 @@ entry(
 entry(
     "donated_twice",
     sharding_texts.DONATED_TWICE,
-    sharding_texts.DONATED_AND_USED,
     x=lambda facts: facts["same"][1],
     same=_same_arrays,
     title="One array is given twice, and donated",

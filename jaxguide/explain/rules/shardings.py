@@ -13,7 +13,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.base.text import plural
 from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import UserFrame, is_array, is_tracer
 from jaxguide.compat import error_texts, structure_texts
@@ -22,7 +21,7 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part, Probe, known
 from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import function_behind, makers, parameters, part_of
+from jaxguide.explain.transformed import function_behind, makers, part_of
 
 
 def _axes(facts: Facts) -> str:
@@ -64,13 +63,6 @@ def _mapped_function(facts: Facts) -> Part | None:
         return made.inside(outer)
     place = function_behind(facts.scene.spot, argument_of(facts.node("made"), 0, "f"))
     return Part(place[1], place[0], facts.scene) if place is not None else None
-
-
-def _spec_name(facts: Facts) -> str:
-    """Say the student's name for `jax.sharding.PartitionSpec`."""
-    known = {**facts.scene.spot.frame.f_globals, **facts.scene.spot.frame.f_locals}
-    names = [name for name, value in known.items() if value is jax.sharding.PartitionSpec and name[0] != "_"]
-    return names[0] if names else f"{facts['jax']}.sharding.PartitionSpec"
 
 
 def _axis_argument(facts: Facts) -> ast.expr | None:
@@ -125,7 +117,6 @@ entry(
     'maps with `axis_name="{name}"`.',
     link=f"{error_texts.API}/jax.lax.psum.html",
 )
-_IN_TYPE = "Under `jax.shard_map`, the axes along which a value differs from device to device are part of its type, and"
 entry(
     "carry_varies",
     texts.CARRY_VARIES,
@@ -137,7 +128,8 @@ entry(
     axis=_axes,
     title="A carry that differs between devices on one side of the loop only",
     what="`{x}` goes in the same on all devices, and comes out different along {along}.",
-    why=f"{_IN_TYPE} a carry keeps its type.",
+    why="Under `jax.shard_map`, the axes along which a value differs from device to device are part of its type, and "
+    "a carry keeps its type.",
     fixes=Swap(
         "Start with a value that may differ along {along}: `jax.lax.pcast`.",
         or_say=True,
@@ -146,32 +138,10 @@ entry(
     ),
     link=f"{texts.GUIDE}#scan-vma",
 )
-entry(
-    "varies_on_one_side",
-    texts.VARIES,
-    x=probes.function,
-    title="Of two values, only one differs between devices",
-    what="In the message, `{{V:...}}` marks what differs, and along which axes.",
-    why=f"{_IN_TYPE} a carry, all branches, or an argument and its derivative have one type.",
-    fixes=[
-        "Let the other one count as differing: `jax.lax.pcast`.",
-        "Or sum over the devices: `jax.lax.psum`, as a bwd rule must for an argument that all devices share.",
-    ],
-    link=f"{texts.GUIDE}#scan-vma",
-)
-
-
-def _left_out(facts: Facts) -> str | None:
-    """Say the parameters that the call leaves out, if there is a spec for each parameter."""
-    specs, values = int(facts["count"]), int(facts["values"])
-    names = [one.arg for one in parameters(facts.node("function"))]
-    is_for_each = facts["name"] == "in_specs" and len(names) == specs > values
-    return " and ".join(f"`{name}`" for name in names[values:]) if is_for_each else None
-
 
 # What only some of the messages say.
 _UNSAID: dict[str, Any] = dict.fromkeys(
-    ("number", "inner", "path", "name", "array", "applied", "argument", "result"), lambda facts: None
+    ("number", "inner", "path", "name", "array", "applied", "argument", "result", "count"), lambda facts: None
 )
 _specs: Callable[..., None] = partial(
     entry,
@@ -189,7 +159,6 @@ _specs: Callable[..., None] = partial(
         if probes.calls("device_put")(facts)
         else None
     ),
-    P=_spec_name,
     axis_names=probes.listed("axes"),
     x=probes.call,
     subject=probes.words(
@@ -209,36 +178,19 @@ _specs(
     "shard_map_specs",
     texts.SPECS_LENGTH,
     texts.SHARDINGS_LENGTH,
-    noun=lambda facts: "argument" if facts["name"].startswith("in") else "result",
-    entries=probes.counted("count", "entry", "entries"),
-    said_values=lambda facts: probes.counted("values", facts["noun"], f"{facts['noun']}s")(facts),
-    left_out=_left_out,
-    variable="{name}",
-    title="`{name}` does not fit",
-    what="`{name}` has {entries}, for {said_values}.",
-    why="There is one entry of `{name}` for each {noun}: how it is split over the devices.",
-    fixes="Give the call {left_out} too.",
-    otherwise="Give one entry for each {noun}: `{P}()` for what every device has whole.",
-)
-_specs(
-    "shard_map_specs",
     texts.SPECS_STRUCTURE,
+    entries=probes.counted("count", "entry", "entries"),
+    noun=lambda facts: "argument" if facts["name"].startswith("in") else "result",
+    said_values=lambda facts: probes.counted("values", facts["noun"], f"{facts['noun']}s")(facts),
     variable="{name}",
     title="`{name}` does not fit",
-    what="",
-    why="`in_specs` has the structure of the tuple of arguments, and `out_specs` that of the result.",
-    fixes="Give tuples and dicts like those of the values, with a `PartitionSpec` for each array, or one for all.",
-)
-_specs(
-    "spec_names_no_axis",
-    texts.SPEC_NAME,
-    texts.MESH_NAME,
-    texts.NO_MESH,
-    variable=("{name}", "{f}"),
-    title="A spec names an axis that the mesh does not have",
-    what=("The spec has the axis `{name}`.", "No mesh is set here."),
-    why="A spec says which axis of the mesh splits which axis of the array, by the names that the mesh gave them.",
-    fixes="Write one of the names of the mesh. If none is set, set it: `with jax.set_mesh(mesh):`.",
+    what=("`{name}` has {entries}, for {said_values}.", ""),
+    why="`in_specs` or `in_shardings` has the structure of the tuple of arguments, and `out_specs` that of the result.",
+    fixes=Either(
+        "Give one entry for each {noun}, `P()` for what every device has whole; or give the {noun} that is missing.",
+        when=probes.knows("entries"),
+    ),
+    otherwise="Give tuples and dicts like those of the values, with a `PartitionSpec` for each array, or one for all.",
 )
 _specs(
     "spec_too_long",
@@ -255,15 +207,15 @@ _specs(
     why="Each entry of a spec says how one axis of the array is split over the devices.",
     fixes=Either(
         Swap(
-            "Give it whole to every device: `{P}()`.",
+            "Give it whole to every device: `P()`.",
             when=lambda facts: facts["path"] == f"[{facts['number']}]{facts['inner']}",
-            spec="{P}()",
+            spec="{jax}.P()",
         ),
         Words(
-            "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `{P}()`.",
+            "Keep each device's own value by giving it an axis, or sum them with `lax.psum` and say `P()`.",
             when=probes.knows("applied"),
         ),
-        "Give it a spec of its own, `{P}()`: every device then gets it whole.",
+        "Give it a spec of its own, `P()`: every device then gets it whole.",
     ),
 )
 _specs(
@@ -281,7 +233,7 @@ _specs(
     why="Every device gets a part of the same size, and {parts} does not divide {size}.",
     fixes=[
         Words(("Pad the axis to {padded} entries, or keep {kept} of them.", "Pad the axis to {padded} entries.")),
-        "Or leave that axis whole: an entry None in the spec, or `{P}()` for the whole array.",
+        "Or leave that axis whole: an entry None in the spec, or `P()` for the whole array.",
     ],
     link=texts.PARALLEL,
 )
@@ -344,31 +296,12 @@ entry(
     otherwise="Move `{x}` with `jax.device_put` to the devices of `{target}`, before `{node}`.",
     link=f"{error_texts.API}/jax.device_put.html",
 )
-entry(
-    "mesh_names",
-    texts.MESH,
-    x=probes.node,
-    variable=None,
-    axes=probes.counted("rank", "axis", "axes"),
-    said_names=probes.counted("names", "name", "names"),
-    found=probes.counted("devices", "device", "devices"),
-    title=("A mesh for more than {found}", "A mesh needs a name for each of its axes"),
-    what=("The mesh has shape {shape}.", "The devices have {axes}, and the mesh gets {said_names}."),
-    why="A mesh is an array of devices, whose axes have names.",
-    fixes=Either(
-        "Take the sizes from `jax.device_count()`, {devices} here. To try it out on a CPU: set the environment "
-        "variable `XLA_FLAGS` to `--xla_force_host_platform_device_count=8`, or more, before JAX starts.",
-        "Arrange the devices along as many axes as there are names: `jax.make_mesh(sizes, names)` does it.",
-    ),
-    link=f"{error_texts.API}/jax.make_mesh.html",
-)
 _AUTOMATIC = (
     "Or let the compiler choose, with automatic axes: `jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto, "
     "...))`, where `jax.device_put` with a `NamedSharding` splits arrays."
 )
 _explicit = partial(
     entry,
-    P=_spec_name,
     why="With explicit axes, how an array is split is part of its type, and JAX does not guess it.",
     link=texts.EXPLICIT,
 )
@@ -380,7 +313,7 @@ _explicit(
     title="It is not clear how the result is split over the devices",
     what="`{x}` works across an axis that is split over the devices.",
     fixes=[
-        "Say how the result is split: `{asked}(..., out_sharding={P}(...))`; `{P}()` gives it whole to every device.",
+        "Say how the result is split: `{asked}(..., out_sharding=P(...))`; `P()` gives it whole to every device.",
         _AUTOMATIC,
     ],
 )
@@ -393,38 +326,15 @@ _explicit(
     what="`{node}` indexes {array}, where `@` names the mesh axis over which an axis is split.",
     fixes=[
         Swap(
-            "Say how the result is split; `{P}()` gives it whole to every device.",
+            "Say how the result is split; `P()` gives it whole to every device.",
             or_say=True,
-            node="{x.atom}.at[{index}].get(out_sharding={P}())",
+            node="{x.atom}.at[{index}].get(out_sharding={jax}.P())",
         ),
         _AUTOMATIC,
     ],
 )
 
 
-def _unsplit(type_text: str | None) -> str:
-    """Return a type such as `float32[8@x]` without its axes of the mesh."""
-    return re.sub(r"@[\w(),]*?(?=[,\]])", "", type_text or "")
-
-
-entry(
-    "sharding_differs",
-    texts.SHARDING_DIFFERS,
-    x=probes.node,
-    when=lambda facts: _unsplit(facts.found["before"]) == _unsplit(facts.found["after"]),
-    title="Arrays that are laid out differently over the devices",
-    what=(
-        "`{path}` goes in as {before} and comes out as {after}.",
-        "An array of `{x}` is laid out by `P({own})`, where `P({wanted})` is asked for.",
-        "Arrays of `{x}` are not laid out alike.",
-    ),
-    why="JAX does not move an array that was placed on purpose: that would be slow, and nobody would see why.",
-    fixes=[
-        "Move it first: `jax.device_put`, or `jax.sharding.reshard` inside `with jax.set_mesh(mesh):`.",
-        "Or leave the choice to the compiler: no `in_shardings` and `in_specs`, and a mesh with automatic axes.",
-    ],
-    link=texts.PARALLEL,
-)
 entry(
     "out_sharding_of_automatic_axes",
     texts.SPEC_OF_AUTO,
@@ -481,21 +391,16 @@ _pmap(
     texts.PMAP,
     structure_texts.SQUEEZED,
     when=lambda facts: facts.knows("made") and facts["x"].shape[:1] > (facts["devices"],),
-    said_devices=lambda facts: plural("{count} device", "{count} devices", facts["devices"]),
-    size=lambda facts: facts["x"].shape[0],
-    each=lambda facts: facts["size"] // facts["devices"] if facts["size"] % facts["devices"] == 0 else None,
     title="`jax.pmap` was given more entries than there are devices",
-    what="`{x}` has shape {x.shape}, and there are {said_devices}.",
+    what="`{x}` has shape {x.shape}, and `jax.device_count()` is {devices}.",
     fixes=[
         Words(
-            (
-                "Give each device {each} entries: shape ({devices}, {each}, ...), with `jax.vmap` inside.",
-                "Pad it to a multiple of {devices}, give each device several, and use `jax.vmap` inside.",
-            ),
+            "Pad it to a multiple of {devices}, give each device several, and use `jax.vmap` inside: shape ({devices}, "
+            "n, ...).",
             when=lambda facts: facts["devices"] > 1,
         ),
         Swap(
-            "Or compute all {size} on one device, for a result with {size} entries.",
+            "Or compute all on one device, with `jax.vmap`.",
             when=lambda facts: facts.say("{f}({given})") == facts.say("{mapper}({mapped})({x})"),
             mapper="{jax}.vmap",
         ),

@@ -1,4 +1,4 @@
-"""Explain values of the wrong type: lists, None, strings and objects instead of arrays, arrays as keys of dicts."""
+"""Explain values of the wrong type: lists, None and strings instead of arrays, arrays where Python needs a hash."""
 
 import ast
 from functools import partial
@@ -11,7 +11,7 @@ from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Either, Static, Swap, entry
+from jaxguide.explain.catalogue import Either, Static, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.pytrees import (
     are_meant_as_trees,
@@ -280,4 +280,66 @@ _no_array_given(
     why="A derivative asks what a small change of the argument does, and only numbers change by a little.",
     fixes="Name another argument in `argnums`, or pass this one inside a function of the others, such as a `lambda`.",
     link=f"{texts.API}/jax.grad.html",
+)
+
+
+# Functions with a cache, `hash(x)` and sets.
+
+
+def _parts(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _is_known(facts: Facts) -> bool:
+    return not any(map(is_tracer, _parts(facts.value("x"))))
+
+
+_UNHASHABLE = (texts.UNHASHABLE_ARRAY, texts.UNHASHABLE_TRACER)
+_hashed = partial(
+    entry,
+    why="Equal objects need equal hashes, but arrays are compared entry by entry, so an array has no hash; and the "
+    "entries of a traced array are not even known yet.",
+    link=_GOTCHAS,
+)
+_hashed(
+    "cached_function_of_array",
+    *_UNHASHABLE,
+    x=probes.first(is_array),
+    when=lambda facts: hasattr(facts.value("f"), "cache_info") and hasattr(facts.value("f"), "__wrapped__"),
+    title="`{f}` has a cache, but an array has no hash",
+    fixes=[
+        Swap("Call the function without its cache.", f="{f}.__wrapped__"),
+        Words("Or pass Python numbers and tuples, which have a hash.", when=_is_known),
+    ],
+    link="https://docs.python.org/3/library/functools.html#functools.lru_cache",
+)
+_hashed(
+    "hashed_array",
+    *_UNHASHABLE,
+    x=probes.given(is_array),
+    when=probes.calls("hash"),
+    title="An array has no hash",
+    fixes=Swap(
+        "Hash its bytes: equal values of one dtype give the same.",
+        when=_is_known,
+        call="hash({np}.asarray({x}).tobytes())",
+    ),
+    otherwise="Hash something that is known while JAX traces, such as `{x}.shape`.",
+)
+_hashed(
+    "set_of_arrays",
+    *_UNHASHABLE,
+    x=probes.given(lambda value: all(map(is_array, _parts(value)))),
+    when=probes.calls("set", "frozenset"),
+    title="An array has no hash, so a set cannot hold it",
+    fixes=Words("Make a set of Python's numbers and tuples: `.tolist()` gives them.", when=_is_known),
+    otherwise="Find different values with `{jnp}.unique(..., size=...)`, which needs a largest count.",
+)
+_hashed(
+    "array_in_set",
+    *_UNHASHABLE,
+    x=probes.operand(0),
+    when=[probes.is_written("node", ast.Compare), lambda facts: facts["x"].ndim == 0 and _is_known(facts)],
+    title="An array has no hash to be found by",
+    fixes=Swap("Look up its number.", x="{x.atom}.item()"),
 )

@@ -192,7 +192,7 @@ def look(i):
     return A[i] + B[i]  # <--
 result = look(1)
 """,
-        after_fix=[3.0, 3.0],
+        after_fix=[no_code, 3.0],
     ),
     Case(
         name="mask_weak",

@@ -1,14 +1,14 @@
 """Cases of keys that `jax.debug_key_reuse` finds used twice."""
 
-from explain_cases.case import Case, no_code
+from explain_cases.case import Case
 
 _FOUND = """
 jax.config.update("jax_debug_key_reuse", True)
 """
 
 
-def _case(name: str, variable: str | None, source: str, result: str, after_fix: list[object]) -> Case:
-    return Case(name, "key_used_twice", variable, _FOUND + source, result, after_fix)  # type: ignore[arg-type]
+def _case(name: str, variable: str, source: str) -> Case:
+    return Case(name, "key_used_twice", variable, _FOUND + source)
 
 
 CASES = [
@@ -20,8 +20,6 @@ key = jax.random.key(0)
 weights = jax.random.uniform(key, (3,))
 noise = jax.random.normal(key, (3,))  # <--
 """,
-        "bool((jax.random.key_data(key) != jax.random.key_data(subkey)).any())",
-        [True],
     ),
     _case(
         "key_drawn_from_and_split",
@@ -31,8 +29,6 @@ key = jax.random.key(0)
 x = jax.random.normal(key)
 first, last = jax.random.split(key)  # <--
 """,
-        "x.shape",
-        [()],
     ),
     _case(
         "key_drawn_from_in_every_turn",
@@ -42,8 +38,6 @@ key, total = jax.random.key(0), []
 for _ in range(3):
     total.append(float(jax.random.normal(key)))  # <--
 """,
-        "len(set(total))",
-        [3],
     ),
     _case(
         "key_drawn_from_twice_under_jit",
@@ -55,8 +49,6 @@ def f(key):
     return w, jax.random.normal(key)  # <--
 pair = f(jax.random.key(0))
 """,
-        "bool(pair[0] != pair[1])",
-        [True],
     ),
     _case(
         "key_given_to_two_helpers",
@@ -69,8 +61,6 @@ def main(key):
     return w, weights(key)  # <--
 pair = main(jax.random.key(0))
 """,
-        "bool(pair[0] != pair[1])",
-        [True],
     ),
     _case(
         "keys_drawn_from_twice",
@@ -80,8 +70,6 @@ keys = jax.random.split(jax.random.key(0), 3)
 x = jax.vmap(jax.random.normal)(keys)
 y = jax.vmap(jax.random.uniform)(keys)  # <--
 """,
-        "x.shape",
-        [no_code],
     ),
     _case(
         "key_of_a_loop",
@@ -92,8 +80,6 @@ def body(c, _):
     return c + jax.random.normal(key), None
 total, _ = lax.scan(body, 0.0, None, length=3)  # <--
 """,
-        "total.shape",
-        [no_code],
     ),
     _case(
         "key_used_twice_in_branches",
@@ -105,7 +91,5 @@ def f(key, flag):
     return x + jax.random.normal(key)
 x = f(jax.random.key(0), True)  # <--
 """,
-        "x.shape",
-        [no_code],
     ),
 ]

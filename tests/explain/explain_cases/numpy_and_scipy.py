@@ -68,7 +68,7 @@ def f(x, n):
 result = f(1.0, 3)
 """,
         result="result",
-        after_fix=[3.0, no_edits],
+        after_fix=[3.0],
     ),
     Case(
         name="numpy_generator_size",
@@ -82,7 +82,7 @@ def f(n):
 result = f(3)
 """,
         result="result.shape",
-        after_fix=[(3,), no_edits],
+        after_fix=[(3,)],
     ),
     Case(
         name="numpy_zeros_size",
