@@ -13,11 +13,13 @@ from jaxguide import compat
 from jaxguide.base.render import Drawing, Picture, drawn
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import plural
+from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, function_name
 from jaxguide.compat.debug_flags import CHECKS, DISABLE_JIT, flags_off
 from jaxguide.compat.primitives import DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK
+from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.jaxpr.arguments import require_function
-from jaxguide.jaxpr.own_lines import users_place, with_own_lines
+from jaxguide.jaxpr.own_lines import users_place
 from jaxguide.jaxpr.stage import stage
 from jaxguide.jaxpr.value_words import array_type
 
@@ -137,7 +139,8 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     Based on `jax.make_jaxpr`; see https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     require_function("callback_timeline", fn, "callback_timeline(f, x)")
-    staged = stage(fn, args, kwargs)
+    with lines_of_rules(is_library):
+        staged = stage(fn, args, kwargs)
     sites: list[Callback] = []
     runs: list[HostRun] = []
 
@@ -156,7 +159,7 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
 
         return run
 
-    jaxpr = _watched(with_own_lines(staged.jaxpr), watched)
+    jaxpr = _watched(staged.jaxpr, watched)
     program = jax.jit(jaxpr_as_fun(jaxpr)).lower(*staged.arguments).compile()
     called = time.perf_counter()
     flat = program(*staged.arguments)
