@@ -77,8 +77,7 @@ def nan_guard(step: Callable[P, R]) -> Callable[P, R]:
         result = step(*args, **kwargs)
         changed = {name: leaf for name, leaf in _leaves(step, args, kwargs).items() if leaf is not before.get(name)}
         found = _result(result, arguments(step, args, kwargs)) | changed
-        finite = [_is_finite(leaf) for leaf in found.values() if is_float(leaf)]  # all before waiting for one
-        if all(finite):
+        if _are_finite(list(found.values())):
             return result
         bad = [name for name, leaf in found.items() if is_bad(leaf)]
         made = "nan" if np.isnan(np.asarray(found[bad[0]])).any() else "inf"
@@ -121,6 +120,13 @@ def _type(value: Any) -> tuple[Any, list[tuple[int, ...]]]:
     return jax.tree.structure(value), [np.shape(leaf) for leaf in jax.tree.leaves(value) if is_float(leaf)]
 
 
+def _are_finite(leaves: list[Any]) -> bool:
+    groups: dict[Any, list[Any]] = {}
+    for leaf in filter(is_float, leaves):
+        groups.setdefault(frozenset(leaf.devices()) if isinstance(leaf, jax.Array) else None, []).append(leaf)
+    return all(map(_all_finite, groups.values()))
+
+
 @jax.jit
-def _is_finite(leaf: Any) -> jax.Array:
-    return jnp.isfinite(leaf).all()
+def _all_finite(leaves: list[Any]) -> jax.Array:
+    return jnp.stack([jnp.isfinite(leaf).all() for leaf in leaves]).all()

@@ -324,7 +324,7 @@ def _device(step: interpret.BoundEquation) -> str:
 
 
 def _is_not_finite(data: np.ndarray) -> np.ndarray:
-    return cast(np.ndarray, ~np.isfinite(data))
+    return ~np.isfinite(data)
 
 
 def _without(test: Callable[[np.ndarray], Any], step: interpret.BoundEquation, wrong: np.ndarray) -> np.ndarray:

@@ -472,7 +472,7 @@ class _Runner:
 
     def _gathered(self, eqn: Any, asked: Sequence[bool], rows: Sequence[list[Any]]) -> list[Any]:
         """Return the outputs of a scan's iterations, which are in the order in which they ran, as arrays."""
-        found = []
+        found: list[Any] = []
         carry_n = len(asked) - len(rows)
         for variable, keep, column in zip(eqn.outvars[carry_n:], asked[carry_n:], rows, strict=True):
             if not keep or any(value is None for value in column):
