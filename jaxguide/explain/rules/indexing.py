@@ -95,7 +95,6 @@ _masked(
     why="How long `{node}` is depends on how many are True, and JAX must know every shape while it records.",
     fixes=_MASK,
     otherwise="Keep all of `{array}`, and use the mask in what follows.",
-    link=texts.ERRORS_PAGE,
 )
 
 
