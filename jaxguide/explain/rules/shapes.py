@@ -222,12 +222,8 @@ _of_numpy(
             "Give every part the same number of axes: `part[None]` adds one in front.",
             when=lambda facts: facts["ranks"] > 1,
         ),
-        Words(
-            "Bring all to one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths; or join them "
-            "along an axis that is there: `concatenate`.",
-            when=probes.calls("stack"),
-        ),
-        "Join along the axis in which they differ, if it is the only one.",
+        "Join along the axis in which they differ, if it is the only one, with `{jnp}.concatenate`; or bring all to "
+        "one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths.",
     ),
 )
 _of_numpy(
