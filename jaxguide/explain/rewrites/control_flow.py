@@ -1,7 +1,6 @@
 """Rewrite Python's `if` and `while` as `jnp.where`, `lax.cond` and `lax.while_loop`, if the code is simple enough."""
 
 import ast
-from collections.abc import Callable
 
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
@@ -11,21 +10,17 @@ from jaxguide.explain.scene import Scene, called
 
 _RETURN = "return"
 _GROWING = ("append", "concatenate", "stack", "vstack", "hstack", "pad", "repeat", "tile")
-# Writes a choice: `by_where` or `by_cond`, of a test and both sides.
-Choose = Callable[[Scene, str, str, str], str]
+# Choices of a test and both sides.
+WHERE = "{jnp}.where({test}, {yes}, {no})"
+COND = "{lax}.cond({test}, lambda: {yes}, lambda: {no})"
 
 
-def by_where(scene: Scene, test: str, yes: str, no: str) -> str:
-    """Return the text of a choice with `jnp.where`."""
-    return f"{scene.jnp}.where({test}, {yes}, {no})"
+def filled(scene: Scene, template: str, test: str, yes: str, no: str) -> str:
+    """Return the text of a choice with `jnp.where` or `lax.cond`."""
+    return template.format(jnp=scene.jnp, lax=scene.lax, test=test, yes=yes, no=no)
 
 
-def by_cond(scene: Scene, test: str, yes: str, no: str) -> str:
-    """Return the text of a choice with `lax.cond`."""
-    return f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"
-
-
-def expression_of_if(scene: Scene, node: ast.If, choose: Choose) -> Edit | None:
+def expression_of_if(scene: Scene, node: ast.If, template: str) -> Edit | None:
     """Return the edit that turns an `if` into one assignment or `return`, or None if a side of it does more."""
     block = scene.source.body_of(node)
     is_followed = isinstance(node.body[0], ast.Return) and not node.orelse and block[-2:-1] == [node]
@@ -36,9 +31,9 @@ def expression_of_if(scene: Scene, node: ast.If, choose: Choose) -> Edit | None:
     is_elif = scene.quote(node).startswith("elif")
     if yes is None or no is None or yes[0] != no[0] or is_elif or decided_by_python(scene, node.test) is not None:
         return None
-    if choose is by_where and (_is_container(scene, yes[1]) or _is_container(scene, no[1])):
+    if template == WHERE and (_is_container(scene, yes[1]) or _is_container(scene, no[1])):
         return None
-    chosen = choose(scene, condition(scene, node.test), yes[1], no[1])
+    chosen = filled(scene, template, condition(scene, node.test), yes[1], no[1])
     text = f"return {chosen}" if yes[0] == _RETURN else f"{yes[0]} = {chosen}"
     return Edit(scene.source.file, scene.source.start(node), scene.source.end(last), text)
 

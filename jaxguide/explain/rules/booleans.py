@@ -16,9 +16,7 @@ from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.conditions import condition
-from jaxguide.explain.rewrites.control_flow import Choose, by_cond, by_where, expression_of_if, loop_of_while
-from jaxguide.explain.rewrites.static_arguments import SIZED_FUNCTIONS
-from jaxguide.explain.scene import called
+from jaxguide.explain.rewrites.control_flow import COND, WHERE, expression_of_if, filled, loop_of_while
 from jaxguide.explain.transformed import defaults_of
 
 _COMBINE = "Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."
@@ -106,7 +104,6 @@ _function: Callable[..., None] = partial(
     entry,
     **truths.TRUTH,
     value=probes.argument(0),
-    outer=lambda facts: facts.scene.source.parents.get(facts.call()),
     title="Python's `{f}` needs known values, but `{x}` is traced",
 )
 _function(
@@ -115,15 +112,9 @@ _function(
     when=_asks("max", "min"),
     why="Python's `{f}` compares now and keeps one, while JAX records the program, and the values come later.",
     fixes=[
-        Swap(
-            "Use JAX's own, which goes into the program and works elementwise.",
-            # The size of a new array must be known, whatever computes it.
-            when=lambda facts: len(facts.call().args) == 2 and called(facts.node("outer")) not in SIZED_FUNCTIONS,
-            call="{jnp}.{f.name}imum({given})",
-        ),
+        "Use JAX's own, which goes into the program: `{jnp}.{f.name}imum` of two, `{jnp}.{f.name}` of one array.",
         truths.static_option,
     ],
-    otherwise="Use JAX's own, which goes into the program: `{jnp}.{f.name}` of one array.",
 )
 _function(
     "any_all_on_tracer",
@@ -311,17 +302,17 @@ def _is_switch(facts: Facts) -> bool:
     return isinstance(plain, ast.Name) and truths.static_test(facts) is not None
 
 
-def _chosen(facts: Facts, choose: Choose) -> Edit | None:
+def _chosen(facts: Facts, template: str) -> Edit | None:
     """Return the edit that chooses between both sides of a statement or an expression."""
     node, scene = facts.node("decision"), facts.scene
     if isinstance(node, ast.If):
-        return expression_of_if(scene, node, choose)
-    text = choose(scene, facts["condition"], scene.quote(node.body), scene.quote(node.orelse))
+        return expression_of_if(scene, node, template)
+    text = filled(scene, template, facts["condition"], scene.quote(node.body), scene.quote(node.orelse))
     return scene.source.replace(node, text)
 
 
 def _where(facts: Facts) -> Fix | None:
-    edit, said = _chosen(facts, by_where), "Choose with `jnp.where`: both sides are computed, one is taken."
+    edit, said = _chosen(facts, WHERE), "Choose with `jnp.where`: both sides are computed, one is taken."
     if edit is not None and re.search(r"/|\b(log|sqrt|arccos|arcsin|power|reciprocal)\(", edit.text):
         said = (
             "Choose with `jnp.where`. Both sides are computed: if the one that is not taken is infinite or NaN, so is "
@@ -331,7 +322,7 @@ def _where(facts: Facts) -> Fix | None:
 
 
 def _cond(facts: Facts) -> Fix | None:
-    return facts.scene.fix("With `lax.cond`, for one scalar choice: only one side runs.", _chosen(facts, by_cond))
+    return facts.scene.fix("With `lax.cond`, for one scalar choice: only one side runs.", _chosen(facts, COND))
 
 
 _is_if = truths.is_decided_by(ast.If, ast.IfExp)
@@ -381,7 +372,7 @@ _if(
             Code(
                 "Compute both sides and choose with `jnp.where`, in place of `{text}`.",
                 "{jnp}.where({condition}, value_if_true, value_if_false)",
-                when=lambda facts: _chosen(facts, by_cond) is None,
+                when=lambda facts: _chosen(facts, COND) is None,
             ),
         ),
         _cond,

@@ -18,6 +18,7 @@ from jaxguide.explain.known_facts import Facts, Part, Probe, known
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import function_behind, parameters, part_of
 
+_of_lax = partial(entry, link=f"{texts.API}/jax.lax.{{f.name}}.html")
 _entry = partial(entry, link=f"{texts.API}/jax.lax.cond.html")
 
 
@@ -140,7 +141,7 @@ _entry(
     why="`lax.cond` runs one of two functions; a value is computed already, whichever is chosen.",
     fixes="Choose between two values with `{jnp}.where`, or give functions, which take the operands.",
 )
-_entry(
+_of_lax(
     "switch_index",
     structure_texts.SWITCH_INDEX,
     x=probes.argument(0),
@@ -149,7 +150,6 @@ _entry(
     what="`{x}` has dtype {g1} here.",
     why="The branches are numbered from 0, and the index is the number of one.",
     fixes=Swap("Make it an integer.", x="{jnp}.asarray({x}, int)"),
-    link=f"{texts.API}/jax.lax.switch.html",
 )
 _entry(
     "condition_with_axes",
@@ -194,7 +194,6 @@ def _takes(facts: Facts, node: Any, count: int) -> int | None:
     return least if count < least else most if most < count and place[1].args.vararg is None else None
 
 
-_of_lax = partial(entry, link=f"{texts.API}/jax.lax.{{f.name}}.html")
 _of_lax(
     "function_arguments",
     structure_texts.ARGUMENT_COUNT,

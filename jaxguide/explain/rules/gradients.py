@@ -189,10 +189,8 @@ _FORWARD = Swap(
 _reverse(
     x=probes.one_of(probes.argument(2, "init_val", of="while_loop"), probes.fact("bound")),
     # The only bound of `lax.fori_loop` that is a name; if both are, either may be traced.
-    bounds=lambda facts: [
-        facts["loop"].inside(one) for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)
-    ],
-    bound=lambda facts: facts["bounds"][0] if len(facts["bounds"]) == 1 else None,
+    bounds=lambda facts: [one for one in facts.node("loop").args[:2] if isinstance(one, ast.Name)],
+    bound=lambda facts: facts["loop"].inside(facts["bounds"][0]) if len(facts["bounds"]) == 1 else None,
     line="loop",
     loop=_loop_before,
     while_loop=lambda facts: facts["loop"] if called(facts.node("loop")) == "while_loop" else None,

@@ -95,7 +95,6 @@ _masked(
     why="How long `{node}` is depends on how many are True, and JAX must know every shape while it records.",
     fixes=_MASK,
     otherwise="Keep all of `{array}`, and use the mask in what follows.",
-    link=texts.ERRORS_PAGE,
 )
 
 
@@ -292,6 +291,8 @@ _change(
     when=probes.is_written("node", ast.Subscript),
     change=probes.assigned,
     mask=_whole_mask,
+    cut=lambda facts: facts.node("node").slice,
+    bound=probes.first(is_tracer, of="cut"),
     update=_update,
     outer=lambda facts: facts.scene.source.parents.get(facts.node("statement")),
     title="An array cannot be changed in place",
@@ -304,7 +305,7 @@ _change(
             ),
             Words(
                 "Choose between the new value and the old ones: `{jnp}.where(mask, new, {x})`.",
-                when=lambda facts: isinstance(cut := facts.node("node").slice, ast.Slice) and facts.scene.tracer(cut),
+                when=lambda facts: facts.knows("bound") and isinstance(facts.node("cut"), ast.Slice),
             ),
             Swap(
                 "Make a new array with the change in it; under `jax.jit` nothing is copied.",

@@ -76,11 +76,6 @@ def _cached_property(facts: Facts) -> ast.expr | None:
     return made[0] if made else None
 
 
-def _is_leak(facts: Facts) -> bool:
-    """Ask whether JAX says that a value has leaked, and not something that may be wrong besides."""
-    return any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND))
-
-
 _RECORDED = "A traced value means something only while JAX traces its function; kept after that, it stands for nothing."
 _keeper_entry = partial(
     entry,
@@ -110,7 +105,8 @@ _leaked = partial(
 _FIX = Either(
     Swap(
         "Let the running program hand over the value, in every run.",
-        when=_is_leak,
+        # JAX says that a value has leaked, and not something that may be wrong besides.
+        when=lambda facts: any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND)),
         append="{jax}.debug.callback({method}, {value})",
     ),
     "Return the value from `{name}` and keep it outside.",

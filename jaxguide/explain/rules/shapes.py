@@ -90,11 +90,10 @@ entry(
     texts.DOT,
     x=probes.fact("left"),
     when=lambda facts: called(facts.scene.node) in ("", "dot", "matmul"),
-    lengths=lambda facts: [facts["g1"].strip("(,)"), facts["g2"].strip("(,)")],
     title="A product of shapes that do not meet",
     what=(
         "`{left}` has shape {left.shape}, `{right}` has shape {right.shape}.",
-        "In `{node}`, the axes that are summed over have the lengths {lengths[0]} and {lengths[1]}.",
+        "In `{node}`, the axes that are summed over have the lengths {g1} and {g2}.",
     ),
     why="A matrix product sums over the last axis of the left and the last but one (or only) axis of the right.",
     fixes=Swap(
@@ -223,12 +222,8 @@ _of_numpy(
             "Give every part the same number of axes: `part[None]` adds one in front.",
             when=lambda facts: facts["ranks"] > 1,
         ),
-        Words(
-            "Bring all to one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths; or join them "
-            "along an axis that is there: `concatenate`.",
-            when=probes.calls("stack"),
-        ),
-        "Join along the axis in which they differ, if it is the only one.",
+        "Join along the axis in which they differ, if it is the only one, with `{jnp}.concatenate`; or bring all to "
+        "one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths.",
     ),
 )
 _of_numpy(
@@ -282,20 +277,13 @@ entry(
     x=probes.argument(0, "lhs"),
     when=probes.calls("conv", "conv_with_general_padding", "conv_general_dilated"),
     kernel=probes.argument(1, "rhs"),
-    layout=probes.argument(6, "dimension_numbers"),
     taken=lambda facts: int(facts["g3"]) * int(facts["g2"]),
     title="A convolution whose image and kernel differ in their channels",
     what="`{x}` has shape {x.shape}, and `{kernel}` has shape {kernel.shape}.",
-    why=(
-        "`dimension_numbers={layout}` says which axis of each holds the channels. Read so, the image has {g1} "
-        "channels, and the kernel takes {taken}.",
-        "Without `dimension_numbers`, the channels are axis 1 of both: image (N, C, ...), kernel (O, I, ...). "
-        "Read so, the image has {g1} channels, and the kernel takes {taken}.",
-    ),
-    fixes=(
-        "Bring the axes into the order that is expected, or say the order in `lax.conv_general_dilated`: "
-        "`dimension_numbers`."
-    ),
+    why="Axis 1 of both holds the channels, image (N, C, ...) and kernel (O, I, ...), unless `dimension_numbers` says "
+    "otherwise. Read so, the image has {g1} channels, and the kernel takes {taken}.",
+    fixes="Bring the axes into this order, or say their order in `lax.conv_general_dilated`: with all channels last, "
+    "`dimension_numbers=('NHWC', 'HWIO', 'NHWC')`.",
     link=f"{texts.API}/jax.lax.conv_general_dilated.html",
 )
 _of_numpy(

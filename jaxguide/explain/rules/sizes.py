@@ -92,7 +92,8 @@ def _is_known(scene: Scene, node: ast.AST) -> bool:
     return bool(parts) and all(_is_known(scene, one) for one in parts)
 
 
-entry(
+_size = partial(entry, link=texts.STATIC_LINK)
+_size(
     "size_from_a_shape",
     texts.SHAPE,
     texts.CONCRETE,
@@ -103,9 +104,8 @@ entry(
     what="`{x}` uses only numbers that are known here, such as a shape.",
     why="Inside a transformation, `{jnp}` records what it computes, so even a known number becomes a traced one.",
     fixes=Swap("Compute with NumPy, which stays outside the program.", x="{numpy}"),
-    link=texts.STATIC_LINK,
 )
-entry(
+_size(
     "size_from_values",
     texts.SHAPE,
     texts.CONCRETE,
@@ -117,7 +117,6 @@ entry(
     what="{part.is_here}",
     why="How long the result is depends on the values, and JAX must know every shape while it records.",
     fixes="Give it as a Python number that does not depend on values, such as a static argument.",
-    link=texts.STATIC_LINK,
 )
 
 
@@ -151,7 +150,7 @@ def _static_shape(facts: Facts) -> Fix | None:
     return scene.fix(f"Make `{name}` static, and give a tuple of Python numbers.", *edits)
 
 
-entry(
+_size(
     "shape_argument",
     texts.SHAPE,
     x=_shape_argument,
@@ -159,7 +158,6 @@ entry(
     why="JAX must know every shape while it records the program, and the numbers in `{x}` come later.",
     fixes=_static_shape,
     otherwise="Give the shape as a static argument: a tuple of Python numbers.",
-    link=texts.STATIC_LINK,
 )
 
 
@@ -227,10 +225,9 @@ def _all_static(facts: Facts) -> Fix | None:
 
 
 _traced = partial(
-    entry,
+    _size,
     x=probes.traced_size,
     otherwise="Give it as a Python number that does not depend on values, such as a static argument.",
-    link=texts.STATIC_LINK,
 )
 _traced(
     "axis_of_tracer",

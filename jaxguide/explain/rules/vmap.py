@@ -246,6 +246,7 @@ _in = partial(
     _vmap,
     x=probes.fact("in_axes"),
     variable="in_axes",
+    what="`in_axes={x}` is given.",
 )
 _out = partial(
     _vmap,
@@ -273,7 +274,6 @@ _in(
     "vmap_in_axes",
     texts.VMAP_IN_AXES_KIND,
     title="`in_axes` is not an int or a tuple",
-    what="`in_axes={x}` is given.",
     why="There is one entry of `in_axes` for each positional argument; a dict is such an entry, for one argument.",
     fixes=Either(
         Swap("Put it into a tuple with one entry for each argument.", when=_is_for_one_argument, x="({x},)"),
@@ -293,7 +293,6 @@ _in(
     "vmap_axes_of_a_tree",
     texts.VMAP_PREFIX,
     title="`in_axes` has other parts than the argument",
-    what="`in_axes={x}` is given.",
     why="An entry of `in_axes` is one axis for the whole argument, or has the argument's own keys and parts.",
     fixes="Give one axis for all of it, or an axis, or None, for every part of the argument.",
 )

@@ -434,7 +434,6 @@ def f(a, b):
     return max(a, b)  # <--
 result = f(1.0, 2.0)
 """,
-        after_fix=[2.0],
     ),
     Case(
         name="in_arr",
