@@ -88,7 +88,7 @@ for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [],
         *_NO_KEY,
         when=_when,
         fixes=Words(
-            "Give a key where the function is called: if `{x}` is None by default, it was left out there.",
+            "Give a key in the call of this function, where `{x}` is None, maybe by default.",
             when=probes.is_valued("x", type(None)),
         ),
         otherwise=[
