@@ -186,15 +186,6 @@ entry(
 )
 
 
-def _is_number(value: Any) -> bool:
-    return is_array(value) and value.ndim == 0
-
-
-def _looped_over(facts: Facts) -> ast.AST | None:
-    node = getattr(facts.scene.node, "iter", facts.scene.node)
-    return node if getattr(facts.scene.source.parents.get(node), "iter", None) is node else None
-
-
 entry(
     "length_of_scalar",
     structure_texts.NO_LENGTH,
@@ -213,7 +204,8 @@ entry(
     texts.SCALAR_ITERATION,
     # The names on the left of an assignment hold older values.
     when=lambda facts: not isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
-    x=probes.one_of(probes.first(_is_number), _looped_over),
+    x=probes.one_of(probes.first(lambda value: is_array(value) and value.ndim == 0), probes.fact("iterated")),
+    iterated=lambda facts: getattr(facts.node("node"), "iter", None),
     title="A number has no entries to go through",
     what=("{x.is_here}", "`{x}` has shape () here."),
     why="An array of shape () has no axis: `for` goes along the first one.",
