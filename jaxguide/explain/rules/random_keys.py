@@ -33,13 +33,6 @@ def _no_key(facts: Facts) -> ast.expr | None:
     return None if probes.is_key(facts.scene.spot.value(found)) or probes.calls("wrap_key_data")(facts) else found
 
 
-def _later_key(facts: Facts) -> ast.expr | None:
-    """Look at a key that is given, but after something else."""
-    given = facts.call().args if _is_of_jax_random(facts) and facts.node("x") in facts.call().args else []
-    values = [(one, facts.scene.spot.value(one)) for one in given if one is not facts.node("x")]
-    return next((one for one, value in values if probes.is_key(value) or _is_raw(value)), None)
-
-
 def _is_forgotten(facts: Facts) -> bool:
     """Ask whether what comes after the key stands in its place: a shape, or the array that is drawn from."""
     draws_from = probes.calls("permutation", "choice", "categorical", "bernoulli")(facts)
@@ -61,22 +54,13 @@ _needs_key = partial(
     what=("`{x}` is {x.what} here.", "`{x}` is not a key."),
     why="JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
 )
-_key(
-    "key_not_first",
-    *_NO_KEY,
-    x=_no_key,
-    key=_later_key,
-    variable="{key}",
-    title="`{f}` takes the key first",
-    what="`{x}` stands where the key belongs, and `{key}` is the key.",
-    why="Every function of `jax.random` takes the key first, and then what it draws.",
-    fixes=Swap("Change their order.", x="{key}", key="{x}"),
-)
 _needs_key(
     "key_forgotten",
     *_NO_KEY,
     when=_is_forgotten,
-    fixes=Swap("The key comes first.", x="{random}.key(0), {x}"),
+    key=probes.given(lambda value: probes.is_key(value) or _is_raw(value)),
+    fixes=Swap("The key comes first: change their order.", when=_is_of_jax_random, x="{key}", key="{x}"),
+    otherwise=Swap("The key comes first.", x="{random}.key(0), {x}"),
 )
 for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [], "0")):
     _needs_key(
