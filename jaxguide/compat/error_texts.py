@@ -232,7 +232,6 @@ CALLBACK_JVP = Phrase(ValueError, r"Pure callbacks do not support JVP")
 CALLBACK_VMAP = Phrase(NotImplementedError, r"vmap is only supported for the pure_callback primitive")
 ORDERED_VMAP = Phrase(ValueError, r"Cannot `vmap` ordered IO callback")
 IO_JVP = Phrase(ValueError, r"IO callbacks do not support JVP")
-NO_TRANSPOSE = Phrase(ValueError, r"transpose")
 IO_VMAP_COND = Phrase(NotImplementedError, r"IO effect not supported in vmap-of-cond")
 IO_VMAP_WHILE = Phrase(Exception, r"[Oo]rdered IO effects not supported in (?:vmap|while_loop with batched predicate)")
 HOST_RESULT = Phrase(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
 from jaxguide.code.source import Source, dotted
 from jaxguide.code.user_frame import MISSING, UserFrame, is_array
@@ -141,10 +140,6 @@ class Part:
         """What can be replaced in the source: the expression, or the part of it that the path leads to."""
         node = part_of(self.node, self.path) if self.path and isinstance(self.node, ast.expr) else self.node
         return known(node)
-
-    def replaced_by(self, text: str) -> Edit:
-        """Return the edit that writes a text in its place."""
-        return self.source.replace(self.written, text)
 
     def inside(self, node: ast.AST) -> "Part":
         """Return another expression of the same function and frame."""

@@ -367,7 +367,7 @@ net = hk.transform(lambda x: hk.BatchNorm(True, True, 0.9)(x, is_training=True))
 params = net.init(jax.random.PRNGKey(0), jnp.ones((4, 3)))  # <--
 """,
         "1",
-        [no_edits],
+        [no_code],
     ),
     _case(
         "haiku_no_rng",

@@ -399,7 +399,7 @@ def test_a_nan_inside_a_gradient_leads_to_the_search_for_it(tmp_path: Path) -> N
     after = source.replace("jax.grad(loss)(jnp.zeros(3))", "jax.grad(loss)(jnp.ones(3)); jax.grad(loss)(jnp.zeros(3))")
     assert explained(program(after), tmp_path / "again.py").what == explanation.what
     assert "`jnp.sqrt` has no finite slope at 0" in explanation.fixes[0].sentence
-    assert explanation.fixes[1].code == "find_nan(jax.grad(loss), jnp.zeros(3))"
+    assert explanation.fixes[1].code == "find_nan(f, *args)"
 
 
 @pytest.mark.long

@@ -43,22 +43,17 @@ def _written(facts: Facts) -> str | None:
     return None if is_other or not template else facts.say(template).replace(", )", ")")
 
 
-_METHOD: dict[str, Any] = {
-    "x": probes.holder,
-    "first": probes.argument(0),
-    "second": probes.argument(1),
-    "renamed": _renamed,
+_method = partial(
+    entry,
+    x=probes.holder,
+    first=probes.argument(0),
+    second=probes.argument(1),
+    renamed=_renamed,
     # In PyTorch, -1 keeps a size.
-    "sizes": lambda facts: None if set("-([") & set(facts["renamed"]) else facts["renamed"],
-    "written": _written,
-}
-_OTHER: dict[str, Any] = {
-    "title": "JAX's arrays have no method `{f.name}`",
-    "why": "It belongs to another library's arrays. JAX's have the methods of NumPy's; the rest are functions.",
-    "link": _ARRAY,
-    **_METHOD,
-}
-entry(
+    sizes=lambda facts: None if set("-([") & set(facts["renamed"]) else facts["renamed"],
+    written=_written,
+)
+_method(
     "gradient_of_array",
     texts.NO_METHOD,
     when=lambda facts: facts["node"].name.rstrip("_") in ("grad", "backward", "grad_fn", "requires_grad", "zero_grad"),
@@ -67,9 +62,8 @@ entry(
     fixes="Write the loss as a function of the parameters: `jax.grad(loss)(parameters)` is the gradient, and "
     "`jax.value_and_grad` returns the loss too.",
     link=f"{texts.API}/jax.grad.html",
-    **_METHOD,
 )
-entry(
+_method(
     "in_place_method",
     texts.NO_METHOD,
     when=[probes.is_called, lambda facts: facts["f"].name.endswith("_")],
@@ -78,11 +72,13 @@ entry(
     fixes=Swap("Make a new array, and keep it.", when=probes.is_statement, call="{x} = {written}"),
     otherwise="Make a new array, and use it from here on: `{written}`.",
     link=texts.AT_LINK,
-    **_METHOD,
 )
-entry(
+_method(
     "method_of_another_library",
     texts.NO_METHOD,
+    title="JAX's arrays have no method `{f.name}`",
+    why="It belongs to another library's arrays. JAX's have the methods of NumPy's; the rest are functions.",
+    link=_ARRAY,
     when=[probes.is_called, lambda facts: probes.calls("to")(facts) or facts.knows("written")],
     # What is called on the result, which may be a method that JAX's arrays lack, too.
     after=lambda facts: getattr(facts.scene.source.parents[facts.call()], "attr", "shape"),
@@ -103,7 +99,6 @@ entry(
         ),
         Swap("Write JAX's own function.", call="{written}"),
     ),
-    **_OTHER,
 )
 
 
@@ -116,15 +111,16 @@ def _array(facts: Facts) -> ast.expr | None:
     return None if isinstance(facts.scene.spot.value(found), np.ndarray) else found
 
 
-_HERE: dict[str, Any] = {
-    "x": _array,
-    "first": probes.argument(0),
+_here = partial(
+    entry,
+    x=_array,
+    first=probes.argument(0),
     # What is given besides the array.
-    "axes": lambda facts: [one for one in facts.call().args if one is not facts.node("x")],
-    "link": _ARRAY,
-}
+    axes=lambda facts: [one for one in facts.call().args if one is not facts.node("x")],
+    link=_ARRAY,
+)
 _NO_KEYWORDS = [probes.is_written("node", ast.Call), lambda facts: not facts.call().keywords]
-entry(
+_here(
     "attribute_called",
     texts.VALUE_CALLED,
     when=[
@@ -139,9 +135,8 @@ entry(
         Swap("If you mean the sizes of all axes, as in PyTorch.", when=probes.calls("size"), call="{x.atom}.shape"),
         Swap("Leave out the parentheses.", call="{f}"),
     ],
-    **_HERE,
 )
-entry(
+_here(
     "two_axes_transposed",
     texts.TRANSPOSE,
     when=[*_NO_KEYWORDS, probes.calls("transpose", "permute_dims")],
@@ -155,9 +150,8 @@ entry(
         call="{x.atom}.swapaxes({others})",
     ),
     otherwise="Give each of the {rank} axes once, in the order of the result.",
-    **_HERE,
 )
-entry(
+_here(
     "viewed_as_shape",
     texts.VIEW_SHAPE,
     texts.VIEW_DTYPE,
@@ -165,9 +159,8 @@ entry(
     title="`.view` takes a dtype, not a shape",
     why="As in NumPy, `.view` reads the same bytes as another dtype; it is PyTorch's that changes the shape.",
     fixes=Swap("Change the shape with `.reshape`.", call="{x.atom}.reshape({given})"),
-    **_HERE,
 )
-entry(
+_here(
     "flattened_from_axis",
     texts.FLATTEN_ORDER,
     axis=probes.one_of(probes.argument(0), probes.keyword("start_dim")),
@@ -175,9 +168,8 @@ entry(
     title="`.flatten` makes one axis of all",
     why="As in NumPy, it takes an order; it is PyTorch's that takes the axis to start from.",
     fixes=Swap("Keep the first axes, and join the rest.", call="{x.atom}.reshape(*{x.atom}.shape[:{axis}], -1)"),
-    **_HERE,
 )
-entry(
+_here(
     "kept_axis_by_position",
     texts.BOOL_AS_DTYPE,
     last=lambda facts: facts["axes"][1],
@@ -187,7 +179,6 @@ entry(
     what="`{last}` stands where the dtype belongs.",
     why="As in NumPy, `keepdims` is given by name; it is PyTorch's that comes second.",
     fixes=Swap("Give it by name.", last="keepdims={last}"),
-    **_HERE,
 )
 entry(
     "waiting_while_tracing",

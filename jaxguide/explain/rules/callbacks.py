@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import place_name
@@ -15,7 +15,6 @@ from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part, known
 from jaxguide.explain.scene import called
 
-CALLBACKS_PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 _CALLBACKS = ("pure_callback", "io_callback", "callback")
 
 
@@ -26,16 +25,17 @@ def written_callbacks(facts: Facts) -> Iterator[Part]:
         yield from (Part(one, source, facts.scene) for one in calls)
 
 
-_CALLBACK: dict[str, Any] = {
-    "callback": probes.running(*_CALLBACKS),
-    "host": probes.argument(0, of="callback"),
-    "link": CALLBACKS_PAGE,
-}
+_entry = partial(entry, link="https://docs.jax.dev/en/latest/external-callbacks.html")
+_of_callback = partial(
+    _entry,
+    callback=probes.running(*_CALLBACKS),
+    host=probes.argument(0, of="callback"),
+)
 for _kind, _phrase in (
     ("callback_without_derivative", texts.CALLBACK_JVP),
     ("io_callback_without_derivative", texts.IO_JVP),
 ):
-    entry(
+    _of_callback(
         _kind,
         _phrase,
         x=probes.one_of(probes.first(is_tracer, of="callback"), probes.fact("host")),
@@ -47,9 +47,8 @@ for _kind, _phrase in (
             "Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand.",
             "Treat what it returns as a constant, with `{lax}.stop_gradient`: its derivative is then zero.",
         ],
-        **_CALLBACK,
     )
-entry(
+_of_callback(
     "callback_without_vmap_method",
     texts.CALLBACK_VMAP,
     x=probes.fact("host"),
@@ -61,10 +60,9 @@ entry(
         Swap("Call it row by row: always right, but slow.", last='{last}, vmap_method="sequential"'),
         'Or once, with the whole batch, if it works elementwise: `vmap_method="broadcast_all"`.',
     ],
-    **_CALLBACK,
 )
 _AS_MAP = "Run row after row: `{lax}.map` in place of `jax.vmap`."
-entry(
+_of_callback(
     "ordered_callback_under_vmap",
     texts.ORDERED_VMAP,
     x=probes.fact("host"),
@@ -73,9 +71,8 @@ entry(
     what="`{callback}` is ordered: each call waits for the one before.",
     why="`jax.vmap` runs all rows at once, so there is no first and no next.",
     fixes=[Swap("Do without the order.", ordered="False"), _AS_MAP],
-    **_CALLBACK,
 )
-entry(
+_entry(
     "io_callback_in_batched_loop",
     texts.IO_VMAP_WHILE,
     x=lambda facts: facts.call().args[-1],
@@ -84,9 +81,8 @@ entry(
     why="`jax.vmap` runs the loop until the last row is done, so the host would be called for rows that are done "
     "already, and rows have no order.",
     fixes=[_AS_MAP, "If the host function has no side effects, call it with `jax.pure_callback`."],
-    link=CALLBACKS_PAGE,
 )
-entry(
+_entry(
     "io_callback_in_batched_cond",
     texts.IO_VMAP_COND,
     x=probes.argument(0),
@@ -94,7 +90,6 @@ entry(
     what="`{f}` calls the host in one of its branches.",
     why="`jax.vmap` runs both branches for every row, so the host would be called for rows that did not ask.",
     fixes=_AS_MAP,
-    link=CALLBACKS_PAGE,
 )
 
 
@@ -104,7 +99,7 @@ def _only_callback(facts: Facts) -> Part | None:
     return written[0] if len(written) == 1 else None
 
 
-entry(
+_entry(
     "host_result",
     texts.HOST_RESULT,
     x=probes.argument(0, of="callback"),
@@ -131,7 +126,6 @@ entry(
         ),
     ],
     otherwise="Promise what it returns, or convert its result.",
-    link=CALLBACKS_PAGE,
 )
 
 
@@ -170,7 +164,7 @@ def _keyword(facts: Facts) -> Part | None:
     return found[0] if len(found) == 1 else None
 
 
-entry(
+_entry(
     "callback_keyword",
     texts.HOST_FAILURE,
     x=_keyword,
@@ -188,9 +182,8 @@ entry(
         Swap("Say it with `vmap_method`, which took its place.", x='vmap_method="{method}"'),
         "Leave it out, or let the host function take it.",
     ),
-    link=CALLBACKS_PAGE,
 )
-entry(
+_entry(
     "host_function_failed",
     texts.HOST_FAILURE,
     x=lambda facts: facts["failed"][0],
@@ -208,5 +201,4 @@ entry(
         ),
         "Mend it on that line; called outside of `jax.jit`, with the same values, it shows the whole traceback.",
     ],
-    link=CALLBACKS_PAGE,
 )

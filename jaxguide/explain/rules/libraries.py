@@ -68,7 +68,6 @@ _linen(
         x="{whole}",
     ),
     otherwise="Give it the collection `{collection}`, which `init` returned, too.",
-    link=f"{_GUIDE}/state_params.html",
 )
 _linen(
     "flax_collection_immutable",
@@ -86,7 +85,6 @@ _linen(
         target="{target}, updates",
     ),
     otherwise='Call it with `mutable=["{collection}"]`: it then returns the result and the new values.',
-    link=f"{_GUIDE}/state_params.html",
 )
 _linen(
     "flax_key_missing",
@@ -115,7 +113,8 @@ _part(
     texts.LINEN_PARAMETER,
     method=lambda facts: facts.scene.spot.function,
     owner_class=lambda facts: facts.scene.source.parents.get(facts.node("method")),
-    outer=lambda facts: next(one for one in facts.node("owner_class").body if getattr(one, "name", "") == "__call__"),
+    calls=lambda facts: [one for one in facts.node("owner_class").body if getattr(one, "name", "") == "__call__"],
+    outer=lambda facts: next(iter(facts["calls"]), None),
     linen=lambda facts: facts.scene.name_of("flax.linen"),
     indent=lambda facts: facts.scene.source.indent(facts.node("outer")),
     title="A part of a module is made where flax does not look for it",
@@ -160,8 +159,12 @@ _part(
 )
 
 # Flax's nnx.
-_NNX = "https://flax.readthedocs.io/en/latest"
-_nnx = partial(entry, nnx=lambda facts: facts.scene.name_of("flax.nnx"), last=probes.last_of("call"))
+_nnx = partial(
+    entry,
+    nnx=lambda facts: facts.scene.name_of("flax.nnx"),
+    last=probes.last_of("call"),
+    link="https://flax.readthedocs.io/en/latest/nnx_basics.html",
+)
 _nnx(
     "nnx_optimizer_without_wrt",
     texts.NNX_NO_WRT,
@@ -170,7 +173,6 @@ _nnx(
     what="`{x}` has no `wrt`.",
     why="Since flax 0.11, `wrt` says which variables of the model are updated.",
     fixes=Swap("Update the parameters.", last="{last}, wrt={nnx}.Param"),
-    link=f"{_NNX}/api_reference/flax.nnx/training/optimizer.html",
 )
 _nnx(
     "nnx_plain_container",
@@ -182,7 +184,6 @@ _nnx(
     what="`{x}` is a {type} that holds arrays or modules.",
     why="nnx takes a plain container for a setting, and looks for no parameters in it.",
     fixes=Swap("Use the container of nnx.", assigned="{nnx}.{container}({assigned})"),
-    link=f"{_NNX}/api_reference/flax.nnx/module.html",
 )
 
 
@@ -204,7 +205,6 @@ _nnx(
     what="`{function}` changes a {variable} of `{x}`, which it only closes over.",
     why="While JAX records `{function}`, its values stand for values to come; kept outside, they would leak.",
     fixes="Give `{x}` to `{function}` as an argument, and use nnx's transformation: `nnx.jit` and others.",
-    link=f"{_NNX}/guides/transforms.html",
 )
 
 # Haiku.
@@ -240,12 +240,8 @@ _haiku(
     title="State needs `hk.transform_with_state`",
     what="The function of `{x}` keeps state, such as the running averages of a batch norm.",
     why="`hk.transform` handles parameters only; state goes in and comes out with every call.",
-    fixes=Code(
-        "Transform it with state: `init` and `apply` then return two things.",
-        "{x} = hk.transform_with_state(...)\n"
-        "params, state = {x}.init(key, ...)\n"
-        "out, state = {x}.apply(params, state, key, ...)",
-    ),
+    fixes="Transform it with state: `params, state = {x}.init(key, ...)`, and then `out, state = {x}.apply(params, "
+    "state, key, ...)`.",
 )
 _haiku(
     "haiku_key_missing",
@@ -300,12 +296,8 @@ entry(
     title="A model cannot be changed in place",
     what="`{model}` is an object of type `{model.type}`, whose fields are set once.",
     why="It is a pytree, and the same one may already be part of a recorded program.",
-    fixes=Words(
-        "Declare the field in the class, `{x.name}: jax.Array`, and set it in `__init__`.",
-        when=lambda facts: facts["x"].name not in facts.value("model").__dataclass_fields__,
-    ),
-    otherwise="Make a new one that differs in this field, with `eqx.tree_at` or, of a dataclass of flax, with "
-    "`{model}.replace({x.name}={assigned})`; a method returns it.",
+    fixes="Make a new one that differs in this field, with `eqx.tree_at` or, of a dataclass of flax, with "
+    "`{model}.replace({x.name}={assigned})`; a method returns it. In `__init__`, declare the field in the class first.",
     link=_EQUINOX,
 )
 

@@ -3,7 +3,6 @@
 import ast
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +18,6 @@ from jaxguide.explain.transformed import own_nodes
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
 _key = partial(entry, link=_PAGE)
-# Functions of `numpy.random` -> those of `jax.random`, if their names differ.
-_LIKE = {"rand": "uniform", "random": "uniform", "randn": "normal", "integers": "randint", "shuffle": "permutation"}
 
 _is_of_jax_random = probes.calls_of(*texts.RANDOM_MODULES)
 
@@ -34,13 +31,6 @@ def _no_key(facts: Facts) -> ast.expr | None:
     """Look at what a function got in place of a key; a library's function may take the key anywhere."""
     found = (probes.argument(0, "key") if _is_of_jax_random(facts) else probes.as_said)(facts)
     return None if probes.is_key(facts.scene.spot.value(found)) or probes.calls("wrap_key_data")(facts) else found
-
-
-def _later_key(facts: Facts) -> ast.expr | None:
-    """Look at a key that is given, but after something else."""
-    given = facts.call().args if _is_of_jax_random(facts) and facts.node("x") in facts.call().args else []
-    values = [(one, facts.scene.spot.value(one)) for one in given if one is not facts.node("x")]
-    return next((one for one, value in values if probes.is_key(value) or _is_raw(value)), None)
 
 
 def _is_forgotten(facts: Facts) -> bool:
@@ -58,29 +48,19 @@ def _is_whole(facts: Facts) -> bool:
 
 _NO_KEY = (texts.KEY_NUMBER, texts.KEY_DTYPE, texts.KEY_SHAPE, texts.KEY_TYPE, texts.KEY_NDIM)
 _needs_key = partial(
-    entry,
+    _key,
     x=_no_key,
     title="`{f}` needs a key",
     what=("`{x}` is {x.what} here.", "`{x}` is not a key."),
     why="JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`.",
-    link=_PAGE,
-)
-_key(
-    "key_not_first",
-    *_NO_KEY,
-    x=_no_key,
-    key=_later_key,
-    variable="{key}",
-    title="`{f}` takes the key first",
-    what="`{x}` stands where the key belongs, and `{key}` is the key.",
-    why="Every function of `jax.random` takes the key first, and then what it draws.",
-    fixes=Swap("Change their order.", x="{key}", key="{x}"),
 )
 _needs_key(
     "key_forgotten",
     *_NO_KEY,
     when=_is_forgotten,
-    fixes=Swap("The key comes first.", x="{random}.key(0), {x}"),
+    key=probes.given(lambda value: probes.is_key(value) or _is_raw(value)),
+    fixes=Swap("The key comes first: change their order.", when=_is_of_jax_random, x="{key}", key="{x}"),
+    otherwise=Swap("The key comes first.", x="{random}.key(0), {x}"),
 )
 for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [], "0")):
     _needs_key(
@@ -88,8 +68,8 @@ for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [],
         *_NO_KEY,
         when=_when,
         fixes=Words(
-            "Give a key where the function is called: if `{x}` is None by default, it was left out there.",
-            when=probes.is_valued("x", type(None)),
+            "Give a key in the call of this function, where `{x}` is None, maybe by default.",
+            when=lambda facts: probes.is_written("x", ast.Name)(facts) and facts.value("x") is None,
         ),
         otherwise=[
             Swap("Make a key from a seed, once in a program.", x=f"{{random}}.key({_seed})"),
@@ -173,7 +153,7 @@ for _phrase, _when, _why, _fix in (
         why=_why,
         fixes=_fix,
     )
-entry(
+_key(
     "sample_too_large",
     texts.LARGER_SAMPLE,
     x=probes.argument(2, "shape"),
@@ -186,9 +166,8 @@ entry(
         Swap("Put each item back, if it may be drawn again.", replace="True"),
         Swap("Draw every item once, in random order.", when=lambda facts: len(facts.value("x")) == 1, x="({g2},)"),
     ],
-    link=f"{texts.API}/jax.random.choice.html",
 )
-entry(
+_key(
     "keys_unpacked",
     structure_texts.UNPACKED,
     x=probes.assigned,
@@ -199,9 +178,8 @@ entry(
     what="`{x}` is unpacked into {target.count} names.",
     why="`jax.random.split` makes two keys unless it is told how many.",
     fixes=Swap("Say how many.", or_say=True, x="{split}({key}, {target.count})"),
-    link=f"{texts.API}/jax.random.split.html",
 )
-entry(
+_key(
     "key_to_numpy",
     texts.KEY_TO_NUMPY,
     x=probes.one_of(
@@ -214,18 +192,15 @@ entry(
     fixes=Swap("Ask for its bits, to look at or to keep in a file.", x="{random}.key_data({x})"),
     otherwise="Put its bits in its place, `jax.random.key_data(...)`, and make a key of them again with "
     "`jax.random.wrap_key_data`.",
-    link=f"{texts.API}/jax.random.key_data.html",
 )
 _key(
     "random_of_numpy",
     texts.NO_MODULE_RANDOM,
     x=probes.node,
-    like=lambda facts: facts["f"].name if hasattr(jax.random, facts["f"].name) else _LIKE.get(facts["f"].name),
     title="`{x}` does not exist",
     what="`{x}` would be NumPy's random numbers, which change hidden state.",
     why="JAX keeps no hidden state: `jax.random` takes a key in every call.",
-    fixes=Code("Use `jax.random`, with a key first.", "{random}.{like}(key, ...)"),
-    otherwise="Make a key, `key = jax.random.key(seed)`, and give it to every draw of `jax.random`.",
+    fixes="Make a key, `key = jax.random.key(seed)`, and give it to every draw of `jax.random`.",
 )
 _key(
     "next_of_key_stream",
@@ -266,13 +241,13 @@ def _uses(facts: Facts) -> tuple[Part | None, Line | None]:
 
 
 _SPLIT = "Split it before the first use, with `{random}.split`, and give each use a key of its own."
-_KEY: dict[str, Any] = {
-    "title": "A key is used twice",
-    "why": "The same key gives the same numbers, so what is drawn is not independent.",
-    "link": _PAGE,
-}
-entry(
+_used_twice = partial(
+    _key,
     "key_used_twice",
+    title="A key is used twice",
+    why="The same key gives the same numbers, so what is drawn is not independent.",
+)
+_used_twice(
     texts.KEY_REUSED,
     x=lambda facts: facts["uses"][0],
     line="x",
@@ -286,7 +261,6 @@ entry(
         "`{x}` was used before this line.",
     ),
     fixes=_SPLIT,
-    **_KEY,
 )
 
 
@@ -309,8 +283,7 @@ def _held(facts: Facts) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-entry(
-    "key_used_twice",
+_used_twice(
     texts.KEY_REUSED_INSIDE,
     x=probes.one_of(lambda facts: facts["pair"][1], probes.function),
     line="x",
@@ -319,10 +292,8 @@ entry(
     said=lambda facts: [f"in {one.line}, `{one.line.text()}`" for one in facts["pair"]],
     what=("`{f}` uses `{x}` twice: {said[0]}, and {said[1]}.", "`{x}` uses a key twice."),
     fixes=Either(Words(_SPLIT, when=probes.knows("pair")), "See both lines: `jaxguide.keys.check_keys({f}, ...)`."),
-    **_KEY,
 )
-entry(
-    "key_used_twice",
+_used_twice(
     texts.KEY_REUSED_IN_LOOP,
     x=probes.function,
     variable=("{held}", "{x}"),
@@ -330,5 +301,4 @@ entry(
     held=_held,
     what=("Every turn of `{x}` draws from the same key, `{held}`.", "Every turn of `{x}` draws from the same key."),
     fixes="Put a key into the carry and split it in each turn, or split it before, one key for each turn.",
-    **_KEY,
 )

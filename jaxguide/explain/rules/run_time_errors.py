@@ -71,8 +71,7 @@ entry(
     gift=_gift,
     giver=lambda facts: facts["gift"][1],
     argument=lambda facts: facts["gift"][2],
-    copy=lambda facts: "{jnp}.copy({argument})" if probes.is_valued("argument", jax.Array)(facts) else _COPY_OF_TREE,
-    copied=lambda facts: facts.say(facts["copy"]),
+    copied=lambda facts: facts.say("{jnp}.copy({argument})" if facts["x"].path == "" else _COPY_OF_TREE),
     function=probes.function_of("giver"),
     title="An array whose memory is gone",
     what=("`{x}` was an array {x.array_type}, and was given away in `{giver}`.", "`{x}` was an array {x.array_type}."),
@@ -166,7 +165,6 @@ _nan = partial(
     word=lambda facts: {"nan": "NaN", "inf": "infinity"}[facts["g1"]],
     link="https://docs.jax.dev/en/latest/debugging/flags.html",
 )
-_FIND = "Find the first one, with its operands: `jaxguide.debug.find_nan`."
 _nan(
     "not_a_number",
     texts.NAN,
@@ -217,10 +215,7 @@ _nan(
             "`{root}` has no finite slope at 0: where its input is 0, give it another one with `{jnp}.where` before "
             "the call; to select the result alone does not help.",
         ),
-        Either(
-            Code(_FIND, "find_nan({f}, {given})", when=probes.is_written("f", ast.Call)),
-            Code(_FIND, "find_nan(f, *args)"),
-        ),
+        Code("Find the first one, with its operands: `jaxguide.debug.find_nan`.", "find_nan(f, *args)"),
     ],
 )
 entry(
@@ -264,13 +259,12 @@ entry(
     "check_not_wrapped",
     texts.CHECKIFY,
     x=probes.function,
-    checked=probes.words("checkify.checkify({f})({given})"),
     title="A check that is never carried out",
     what="`{x}` has a `checkify.check` in it.",
     why="A compiled program cannot raise: `checkify.checkify` makes the error a result, which is raised outside.",
     fixes=Code(
         "Wrap the function, and raise what it found.",
-        ("error, {target} = {checked}\nerror.throw()", "error, _ = {checked}\nerror.throw()"),
+        "error, result = checkify.checkify({f})({given})\nerror.throw()",
     ),
     link="https://docs.jax.dev/en/latest/debugging/checkify_guide.html",
 )

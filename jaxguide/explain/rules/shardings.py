@@ -19,7 +19,7 @@ from jaxguide.compat import error_texts, structure_texts
 from jaxguide.compat import sharding_texts as texts
 from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
-from jaxguide.explain.known_facts import Facts, Part, Probe, known
+from jaxguide.explain.known_facts import Facts, Part, known
 from jaxguide.explain.scene import argument_of, called
 from jaxguide.explain.transformed import function_behind, makers, part_of
 
@@ -30,7 +30,8 @@ def _axes(facts: Facts) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _made(facts: Facts, spot: UserFrame, kinds: tuple[str, ...]) -> Part | None:
+def _made(facts: Facts, spot: UserFrame, *kinds: str) -> Part | None:
+    """Look at the call of `jax.shard_map` or the like, or of `functools.partial` with it, that made what is called."""
     call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
     if call is None:
         return None
@@ -43,15 +44,10 @@ def _made(facts: Facts, spot: UserFrame, kinds: tuple[str, ...]) -> Part | None:
     return None
 
 
-def _mapping(*kinds: str) -> Probe:
-    """Look at the call of `jax.shard_map` or the like, or of `functools.partial` with it, that made what is called."""
-    return lambda facts: _made(facts, facts.scene.spot, kinds)
-
-
 @probes.probe_maker
 def _mapping_outside(facts: Facts, *kinds: str) -> Part | None:
     """Look at the only call of `jax.shard_map` or the like that made a function which is running around this one."""
-    made = [one for spot in facts.scene.spots[:-1] if (one := _made(facts, spot, kinds)) is not None]
+    made = [one for spot in facts.scene.spots[:-1] if (one := _made(facts, spot, *kinds)) is not None]
     return made[0] if len(made) == 1 else None
 
 
@@ -146,7 +142,7 @@ _UNSAID: dict[str, Any] = dict.fromkeys(
 _specs: Callable[..., None] = partial(
     entry,
     **_UNSAID,
-    made=_mapping("shard_map"),
+    made=lambda facts: _made(facts, facts.scene.spot, "shard_map"),
     function=_mapped_function,
     specs=lambda facts: probes.keyword(facts["name"], of="made")(facts),
     spec=lambda facts: part_of(facts.node("specs"), facts["path"]),
@@ -264,11 +260,6 @@ _specs(
 )
 
 
-def _is_on(group: str) -> Probe:
-    """Look at the array on the devices that a group of the message lists."""
-    return lambda facts: probes.leaf(lambda value: _devices(value) == facts[group])(facts)
-
-
 def _devices(value: Any) -> str:
     """Say the devices on which an array was put; '' for arrays that JAX itself moves."""
     is_put = isinstance(value, jax.Array) and not is_tracer(value) and value.committed
@@ -287,8 +278,8 @@ def _fits(facts: Facts) -> bool:
 entry(
     "devices_differ",
     texts.DEVICES_DIFFER,
-    x=_is_on("other"),
-    target=_is_on("one"),
+    x=lambda facts: probes.leaf(lambda value: _devices(value) == facts["other"])(facts),
+    target=lambda facts: probes.leaf(lambda value: _devices(value) == facts["one"])(facts),
     title="Arrays on different devices",
     what="`{target}` is on the devices {one}, and `{x}` is on the devices {other}.",
     why="One computation runs on one set of devices, and JAX does not move an array that you placed on purpose.",
@@ -365,7 +356,7 @@ def _in_axes(facts: Facts) -> str | None:
 _pmap = partial(
     entry,
     x=lambda facts: probes.leaf(lambda one: is_array(one) and one.shape[:1] != (facts["devices"],), "call")(facts),
-    made=_mapping("pmap"),
+    made=lambda facts: _made(facts, facts.scene.spot, "pmap"),
     mapper=probes.function_of("made"),
     mapped=probes.argument(0, "fun", of="made"),
     in_axes=probes.keyword("in_axes", of="made"),

@@ -10,7 +10,7 @@ from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts as texts
 from jaxguide.compat import structure_texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Swap, Words, entry
+from jaxguide.explain.catalogue import Code, Either, Swap, entry
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.scene import called
@@ -41,10 +41,8 @@ _json(
     "json_of_array",
     structure_texts.NOT_JSON,
     x=probes.first(is_array),
-    fixes=Either(
-        Words("Return the value, and write it outside, when the program has run.", when=_is_traced),
-        Swap("Convert it to Python's numbers.", x="{x.atom}.tolist()"),
-    ),
+    fixes=Swap("Convert it to Python's numbers.", when=probes.unless(_is_traced), x="{x.atom}.tolist()"),
+    otherwise="Return the value, and write it outside, when the program has run.",
 )
 _json(
     "json_of_array",
@@ -91,11 +89,8 @@ entry(
     title="A format for one number",
     why="A format such as `.2f` is for one number.",
     fixes=[
-        Code(
-            "Let NumPy write the whole array (`precision=` says how fine).",
-            'f"{{{np}.array2string({np}.asarray({x}), precision=2)}}"',
-        ),
-        Code("One number of it.", 'f"{{{x.atom}[0]:.2f}}"'),
+        "Let NumPy write the whole array: `{np}.array2string({np}.asarray({x}), precision=2)`.",
+        'Or one number of it: `f"{{{x.atom}[0]:.2f}}"`.',
     ],
     link=_DEBUG_PRINT,
 )

@@ -70,7 +70,7 @@ def _no_array(facts: Facts) -> Any:
     if isinstance(facts.scene.node, ast.BinOp | ast.AugAssign):
         return probes.operand(1)(facts)
     if facts.found.re is not texts.NOT_ARRAY.text:  # of a function of JAX that is jitted
-        return probes.given(lambda one: one is None or isinstance(one, str))(facts)
+        return probes.given(lambda one: one is None)(facts)
     # The positions may be those of a function inside, such as that of an array's method.
     said: ast.expr | None = probes.as_said(facts)
     at: ast.expr | None = probes.argument(int(facts["g2"]))(facts)
@@ -105,14 +105,6 @@ _needs_array(
     when=[_is_of_jax, probes.is_valued("x", type(None)), lambda facts: tree_map_around(facts.scene) is None],
     why="None is not a number. It often comes from a function that lacks its `return`.",
     fixes="Find where `{x}` became None, and give an array.",
-)
-_needs_array(
-    "string_for_array",
-    texts.NOT_ARRAY,
-    texts.NOT_AN_ARGUMENT,
-    when=[_is_of_jax, probes.is_valued("x", str)],
-    why="JAX computes with numbers; a text has none.",
-    fixes="Read the number out of it with `float`, or give each choice a number, and pass that.",
 )
 _needs_array(
     "list_for_array",
@@ -186,15 +178,6 @@ entry(
 )
 
 
-def _is_number(value: Any) -> bool:
-    return is_array(value) and value.ndim == 0
-
-
-def _looped_over(facts: Facts) -> ast.AST | None:
-    node = getattr(facts.scene.node, "iter", facts.scene.node)
-    return node if getattr(facts.scene.source.parents.get(node), "iter", None) is node else None
-
-
 entry(
     "length_of_scalar",
     structure_texts.NO_LENGTH,
@@ -213,7 +196,8 @@ entry(
     texts.SCALAR_ITERATION,
     # The names on the left of an assignment hold older values.
     when=lambda facts: not isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
-    x=probes.one_of(probes.first(_is_number), _looped_over),
+    x=probes.one_of(probes.first(lambda value: is_array(value) and value.ndim == 0), probes.fact("iterated")),
+    iterated=lambda facts: getattr(facts.node("node"), "iter", None),
     title="A number has no entries to go through",
     what=("{x.is_here}", "`{x}` has shape () here."),
     why="An array of shape () has no axis: `for` goes along the first one.",

@@ -148,8 +148,6 @@ result = np.asarray(key)  # <--
         source="""
 result = jnp.random.normal(size=(2, 3))  # <--
 """,
-        result="result.shape",
-        after_fix=[no_edits],
     ),
     Case(
         name="key_made_and_added_to",
