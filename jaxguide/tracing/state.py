@@ -16,9 +16,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.code.frames import is_library
+from jaxguide.code.frames import is_library, is_users_code
 from jaxguide.code.lines import Line
-from jaxguide.tracing.functions import codes_within
+from jaxguide.tracing.functions import codes_within, reach
 from jaxguide.tracing.value_description import describe_value
 
 _LEVELS = 4
@@ -121,8 +121,8 @@ class Search:
     The state of the random number generators of Python and NumPy comes first.
 
     >>> log = []
-    >>> [place.words for place in Search({"f": lambda x: log.append(x), "p": {"w": [1]}}).places][3:]
-    ['the global `log`', 'the list `log`', 'the dict `p`', "the list `p['w']`"]
+    >>> [place.words for place in Search({"f": lambda x: log.append(x), "p": {"w": [1]}}).places][2:]
+    ['the dict `p`', "the list `p['w']`", 'the global `log`', 'the list `log`']
 
     Args:
         values: by name, as the user's code refers to them.
@@ -135,9 +135,13 @@ class Search:
         self._variables: dict[Any, _Lines] = {}
         for name, value in values.items():
             self._value(name, value, set())
+        for fn in reach(list(values.values())):
+            if isinstance(fn, FunctionType) and is_users_code(fn.__code__):
+                self._function(fn)
 
     def _value(self, name: str, value: Any, lines: _Lines, level: int = 0) -> None:
         value = value.bit_generator if isinstance(value, np.random.Generator) else value
+        value = value.__self__ if isinstance(value, MethodType | BuiltinMethodType) else value
         if isinstance(value, jax.Array | str | bytes | int | float | complex | None) or level > _LEVELS:
             return
         if id(value) in self._seen or len(self.places) > _MOST_PLACES:
@@ -146,29 +150,13 @@ class Search:
         self._seen[id(value)] = value, lines
         is_object = _is_users_object(value)
         if is_object and not isinstance(value, ModuleType):  # the functions that set a module's variables name them
-            self.places.append(Place(f"an attribute of `{name}`", name, vars(value), lines, is_object=True))
+            words = f"the function `{value.__name__}`" if isinstance(value, FunctionType) else f"`{name}`"
+            self.places.append(Place(f"an attribute of {words}", name, vars(value), lines, is_object=True))
         elif isinstance(value, dict | list | set | collections.deque | _Generator):
             kind = "generator" if isinstance(value, _Generator) else type(value).__name__
             self.places.append(Place(f"the {kind} `{name}`", name, value, lines))
-        if callable(value) and not isinstance(value, type):
-            self._code(name, value, lines)
         for key, item in _items(vars(value) if is_object else value).items():
             self._value(_member(name, key, is_object), item, lines, level + 1)
-
-    def _code(self, name: str, fn: Any, lines: _Lines) -> None:
-        inside = [getattr(fn, "__wrapped__", None)]
-        if isinstance(fn, FunctionType) and not is_library(fn.__code__.co_filename):
-            words = f"an attribute of the function `{fn.__name__}`"
-            self.places.append(Place(words, fn.__name__, vars(fn), lines, is_object=True))
-            self._function(fn)
-        elif isinstance(fn, functools.partial):
-            inside += (fn.func, *fn.args, *fn.keywords.values())
-        elif isinstance(fn, MethodType | BuiltinMethodType):
-            inside += (fn.__self__, getattr(fn, "__func__", None))
-        elif _is_users_object(fn):
-            inside.append(type(fn).__call__)
-        for one in inside:
-            self._value(name, one, lines)
 
     def _function(self, fn: FunctionType) -> None:
         for parameter in inspect.signature(fn, follow_wrapped=False).parameters.values():
@@ -202,20 +190,23 @@ def _names_in(code: CodeType) -> dict[tuple[str, str], _Lines]:
 
 
 def _is_users_object(value: Any) -> bool:
-    """Return whether a module or an object's class is the user's."""
+    """Return whether a module, a function or an object's class is the user's."""
     if not hasattr(value, "__dict__") or isinstance(value, type):
         return False
-    module = value if isinstance(value, ModuleType) else sys.modules.get(type(value).__module__)
+    defined = value if isinstance(value, FunctionType) else type(value)
+    module = value if isinstance(value, ModuleType) else sys.modules.get(defined.__module__)
     file = getattr(module, "__file__", None)
     return module is None or module.__name__ == "__main__" or (file is not None and not is_library(file))
 
 
 def _items(value: Any) -> dict[Any, Any]:
-    """Return what a container holds, each with its key; a set has only keys, and other values have nothing."""
+    """Return what a container holds, each with its key; a set has only keys, a partial its arguments."""
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, list | tuple | collections.deque):
         return dict(enumerate(value))
+    if isinstance(value, functools.partial):
+        return {**dict(enumerate(value.args)), **value.keywords}
     return dict.fromkeys(value) if isinstance(value, set) else {}
 
 

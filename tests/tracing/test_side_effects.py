@@ -445,7 +445,7 @@ def f(x):
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("own_counter")
     with warnings.catch_warnings(action="ignore"):
-        effect = only(side_effects(lambda x: module.f(x), 1.0))
+        effect = only(side_effects(eval("lambda x: module.f(x)", {"module": module}), 1.0))
     assert (effect.name, effect.line) == ("the global `calls`", "own_counter.py, line 6")
     assert module.calls == 0
 
