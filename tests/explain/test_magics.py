@@ -73,7 +73,7 @@ def test_each_helper_shows_its_picture_in_a_kernel() -> None:
         ("program louder(", ["A call in one line of Python is needed"]),
         ("trace loudre(1.0)", ["name 'loudre' is not defined"]),
         ("trace scale(1.0)", ["needs a function"]),
-        ("trace Layer()", ["`Layer` is a class"]),
+        ("trace Layer()", ["needs a function written in Python, but `Layer` is not one"]),
         ("keys twice(jax.ShapeDtypeStruct((), 'float32'))", ["`check_keys` runs the program, but got"]),
     ],
 )
