@@ -206,7 +206,9 @@ def _of_leaves(place: str, old: Leaf, new: Leaf) -> Iterator[Difference]:
     if not is_same:
         yield _of_types(place, old, new)
     # Of the place, a trace knows what the type says: with an explicit mesh, the sharding.
-    known = [one.aval if is_same else getattr(getattr(one.aval, "sharding", None), "mesh", None) for one in (old, new)]
+    known: list[Any] = [
+        one.aval if is_same else getattr(getattr(one.aval, "sharding", None), "mesh", None) for one in (old, new)
+    ]
     if placements_differ(old.where, new.where):
         assert old.where is not None
         assert new.where is not None
