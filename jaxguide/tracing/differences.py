@@ -1,5 +1,6 @@
 """Explain how a call differs from earlier ones of the same function, and what to do about each difference."""
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -112,29 +113,21 @@ def _of_functions(old: Signature, new: Signature) -> Iterator[Difference]:
 
 def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, str]:
     changing = "pass whatever changes as an argument (in `static_argnames` if it must stay a Python value)"
-    if issubclass(now.kind, MethodType) and are_one(before.owner, now.owner):
-        return (
-            "each access to the method makes a new object, and JAX forgot the earlier one with its trace",
-            "apply `jax.jit` to the method once, keep the result, and call that",
-        )
     if issubclass(now.kind, MethodType):
-        return (
-            f"the method belongs to a different `{now.owner_kind}` object",
-            "jit a function that takes the object's arrays as arguments, or create the object once",
-        )
+        if are_one(before.owner, now.owner):
+            told = "each access to the method makes a new object, and JAX forgot the earlier one with its trace"
+            return told, "apply `jax.jit` to the method once, keep the result, and call that"
+        told = f"the method belongs to a different `{now.owner_kind}` object"
+        return told, "jit a function that takes the object's arrays as arguments, or create the object once"
     if issubclass(now.kind, functools.partial):
         return "the `functools.partial` object is new", f"create the partial once, outside the loop, or {changing}"
     if now.is_made and are_one(before.written, now.written):
-        return (
-            "the function object is new, because a transformation such as `jax.grad` made another one of the same "
-            "function",
-            "apply the transformation and `jax.jit` once, outside the loop, and call the result",
-        )
+        told = "a transformation such as `jax.grad` made another one of the same function"
+        remedy = "apply the transformation and `jax.jit` once, outside the loop, and call the result"
+        return f"the function object is new, because {told}", remedy
     if not now.is_defined and not now.is_made:
-        return (
-            f"the object that is called is a new `{now.kind.__name__}`",
-            f"create the `{now.kind.__name__}` and apply `jax.jit` to it once, outside the loop",
-        )
+        remedy = f"create the `{now.kind.__name__}` and apply `jax.jit` to it once, outside the loop"
+        return f"the object that is called is a new `{now.kind.__name__}`", remedy
     remedy = f"define it and apply `jax.jit` once, outside the loop, and {changing}"
     return "the function object is new, because its definition ran again", remedy
 
@@ -225,30 +218,28 @@ def _changed(place: str, old: str, new: str, remedy: str, changes: str = "") -> 
 
 
 def _shape_and_dtype(leaf: Leaf) -> Any:
-    return getattr(leaf.aval, "shape", None), getattr(leaf.aval, "dtype", leaf.type)
+    return getattr(leaf.aval, "shape", ()), getattr(leaf.aval, "dtype", leaf.type)
 
 
 def _of_types(place: str, old: Leaf, new: Leaf) -> Difference:
     (old_shape, old_dtype), (new_shape, new_dtype) = map(_shape_and_dtype, (old, new))
-    try:
+    convert, changes = "pass the same kind of value as `{place}` in every call", "dtype" if old.weak == new.weak else ""
+    with contextlib.suppress(TypeError, ValueError):  # a key
         dtype = jnp.result_type(old.aval, new.aval).name
-    except (TypeError, ValueError):  # a key
-        dtype = ""
-    convert = f"convert `{{place}}` before each call: `jnp.asarray({{place}}, dtype=jnp.{dtype})`"
+        convert = f"convert `{{place}}` before each call: `jnp.asarray({{place}}, dtype=jnp.{dtype})`"
+    remedy = convert
     if "key<" in f"{old_dtype}{new_dtype}":
         remedy = (
             "pass the same kind and number of keys as `{place}` in every call: make them all with `jax.random.key` and "
             "one `impl`, and split them into one number"
         )
-    elif old_shape is not None and new_shape is not None and len(old_shape) != len(new_shape):
-        remedy = "call it with arrays of one rank: pass `{place}` with the same axes in every call"
     elif old_shape != new_shape:
         remedy = "call it with arrays of one shape: pad `{place}` to the largest with `jnp.pad` and mask the padding"
-    else:
-        remedy = convert if dtype else "pass the same kind of value as `{place}` in every call"
-    if old_shape != new_shape and old_dtype != new_dtype and dtype and not old.weak and not new.weak:
-        remedy = f"{remedy}; {convert}"
-    changes = "shape" if old_shape != new_shape else "dtype" if old.weak == new.weak else ""
+        if len(old_shape) != len(new_shape):
+            remedy = "call it with arrays of one rank: pass `{place}` with the same axes in every call"
+        if old_dtype != new_dtype and not old.weak and not new.weak:
+            remedy = f"{remedy}; {convert}"
+        changes = "shape"
     return _changed(place, str(old), str(new), remedy, changes)
 
 
@@ -348,9 +339,8 @@ def _change(at: _Place, root: str) -> tuple[str, str]:
 def _of_statics(place: str, old: Static, new: Static) -> Difference:
     """Return how two static arguments differ, or two values that are static because a library does not trace them."""
     at = _innermost(_Place(place, old.value, new.value))
-    subject = f"`{at.place}`, which is static because it is not an array,"
-    if new.is_declared:
-        subject = f"static argument `{at.place}`"
+    undeclared = f"`{at.place}`, which is static because it is not an array,"
+    subject = f"static argument `{at.place}`" if new.is_declared else undeclared
     if old.value is new.value:
         remedy = "do not change a static argument after the first call: create another object with the new values"
         return Difference(f"{subject} is the same object, but its hash or equality changed with its contents", remedy)
@@ -383,12 +373,11 @@ def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> Difference:
         key = re.search(r"\['(.+)'\]$", at.place)
         what = f"`{key[1]}` in the static part of `{place}`" if key else f"the static part of `{place}`"
     text, remedy = _change(at, root)
-    return Difference(
-        f"{what} {text}",
-        remedy
-        or "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
-        "static part if the function does not need it, or pass it as a traced array",
+    otherwise = (
+        "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
+        "static part if the function does not need it, or pass it as a traced array"
     )
+    return Difference(f"{what} {text}", remedy or otherwise)
 
 
 def _can_be_traced(value: Any) -> bool:

@@ -90,15 +90,6 @@ def _names(where: Placement) -> str:
     return ", ".join(names) or "the host"
 
 
-def device_names(mesh: Any) -> str:
-    """Name the devices of a mesh, or the first and the last of many.
-
-    >>> device_names(jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,)))
-    'cpu:0'
-    """
-    return _names(Placement(NamedSharding(mesh, jax.P()), True))
-
-
 def mesh_words(mesh: Any) -> str:
     """Describe a mesh by its axes and their sizes.
 

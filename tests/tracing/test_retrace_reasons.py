@@ -398,16 +398,6 @@ def test_a_reason_that_is_not_seen_is_not_guessed():
     assert "jax_explain_cache_misses" in unknown.remedy
 
 
-def test_clearing_another_functions_cache_is_no_reason():
-    step, other = fresh(), fresh()
-    with watch_traces() as traces:
-        step(X3)
-        jax.clear_caches()
-        step(X3)
-        other.clear_cache()
-    assert ["were cleared" in one.reason for one in traces.retraces] == [True]
-
-
 def test_what_a_listener_cannot_inspect_does_not_end_the_program(monkeypatch):
     monkeypatch.setattr(jit_events, "listeners_may_raise", False)
 

@@ -73,34 +73,11 @@ CASES = {
         "arrays of one rank",
     ),
     "static value": (((X3, 1), {}), ((X3, 2), {}), "static argument `n` was 1 and is now 2", "static_argnames"),
-    "static object": (
-        ((X3, 1), {"mode": Config()}),
-        ((X3, 1), {"mode": Config()}),
-        "static argument `mode` is again an object of type `Config`, but not equal to the previous one",
-        "`__eq__` and `__hash__`",
-    ),
-    "static lambda": (
-        *(((X3,), {"mode": function}) for function in [each() for each in [lambda: lambda: None] * 2]),
-        "static argument `mode` is again the lambda at test_watch_traces.py",
-        "create the function for `mode` once",
-    ),
     "new entry": (
         (({"w": X3},), {}),
         (({"w": X3, "b": X3},), {}),
         "argument `x` now has `x['b']`",
         "same containers and keys",
-    ),
-    "container": (
-        (([X3],), {}),
-        (((X3,),), {}),
-        "argument `x` was a list of 1 and is now a tuple of 1",
-        "same containers and keys",
-    ),
-    "none": (
-        ((None,), {}),
-        ((X3,), {}),
-        "argument `x` was None and is now float32[3]",
-        "pass None as `x` in every call or in none",
     ),
     "by name": (
         ((X3,), {}),
@@ -523,7 +500,7 @@ def test_calls_outside_of_jit_are_no_traces():
 def test_a_limit_on_a_used_function_counts_from_a_cleared_cache():
     step = fresh_step()
     step(X3)
-    limited = max_traces(1)(step)
+    limited = max_traces(np.int64(1))(step)
     limited(X3)
     with pytest.raises(TooManyTracesError):
         limited(X4)
@@ -569,17 +546,6 @@ def test_a_limit_on_no_function_says_how_a_decorator_is_used(given, got):
         f"`@max_traces(2)` decorates one function or method, but got {got}: write it above the `def`, or "
         "`limited = max_traces(2)(f)`, and call the result like `f`."
     )
-
-
-def test_a_limit_may_be_a_number_of_numpy():
-    assert max_traces(np.int64(1))(jax.jit(lambda x: 2 * x))(1.0) == 2
-
-
-def test_a_function_that_was_not_traced_is_looked_up_in_vain():
-    with watch_traces() as traces:
-        pass
-    with pytest.raises(KeyError, match="`step` was not traced; this block traced nothing"):
-        traces["step"]
 
 
 def test_the_fixture_is_this_decorator(request):
