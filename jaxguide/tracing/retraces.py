@@ -80,8 +80,7 @@ class Retrace:
         return "; ".join(found) or "read what JAX logs with `jax.config.update('jax_explain_cache_misses', True)`"
 
     def __str__(self) -> str:
-        place = f" at {self.line}" if self.line is not None else ""
-        return _capital(f"{self.function} was {self.done}{place}: {self.reason}.")
+        return _capital(f"{self.function} was {self.done}{_at(self.line)}: {self.reason}.")
 
 
 @dataclass
@@ -255,12 +254,12 @@ class Watch:
         if call is None:
             return
         is_loop = call.traced_for in EAGER_LOOPS
-        outer = frame_of_jit(frame.f_back if is_loop else frame.f_back and frame.f_back.f_back)
-        users = _function_of_loop(call, frame) if is_loop else None
-        if is_loop and (outer is not None or users is None):
-            return
-        if users is not None and users is not call.function:  # JAX made another one of it
-            call = call._replace(function=users, args=(), kwargs={"inputs": call.args})
+        if is_loop:
+            users = _function_of_loop(call, frame)
+            if users is None or frame_of_jit(frame) is not None:
+                return
+            if users is not call.function:  # JAX made another one of it
+                call = call._replace(function=users, args=(), kwargs={"inputs": call.args})
         call, ids = users_call(call, frame)
         if not is_loop and not _is_users(call, ids is not None, frame):
             return
@@ -356,22 +355,18 @@ def _before_the_block(call: JitCall, new: Signature) -> list[Signature]:
 
 
 def _first(new: Signature, by: str) -> str:
-    line = calling_line()
-    place = f"{by} at {line}" if line is not None else by
     told = [f"`{name}`: {tree}" for name, tree in list(new.arguments.items())[:_ARGUMENTS]]
     more = len(new.arguments) - len(told)
     told += [plural("{count} more argument", "{count} more arguments", more)] if more else []
-    return f"First traced{place}, for {', '.join(told)}." if told else f"First traced{place}."
+    return f"First traced{by}{_at(calling_line())}{', for ' * bool(told)}{', '.join(told)}."
+
+
+def _at(line: Line | None) -> str:
+    return "" if line is None else f" at {line}"
 
 
 def _is_users(call: JitCall, is_wrapped: bool, frame: FrameType) -> bool:
-    """Return whether the user jits a function, or a library that got it from the user, and not JAX or a library itself.
-
-    Args:
-        call: the call.
-        is_wrapped: whether the user's call was found in a library that jits a function of its own.
-        frame: the frame of JAX that traces.
-    """
+    """Return whether the user jits a function, or a library that got it from the user, which `is_wrapped` says."""
     function: Any = call.function
     while isinstance(function, functools.partial | MethodType):
         function = function.func if isinstance(function, functools.partial) else function.__func__

@@ -64,25 +64,18 @@ Tree: TypeAlias = Leaf | Static | TreeNode
 class TracedFunction:
     """The function of a call, known without keeping it alive: JAX forgets the traces of functions that are deleted.
 
-    Args:
-        name: its name as printed, in backticks.
-        program: what JAX calls programs compiled from it.
-        key: equal for all function objects created from the same code.
-        kind: its type.
-        is_made: whether it wraps another function, as what `jax.grad` returns does.
-        itself, owner, written: return the function, the object whose method it is, and the Python function that it
-            runs, if they are alive.
+    `itself`, `owner` (of a method) and `written` (the Python function that it runs) return objects that are alive.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = name_of(function)
-        self.program = f"jit({function_name(function)})"
+        self.program = f"jit({function_name(function)})"  # what JAX calls programs compiled from it
         self.key = function_key(function)
         self.kind = type(function)
         self.is_defined = hasattr(function, "__code__")
         owner, written = getattr(function, "__self__", None), written_function(function)
         self.owner_kind = type(owner).__name__
-        self.is_made = written is not None and hasattr(function, "__wrapped__")
+        self.is_made = written is not None and hasattr(function, "__wrapped__")  # as what `jax.grad` returns
         if written is not None and is_library(written.__code__.co_filename):  # it may hold the user's
             written = users_part(function) or written
         self.itself, self.owner, self.written = _reference(function), _reference(owner), _reference(written)
@@ -104,8 +97,7 @@ class Signature(NamedTuple):
     """What JAX compares to find an existing trace or program.
 
     Args:
-        function: the function.
-        options: the options of `jax.jit`; None if they are not known.
+        function, options: see `JitCall`.
         arguments: by parameter name.
         named: the names of the arguments that were passed by name.
         settings: JAX's settings and contexts that make a difference.

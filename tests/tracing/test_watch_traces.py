@@ -332,6 +332,7 @@ def test_a_loop_outside_of_jit_is_told():
         "the function object is new, because its definition ran again"
     }
     assert {again.remedy.partition(",")[0] for again in traces.retraces} == {"define it once"}
+    assert {one.by for one in traces} <= {"scan", "while_cond", "while_body", "fori_loop"}
     place = f"test_watch_traces.py, line {line_of('# scanned')}"
     assert f"First traced by `scan`, outside of `jax.jit`, at {place}, for `total`" in str(traces)
 
