@@ -282,9 +282,8 @@ def _parts(at: _Place) -> list[_Place]:
     """Return the parts of two values of one type, as far as they count for equality."""
     place, old, new, _ = at
     if isinstance(old, tuple | list) and len(old) == len(new):
-        pairs = [isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) for one in (*old, *new)]
-        if all(pairs) and [one[0] for one in old] == [one[0] for one in new]:  # a dict's items
-            return [_Place(f"{place}[{a[0]!r}]", a[1], b[1]) for a, b in zip(old, new, strict=True)]
+        if all(isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) for one in (*old, *new)):
+            return _parts(at._replace(old=dict(old), new=dict(new)))  # a dict's items
         names = [f".{name}" for name in getattr(old, "_fields", ())] or [f"[{i}]" for i in range(len(old))]
         return [_Place(f"{place}{name}", a, b) for name, a, b in zip(names, old, new, strict=True)]
     if isinstance(old, Mapping) and list(old) == list(new):
@@ -297,12 +296,7 @@ def _parts(at: _Place) -> list[_Place]:
 
 
 def _change(at: _Place, root: str) -> tuple[str, str]:
-    """Return how a static value changed, after its name, and what to do about it; empty if that depends on the place.
-
-    Args:
-        at: where it changed.
-        root: the argument, or the attribute of one, whose value that is.
-    """
+    """Return how a static value in an argument, or in an attribute of one, changed, and what to do, or ''."""
     old, new, kind = at.old, at.new, type(at.new)
     was, now = static_text(old), static_text(new)
     if was == now and is_function(old) and is_function(new):
