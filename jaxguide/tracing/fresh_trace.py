@@ -118,16 +118,16 @@ def nothing_remembered() -> Iterator[None]:
 
 @hearing()
 @flags_off(*CHECKS, DISABLE_JIT)
-def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
-    """Trace a function, with concrete arguments if Python needs their values.
+@lines_of_rules(is_library)
+def staged(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
+    """Trace a function for `program`, with concrete arguments if Python needs their values.
 
-    >>> staged("program", lambda x: x if x > 0 else -x, (2.0,), {}).arguments
+    >>> staged(lambda x: x if x > 0 else -x, (2.0,), {}).arguments
     ()
-    >>> staged("program", jax.numpy.sin, (jax.ShapeDtypeStruct((3,), "float32"),), {}).jaxpr.in_avals
+    >>> staged(jax.numpy.sin, (jax.ShapeDtypeStruct((3,), "float32"),), {}).jaxpr.in_avals
     [ShapedArray(float32[3])]
 
     Args:
-        helper: the name of the public function that the user called.
         fn, args, kwargs: the call; see `traced_leaves` for which arguments become tracers.
 
     Raises:
@@ -145,25 +145,23 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         wrong = next((leaf for leaf in foreign if id(leaf) not in given), None)
         if wrong is not None:
             raise TypeError(
-                f"`{helper}` needs a function that returns arrays, numbers or a pytree of them, but "
+                "`program` needs a function that returns arrays, numbers or a pytree of them, but "
                 f"`{function_name(fn)}` returned {describe(wrong)}: return only values that JAX can compute."
             )
         return result
 
     try:
-        with lines_of_rules(is_library):
-            return stage(checked, args, kwargs)
+        return stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
         if abstract:
             raise TypeError(
-                f"`{helper}` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
+                "`program` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
                 f"an argument of `{function_name(fn)}` ({type(error).__name__}): pass arrays, such as `jnp.ones`."
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:
-            with lines_of_rules(is_library):
-                return stage(checked, args, kwargs, concrete=True)
+            return stage(checked, args, kwargs, concrete=True)
         except Exception as second:
             raise second from None

@@ -202,7 +202,7 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         Exception: whatever `fn` raises while it is traced.
     """
     require_call("program", fn, args, kwargs)
-    found = staged("program", fn, args, kwargs)
+    found = staged(fn, args, kwargs)
     avals = [variable.aval for variable in compat.jaxpr_parts(found.jaxpr)[0].outvars]
     outputs = [Output(tuple(one.shape), str(one.dtype), bool(getattr(one, "weak_type", False))) for one in avals]
     lines: dict[Line | None, Counter[str]] = {}
