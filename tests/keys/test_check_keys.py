@@ -87,20 +87,6 @@ def test_a_seed_is_named_by_its_number():
     assert "built from the seed 3 twice" in str(the_problem(lambda: random.key(3) is random.key(3)))
 
 
-def test_two_draws_on_one_line_and_one_draw_in_rounds_read_differently():
-    def one_line(key):
-        return random.normal(key) + random.uniform(key)
-
-    def rounds(key):
-        total = 0.0
-        for _ in range(3):
-            total += random.normal(key)
-        return total
-
-    assert "(both in test_check_keys.py, line" in str(the_problem(one_line, random.key(0)))
-    assert "(each time in test_check_keys.py, line" in str(the_problem(rounds, random.key(0)))
-
-
 def test_a_statement_over_several_lines_is_shown_whole():
     def noise(key):
         a = random.normal(
