@@ -73,7 +73,7 @@ def _sampler_codes() -> dict[tuple[str, str], str]:
     return found
 
 
-def origin(source_info: Any, jaxpr: Any = None) -> EquationOrigin:
+def origin(source_info: Any, jaxpr: Any) -> EquationOrigin:
     """Return where an equation of `jaxpr` comes from, according to its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
@@ -103,7 +103,7 @@ def _user_vmaps(source_info: Any, frames: list[Frame], inner: int, jaxpr: Any) -
     drawn_by_user = all(compat.in_jax(code) for code, _ in frames[:inner])
     seen = [i for i, (code, _) in enumerate(frames) if compat.in_jax(code) and code.co_name == compat.VMAP_FRAME]
     users = [i for i in seen if _on_behalf_of_user(frames, i, drawn_by_user)]
-    if not seen and jaxpr is not None and _has_jacfwd(jaxpr):
+    if not seen and _has_jacfwd(jaxpr):
         # JAX inlined a checkpointed function: its equations keep the names of the transformations, not their frames.
         return 0, None
     return max(count - len(seen) + len(users), 0), len(user_frames(frames[: users[0]])) if users else None
