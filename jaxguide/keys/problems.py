@@ -111,9 +111,13 @@ def _problem(
     name: str | None = None,
     package: str | None = None,
 ) -> KeyProblem:
-    facts = [(at.line.number, statement_text(at), place_name(at.line.file)) if at else (None,) * 3 for at in (one, two)]
-    lines, sources, files = zip(*facts, strict=True)
-    return KeyProblem(kind, message[0].upper() + message[1:], *lines, *sources, *files, name, package)
+    (line, source, file), (other_line, other_source, other_file) = map(_facts, (one, two))
+    said = message[0].upper() + message[1:]
+    return KeyProblem(kind, said, line, other_line, source, other_source, file, other_file, name, package)
+
+
+def _facts(place: CallSite | None) -> tuple[int | None, str | None, str | None]:
+    return (place.line.number, statement_text(place), place_name(place.line.file)) if place else (None, None, None)
 
 
 def _in_package(blamed: Blame, line: Line) -> str:
