@@ -1,7 +1,7 @@
 """Test the battery of key bugs: it is large enough and sound on plain JAX, and `check_keys` judges every case right."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import jax
@@ -135,12 +135,12 @@ def test_check_keys_leaves_the_correct_program_in_peace(case: Case, key_kind: st
     assert not verdict.reported, verdict.said
 
 
-def _some(*key_kinds: str) -> pytest.MarkDecorator:
+def _some(*key_kinds: str, but: Collection[str] = ()) -> pytest.MarkDecorator:
     """Run a test for every case that supports these keys; not `long` is every tenth."""
     parameters = []
     for number, case in enumerate(BUGS + CORRECT):
         kind = key_kinds[number % len(key_kinds)]
-        if kind in case.key_kinds:
+        if kind in case.key_kinds and case.name not in but:
             marks = () if number % 10 == 0 else pytest.mark.long
             parameters.append(pytest.param(case, kind, id=f"{case.name}-{kind}", marks=marks))
     return pytest.mark.parametrize(("case", "key_kind"), parameters)
@@ -153,7 +153,11 @@ def test_check_keys_judges_programs_with_rbg_keys(case: Case, key_kind: str) -> 
     assert verdict.right, verdict.said
 
 
-@_some("typed", "legacy")
+# Each operation is compiled by itself, so that these take 10 s each.
+SLOW = ("continuous_samplers", "count_samplers", "gradient_of_samplers", "initialisers", "positive_samplers")
+
+
+@_some("typed", "legacy", but=SLOW)
 def test_check_keys_judges_programs_that_need_values(case: Case, key_kind: str) -> None:
     _need_library(case)
     program, arguments = case.build(key_kind)
