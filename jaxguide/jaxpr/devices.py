@@ -80,21 +80,14 @@ class Shards:
             inputs: the inputs of each device that runs it.
 
         Raises:
-            NotImplementedError: it combines values of devices of which only some run it.
             Exception: whatever JAX raises for a collective that does not work under `jax.vmap`.
         """
         if collectives.is_cast(eqn):
             return {device: list(values) for device, values in inputs.items()}
-        axes = collectives.axes_of(eqn)
         if eqn.primitive.name == collectives.AXIS_INDEX:
+            axes = collectives.axes_of(eqn)
             return {device: [np.asarray(self.index(axes, device), np.int32)] for device in inputs}
-        groups: dict[tuple[int, ...], set[bool]] = {}
-        for device, position in enumerate(self.devices()):
-            group = tuple(place for axis, place in position.items() if axis not in axes)
-            groups.setdefault(group, set()).add(device in inputs)
-        if any(len(members) > 1 for members in groups.values()):
-            raise NotImplementedError(f"{eqn.primitive.name} in a branch that only some devices take")
-        # The other groups take a branch without it: any values do.
+        # Devices that take a branch without it have nobody waiting for their values: any do.
         anything = next(iter(inputs.values()))
         columns = zip(*(inputs.get(device, anything) for device in range(len(self.devices()))), strict=True)
         sizes = tuple(self.axes.values())

@@ -70,21 +70,15 @@ class KeyOperation:
 
     Args:
         kind: 'draw', 'split', 'fold_in' or 'clone'.
-        sampler: for a draw, the sampler's name.
+        places: the calls in the user's code that led to it, innermost first.
         events: one event for each time that it was done.
         made: the keys that it was the first to make, in order.
     """
 
     kind: str
-    sampler: str | None
     places: tuple[CallSite, ...]
     events: list[Event] = field(default_factory=list)
     made: list["KeyNode"] = field(default_factory=list)
-
-    @property
-    def site(self) -> tuple[object, ...]:
-        """Return what identifies the kind and place of the operation."""
-        return self.kind, self.sampler, self.places
 
 
 @dataclass(eq=False)
@@ -95,7 +89,7 @@ class KeyNode:
         name: the student's name for it; None if the source does not name it.
         suffix: what tells it from others of its name: its index in a split, or the number folded in.
         seeds: the events that built it from a number.
-        operations: what was done with it, by `site`, in order.
+        operations: what was done with it, in order, by kind, sampler and places.
         problems: the kinds of problems that it has.
         made_again: it was made more than once, which is a problem of its parent.
         left: it went into iterations of a loop that were not followed.
@@ -104,7 +98,7 @@ class KeyNode:
     name: str | None = None
     suffix: str = ""
     seeds: list[Event] = field(default_factory=list)
-    operations: list[KeyOperation] = field(default_factory=list)
+    operations: dict[tuple[object, ...], KeyOperation] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     made_again: bool = False
     left: bool = False
@@ -117,25 +111,17 @@ class KeyNode:
     @property
     def used(self) -> bool:
         """Return whether anything was drawn from it or made from it."""
-        return any(operation.kind != "clone" for operation in self.operations)
+        return any(operation.kind != "clone" for operation in self.operations.values())
 
     @property
     def draws(self) -> int:
         """Return how often it was drawn from."""
-        return sum(len(operation.events) for operation in self.operations if operation.kind == "draw")
+        return sum(len(operation.events) for operation in self.operations.values() if operation.kind == "draw")
 
     @property
     def reused(self) -> bool:
         """Return whether it was used twice by mistake, its own or that of the place that made it again."""
         return bool(self.problems) or (self.made_again and self.draws > 1)
-
-    def operation(self, event: Event) -> KeyOperation:
-        """Return the operation that an event belongs to, and add it if it is new."""
-        new = KeyOperation(event.use.kind, event.use.sampler, event.places)
-        found = next((operation for operation in self.operations if operation.site == new.site), None)
-        if found is None:
-            self.operations.append(new)
-        return found or new
 
 
 def grow(
@@ -168,7 +154,8 @@ def grow(
             continue
         if key.name is None and not key.operations:  # not named where it was made, so named as where it is used
             key.name = used_as(event.places, 0, use.sampler if use.kind == "draw" else use.kind)
-        operation = key.operation(event)
+        site = use.kind, use.sampler, event.places
+        operation = key.operations.setdefault(site, KeyOperation(use.kind, event.places))
         operation.events.append(event)
         if use.kind not in _MAKERS:
             continue
@@ -180,7 +167,7 @@ def grow(
             position = f" #{i}" if name is None and len(event.made) > 1 else ""
             keys[made] = KeyNode(name, f" ({use.data})" if use.kind == "fold_in" else position)
             operation.made.append(keys[made])
-    for operation in (operation for key in keys.values() for operation in key.operations):
+    for operation in (operation for key in keys.values() for operation in key.operations.values()):
         if operation.kind == "fold_in" and len(operation.events) == 1:
             for child in operation.made:
                 child.suffix = ""
@@ -218,15 +205,16 @@ def chain(key: KeyNode) -> list[tuple[KeyNode, KeyOperation]]:
     Each key comes with the operation that made the next. A chain of a single key is returned as empty.
     """
     found: list[tuple[KeyNode, KeyOperation]] = []
-    current: KeyNode | None = key
-    while current is not None:
-        carrying = [o for o in current.operations if o.made and (not found or o.site == found[0][1].site)]
-        if len(carrying) != 1 or len(carrying[0].events) != 1:
+    sites = {site for site, operation in key.operations.items() if operation.made}
+    while len(making := [key.operations[site] for site in sites if site in key.operations]) == 1:
+        (operation,) = making
+        if not operation.made or len(operation.events) != 1:
             break
-        found.append((current, carrying[0]))
-        site = carrying[0].site
-        carried = [child for child in carrying[0].made if any(o.site == site for o in child.operations)]
-        current = carried[0] if len(carried) == 1 else None
+        found.append((key, operation))
+        carried = [child for child in operation.made if sites & child.operations.keys()]
+        if len(carried) != 1:
+            break
+        (key,) = carried
     return found if len(found) > 1 else []
 
 
@@ -234,5 +222,5 @@ def descendants(keys: Sequence[KeyNode]) -> list[KeyNode]:
     """Return the keys and everything made from them."""
     found = list(keys)
     for key in found:
-        found += [child for operation in key.operations for child in operation.made]
+        found += [child for operation in key.operations.values() for child in operation.made]
     return found

@@ -1,5 +1,6 @@
 """Log every key that a program consumes, while it runs equation by equation."""
 
+import itertools
 from collections.abc import MutableMapping, Sequence, Set
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -177,7 +178,9 @@ class KeyObserver(interpret.Observer):
         places = self._places(step)
         number = places[0].line.number if places else None
         source = places[0].line.text() if places else None
-        mapped = next((found.mapped for found in origins if found.mapped), None)
+        starts = itertools.accumulate((len(found.places) for found in origins), initial=0)
+        inside = (i + found.mapped for i, found in zip(starts, origins, strict=False) if found.mapped is not None)
+        mapped = next(iter(places[next(inside, len(places)) :]), None)
         path = tuple(
             PathStep(one.scope.number, id(one.eqn), found.site) for one, found in zip(steps, origins, strict=True)
         )

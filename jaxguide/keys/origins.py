@@ -49,7 +49,7 @@ class EquationOrigin:
         site: identifies the equation within such a call.
         moment: the traceback object, which all equations of an inlined inner call share.
         vmaps: the number of the user's `jax.vmap`s between the equation and the start of its jaxpr.
-        mapped: the call of the innermost of them.
+        mapped: how many of the `places` are inside the innermost of them; None if unknown.
     """
 
     places: tuple[CallSite, ...]
@@ -58,7 +58,7 @@ class EquationOrigin:
     site: tuple[Any, ...]
     moment: Any
     vmaps: int
-    mapped: CallSite | None
+    mapped: int | None
 
 
 @functools.cache
@@ -73,7 +73,7 @@ def _sampler_codes() -> dict[tuple[str, str], str]:
     return found
 
 
-def origin(source_info: Any, jaxpr: Any = None) -> EquationOrigin:
+def origin(source_info: Any, jaxpr: Any) -> EquationOrigin:
     """Return where an equation of `jaxpr` comes from, according to its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
@@ -91,10 +91,10 @@ def origin(source_info: Any, jaxpr: Any = None) -> EquationOrigin:
     return EquationOrigin(places, sampler, tuple(frames[caller:]), tuple(frames), source_info.traceback, vmaps, mapped)
 
 
-def _user_vmaps(source_info: Any, frames: list[Frame], inner: int, jaxpr: Any) -> tuple[int, CallSite | None]:
+def _user_vmaps(source_info: Any, frames: list[Frame], inner: int, jaxpr: Any) -> tuple[int, int | None]:
     """Count the user's `vmap`s around an equation, not those that a sampler, `jacfwd` or a library uses internally.
 
-    Returns the number, and the call of the innermost.
+    Returns the number, and how many of the user's calls are inside the innermost.
     """
     around = compat.transforms(source_info)
     count = around.count("vmap")
@@ -103,11 +103,10 @@ def _user_vmaps(source_info: Any, frames: list[Frame], inner: int, jaxpr: Any) -
     drawn_by_user = all(compat.in_jax(code) for code, _ in frames[:inner])
     seen = [i for i, (code, _) in enumerate(frames) if compat.in_jax(code) and code.co_name == compat.VMAP_FRAME]
     users = [i for i in seen if _on_behalf_of_user(frames, i, drawn_by_user)]
-    if not seen and jaxpr is not None and _has_jacfwd(jaxpr):
+    if not seen and _has_jacfwd(jaxpr):
         # JAX inlined a checkpointed function: its equations keep the names of the transformations, not their frames.
         return 0, None
-    calls = user_frames(frames[users[0] :]) if users else []
-    return max(count - len(seen) + len(users), 0), call_site(calls[0]) if calls else None
+    return max(count - len(seen) + len(users), 0), len(user_frames(frames[: users[0]])) if users else None
 
 
 def _on_behalf_of_user(frames: list[Frame], vmap: int, drawn_by_user: bool) -> bool:

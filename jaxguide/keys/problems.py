@@ -59,10 +59,10 @@ _PARENTS = ("parent_used_after_split", "parent_used_after_fold", "split_and_fold
 
 def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
     """Return the problem that two uses cause, with its sentence, its lines and the key's name."""
-    depth, depth_of_second = _depths(first, second)
-    one, two = _place(first, depth), _place(second, depth_of_second)
-    names = [_name(first, depth), _name(second, depth_of_second)]
-    name, alias = names[0] or names[1], names[1]
+    depths = _depths(first, second)
+    one, two = map(_place, (first, second), depths)
+    name, alias = map(_name, (first, second), depths)
+    name = name or alias
     key = f"`{name}`" if name else "a key"
     if name and alias and name != alias:
         key = f"`{name}`, which is also `{alias}`,"
@@ -90,13 +90,8 @@ def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
 
 def package_problem(kind: str, blamed: Blame, first: Event, second: Event) -> KeyProblem:
     """Return the problem that two uses in an installed package cause, with the line of the call that led there."""
-    place = None
-    for one, two in zip(reversed(first.places), reversed(second.places), strict=False):
-        if one != two:
-            break
-        place = one
-    if not (first.places and second.places):
-        place = next(iter((*first.places, *second.places)), None)
+    shared = [place for place in first.places if place in second.places]
+    place = next(iter(shared or (*first.places, *second.places)), None)
     where = f"each time in {_in_package(blamed, blamed.first)}"
     if blamed.first != blamed.second:
         where = f"{_in_package(blamed, blamed.first)}; then {_in_package(blamed, blamed.second)}"
@@ -116,18 +111,13 @@ def _problem(
     name: str | None = None,
     package: str | None = None,
 ) -> KeyProblem:
-    return KeyProblem(
-        kind,
-        message[0].upper() + message[1:],
-        one.line.number if one else None,
-        two.line.number if two else None,
-        statement_text(one) if one else None,
-        statement_text(two) if two else None,
-        place_name(one.line.file) if one else None,
-        place_name(two.line.file) if two else None,
-        name,
-        package,
-    )
+    (line, source, file), (other_line, other_source, other_file) = map(_facts, (one, two))
+    said = message[0].upper() + message[1:]
+    return KeyProblem(kind, said, line, other_line, source, other_source, file, other_file, name, package)
+
+
+def _facts(place: CallSite | None) -> tuple[int | None, str | None, str | None]:
+    return (place.line.number, statement_text(place), place_name(place.line.file)) if place else (None, None, None)
 
 
 def _in_package(blamed: Blame, line: Line) -> str:
@@ -136,14 +126,11 @@ def _in_package(blamed: Blame, line: Line) -> str:
     return f"{'/'.join(parts[start:])}, line {line.number}"
 
 
-def _telling_lines(first: Event, second: Event) -> tuple[Line | None, Line | None]:
-    """Return the two lines on which one function used the key twice; for a helper called twice, the two calls."""
-    one, two = (_place(event, depth) for event, depth in zip((first, second), _depths(first, second), strict=True))
-    return one.line if one else None, two.line if two else None
-
-
 def _depths(first: Event, second: Event) -> tuple[int, int]:
-    """Return the index of the place in each use at which their call stacks diverge; 0 if one call ran twice."""
+    """Return the index of the place in each use at which their call stacks diverge; 0 if one call ran twice.
+
+    It is where one function used the key twice; for a helper called twice, where it was called.
+    """
     pairs = zip(reversed(range(len(first.places))), reversed(range(len(second.places))), strict=False)
     i, j = next(((i, j) for i, j in pairs if first.places[i] != second.places[j]), (0, 0))
     if not first.places or not second.places or first.places[i].code is not second.places[j].code:
@@ -292,7 +279,8 @@ class Findings:
 
     def _report(self, kind: str, first: Event, second: Event) -> None:
         blamed = blame(first, second)
-        lines = (kind, blamed, *_telling_lines(first, second))
+        places = map(_place, (first, second), _depths(first, second))
+        lines = (kind, blamed, *(place and place.line for place in places))
         if blamed and blamed.package in self._leave_out:
             self.ignored.add(lines)
             return

@@ -109,10 +109,9 @@ def no_key_reuse(fn: Any = None, *, ignore: str | Collection[str] = ()) -> Any:
 
     @functools.wraps(fn)
     def checking(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = jax.tree.flatten((args, kwargs))
-        if _is_traced(leaves):
+        if compat.under_trace():
             return fn(*args, **kwargs)
-        signature = _signature(fn, args, kwargs, leaves, structure)
+        signature = _signature(fn, args, kwargs)
         if signature in checked:
             return fn(*args, **kwargs)
         log, failure = None, ""
@@ -138,25 +137,15 @@ def no_key_reuse(fn: Any = None, *, ignore: str | Collection[str] = ()) -> Any:
     return checking
 
 
-def _is_traced(leaves: Sequence[Any]) -> bool:
-    return compat.under_trace() or any(_is_tracer(leaf.__class__) for leaf in leaves)
-
-
 # To ask for the class of a key takes longer than to look it up (JAX 0.10.2 to 0.12.0.1).
-@functools.cache
-def _is_tracer(leaf_type: type) -> bool:
-    return issubclass(leaf_type, jax.core.Tracer)
-
-
 @functools.cache
 def _is_array(leaf_type: type) -> bool:
     return issubclass(leaf_type, jax.Array | np.ndarray | np.generic)
 
 
-def _signature(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], leaves: Sequence[Any], structure: Any
-) -> Any:
+def _signature(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return a hashable value that is equal for calls that run the same program; None if there is none."""
+    leaves, structure = jax.tree.flatten((args, kwargs))
     if hasattr(fn, "trace") and not all(map(is_traced_argument, leaves)):
         # Only JAX knows which of a jitted function's arguments are static; it keeps one jaxpr for each signature.
         with contextlib.suppress(Exception):  # the call itself raises the error

@@ -84,7 +84,6 @@ class KeyStream:
     def _set(self, key: Any, count: Any) -> None:
         self._key, self._count = key, count
         self._home, _ = compat.trace_state()
-        self._unpacked = False
 
     @property
     def key(self) -> Any:
@@ -117,7 +116,7 @@ class KeyStream:
     def fork(self, n: int | None = None) -> "KeyStream":
         """Return an independent stream, or `n` of them batched along axis 0 for `jax.vmap` and `jax.lax.scan`.
 
-        Its key is split from `stream.next()`. A batch can be unpacked only once.
+        Its key is split from `stream.next()`. A batch repeats the numbers of the streams that it was unpacked into.
 
         >>> data, model = KeyStream(0).fork(2)
         >>> KeyStream(0).fork(5)
@@ -151,7 +150,6 @@ class KeyStream:
                 "keys, or `stream.fork(n)` for n streams."
             )
         self._require_home("A batch of streams was unpacked")
-        self._unpacked = True
         return iter([_stream(self._key[i], self._count[i]) for i in range(_batch_shape(self._key)[0])])
 
     def _require_home(self, what: str) -> None:
@@ -166,11 +164,6 @@ class KeyStream:
                 f"{what} that was not passed to the function that JAX is tracing, so the compiled program would repeat "
                 "the same numbers: pass the stream in and return it, as in `y, stream = f(x, stream)` (under "
                 "`jax.vmap` pass `stream.fork(n)`), or draw the keys outside and pass those in."
-            )
-        if self._unpacked:
-            raise KeyStreamError(
-                "This batch of streams was already unpacked, and using it again would repeat the numbers of the "
-                "unpacked streams: use those, or fork again."
             )
 
     def tree_flatten_with_keys(self) -> tuple[tuple[tuple[Any, Any], ...], None]:

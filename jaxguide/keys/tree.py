@@ -86,7 +86,7 @@ def _key(key: KeyNode, depth: int) -> _Row:
     row = _Row(
         key.label, _seeds(key), _state(key), key.seeds[0].places[0] if key.seeds and key.seeds[0].places else None
     )
-    operations = [_operation(operation, key.operations, depth - 1) for operation in key.operations]
+    operations = [_operation(operation, key, depth - 1) for operation in key.operations.values()]
     if len(operations) == 1 and not key.seeds:
         (only,) = operations
         return replace(only, name=row.name, state=row.state)
@@ -103,8 +103,8 @@ def _with_its_key(row: _Row) -> _Row:
     return replace(made, name=name, place=made.place or row.place)
 
 
-def _operation(operation: KeyOperation, others: Sequence[KeyOperation], depth: int) -> _Row:
-    row = _Row("", _action(operation), place=_telling_place(operation, others))
+def _operation(operation: KeyOperation, key: KeyNode, depth: int) -> _Row:
+    row = _Row("", _action(operation), place=_telling_place(operation, key))
     if depth < 0 and operation.made:
         below = descendants(operation.made)
         text = plural("… {count} key below", "… {count} keys below", len(below))
@@ -112,9 +112,9 @@ def _operation(operation: KeyOperation, others: Sequence[KeyOperation], depth: i
     return replace(row, below=_siblings([_key(child, depth) for child in operation.made]))
 
 
-def _telling_place(operation: KeyOperation, others: Sequence[KeyOperation]) -> CallSite | None:
-    """Return the innermost place that tells an operation from the others; for a helper called twice, the call."""
-    alike = [other.places for other in others if other is not operation]
+def _telling_place(operation: KeyOperation, key: KeyNode) -> CallSite | None:
+    """Return the innermost place that tells an operation from the key's others; for a helper called twice, the call."""
+    alike = [other.places for other in key.operations.values() if other is not operation]
     for depth, place in enumerate(operation.places):
         if all(places[depth : depth + 1] != (place,) for places in alike):
             return place
@@ -127,7 +127,7 @@ def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> _Row:
     carried = operation.made.index(links[1][0])
     rounds = []
     for number, (key, step) in enumerate(links, 1):
-        others = [_operation(other, key.operations, depth - 2) for other in key.operations if other is not step]
+        others = [_operation(other, key, depth - 2) for other in key.operations.values() if other is not step]
         others += [_key(child, depth - 2) for i, child in enumerate(step.made) if i != carried]
         row = _Row(f"round {number}", state=_state(key) if number > 1 and key.reused else "", below=_siblings(others))
         if len(others) == 1 and others[0].name and not row.state:

@@ -1,11 +1,7 @@
-"""Run `check_keys` on programs for four devices, and print JSON: {name: [wanted kinds, found kinds, warnings]}.
-
-python device_programs.py typed    # or raw
-"""
+"""Run `check_keys` on programs for four devices, and print JSON: {name: [wanted kinds, found kinds, warnings]}."""
 
 import json
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -177,13 +173,12 @@ def pmap_with_one_key(key: Any) -> Any:
 
 
 def main() -> None:
-    """Check all programs with keys of one kind."""
-    make = {"typed": random.key, "raw": random.PRNGKey}[sys.argv[1]]
+    """Check all programs."""
     found = {}
     for name, (kinds, program) in PROGRAMS.items():
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            problems = check_keys(program, make(0))
+            problems = check_keys(program, random.key(0))
         unseen = [str(one.message) for one in warned if "not checked" in str(one.message)]
         found[name] = [list(kinds), sorted({problem.kind for problem in problems}), unseen]
     print(json.dumps(found))

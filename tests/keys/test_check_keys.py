@@ -70,22 +70,21 @@ def test_every_kind_has_a_sentence_that_ends_and_names_the_key():
         assert "\n" not in str(problem)
 
 
+def test_rows_that_share_a_key_are_told_with_the_line_that_maps():
+    def noisy(key):
+        def row(x):
+            return x + helper(key)
+
+        return jax.jit(jax.vmap(row))(jnp.ones(3))
+
+    line = noisy.__code__.co_firstlineno + 4
+    assert f"`return random.normal(k, shape)`, mapped in line {line}): map over one key" in str(
+        the_problem(noisy, random.key(0))
+    )
+
+
 def test_a_seed_is_named_by_its_number():
     assert "built from the seed 3 twice" in str(the_problem(lambda: random.key(3) is random.key(3)))
-
-
-def test_two_draws_on_one_line_and_one_draw_in_rounds_read_differently():
-    def one_line(key):
-        return random.normal(key) + random.uniform(key)
-
-    def rounds(key):
-        total = 0.0
-        for _ in range(3):
-            total += random.normal(key)
-        return total
-
-    assert "(both in test_check_keys.py, line" in str(the_problem(one_line, random.key(0)))
-    assert "(each time in test_check_keys.py, line" in str(the_problem(rounds, random.key(0)))
 
 
 def test_a_statement_over_several_lines_is_shown_whole():

@@ -29,11 +29,6 @@ def test_the_documented_number_comes_out_inside_and_todays_outside(key):
     assert random.normal(key) == TODAY
 
 
-def test_legacy_keys_follow_too():
-    with documented_draws():
-        assert random.normal(random.PRNGKey(42)) == DOCUMENTED
-
-
 def test_a_function_jitted_before_is_traced_again_and_back(key):
     traces = []
 
@@ -71,13 +66,6 @@ def test_a_decorated_function_keeps_its_numbers_under_transformations(around, ke
     assert around(draw)(key) == DOCUMENTED
     assert (draw.__name__, draw.__doc__) == ("draw", "Draw.")
     assert random.normal(key) == TODAY
-
-
-def test_todays_setting_can_be_nested_inside(key):
-    with documented_draws():
-        with jax.threefry_partitionable(True):
-            assert random.normal(key) == TODAY
-        assert random.normal(key) == DOCUMENTED
 
 
 def test_an_exception_passes_through_and_the_setting_ends(key):

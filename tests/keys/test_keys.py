@@ -188,31 +188,5 @@ def test_ints_stay_static_and_numpy_is_taken():
     assert [u.kind for u in use.uses] == ["draw"]
 
 
-def test_warm_jit_caches_hide_nothing_without_tracing():
-    key = random.key(0)
-    for _ in range(3):
-        jitted_helper(key)
-
-    def fn(key):
-        while float(jitted_helper(key)[0]) > 1e9:
-            pass
-        return jitted_helper(key)
-
-    assert [p.kind for p in check_keys(fn, key).problems] == ["drawn_twice"]
-
-
-def test_host_callbacks_do_not_run():
-    seen = []
-
-    def fn(key):
-        x = random.normal(key)
-        jax.debug.callback(lambda value: seen.append(value), x)
-        return x
-
-    check_keys(fn, random.key(0))
-    jax.effects_barrier()
-    assert seen == []
-
-
 def test_each_pair_of_lines_is_reported_once():
     assert len(check_keys(scan_over_closed_key, random.key(0)).problems) == 1

@@ -51,19 +51,11 @@ def _while(host: Host, key: Any) -> Any:
     return lax.while_loop(lambda carry: carry[0] < 3, body, (0, jnp.float32(0), key))
 
 
-def _inner_function(host: Host, key: Any) -> Any:
-    @jax.jit
-    def noisy(x: Any, key: Any) -> Any:
-        return x + random.normal(key)
-
-    return lax.cond(key is not None, noisy, noisy, host(jnp.float32(1)), key)
-
-
 def _logits(host: Host, key: Any) -> Any:
     return random.categorical(key, host(jnp.ones(3)))
 
 
-@pytest.mark.parametrize("program", [_scan, _scan_that_splits, _while, _inner_function, _logits])
+@pytest.mark.parametrize("program", [_scan, _scan_that_splits, _while, _logits])
 @pytest.mark.parametrize("make", [random.key, random.PRNGKey])
 def test_what_no_key_depends_on_is_not_computed(program: Any, make: Any) -> None:
     host = Host()

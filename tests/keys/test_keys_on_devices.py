@@ -18,9 +18,9 @@ PROGRAMS = Path(__file__).parent / "device_programs.py"
 NAMES = re.findall(r"^@says\(.*\)\ndef (\w+)", PROGRAMS.read_text(), flags=re.MULTILINE)
 
 
-@pytest.fixture(scope="module", params=["typed", "raw"])
-def found(request: pytest.FixtureRequest) -> dict[str, Any]:
-    command = [sys.executable, str(PROGRAMS), request.param]
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    command = [sys.executable, str(PROGRAMS)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
