@@ -36,7 +36,7 @@ _GONE = {
     "assert_avoids": '`assert "scan" not in program(f, *args).primitives`',
     "assert_max_equations": "`assert program(f, *args).equations <= 10`",
     "assert_uses": '`assert "scan" in program(f, *args).primitives`',
-    "draw_program": "`program(f, *args)`, which a notebook draws, or `print(program(f, *args).drawing)`",
+    "draw_program": "`program(f, *args)`, which draws itself",
     "trace_counts": "`with watch_traces() as traces:` and `traces.traces`",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)

@@ -13,7 +13,6 @@ from jaxguide import compat
 from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, frame
-from jaxguide.base.text import plural
 from jaxguide.code.lines import Line, function_name
 from jaxguide.compat.primitives import COND, MATMUL, SCAN, call_kind
 from jaxguide.jaxpr.arguments import require_call
@@ -44,7 +43,11 @@ class LineUse:
 
 @dataclass(repr=False)
 class Program:
-    """A jaxpr as plain data, which `print` shows in readable form.
+    """A jaxpr as plain data, which `print` draws: a row for each equation, with its inputs, types and line.
+
+    Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes, with
+    their rows below them; a call of a library function is one row. A program of more than 40 rows is folded: inputs and
+    outputs by the parts of their pytrees, and equations by your functions and lines.
 
     Args:
         primitives: how often each primitive occurs. Calls (jit, custom rules, checkpoint) are inlined; the body of a
@@ -63,7 +66,6 @@ class Program:
         needs_values: whether Python needs the value of an argument, so that the function cannot be traced: the program
             is the one for the given values, and `jax.jit` of the function fails.
         name: the function's name.
-        types: the types of the outputs, as they are printed.
     """
 
     primitives: dict[str, int] = field(default_factory=dict)
@@ -79,7 +81,6 @@ class Program:
     effects: list[str] = field(default_factory=list, compare=False)
     needs_values: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
-    types: list[str] = field(default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
         self.draw: Callable[[int], str] | None = None  # not a field: it does not cross a process boundary
@@ -101,73 +102,22 @@ class Program:
         return found
 
     def __str__(self) -> str:
-        equations = plural("{count} equation", "{count} equations", self.equations)
-        rows = [f"`{self.name}`: {equations}"]
-        if self.needs_values:
-            rows.append(
-                "  Python needs an argument's value: this is the program for the given values, and `jax.jit` fails"
-            )
-        own = [use for use in self.lines if use.line is not None]
-        places = [(str(use.line), use.primitives) for use in own[:_MOST_LINES]]
-        if rest := own[_MOST_LINES:]:
-            counts = sum((Counter(use.primitives) for use in rest), Counter[str]())
-            places.append((plural("{count} more line", "{count} more lines", len(rest)), counts))
-        places += [("library code", use.primitives) for use in self.lines if use.line is None]
-        rows += [f"  {_filled(f'{place}: ', counted(uses).split(', '))}" for place, uses in places]
-        rows.append(_filled("outputs: ", _told_once(self.types) or ["none"]))
-        constants = _told_once([_constant_words(one) for one in self.constants])
-        rows += [f"constant: {words}" for words in constants[:_MOST_TYPES]]
-        if more := constants[_MOST_TYPES:]:
-            rows.append(plural("{count} more constant", "{count} more constants", len(more)))
-        if self.matmul_flops:
-            rows.append(f"floating-point operations: {self.matmul_flops:,} in matrix products")
-        return "\n".join(rows)
+        if self.draw is not None:
+            return self.draw(self.equations)
+        return f"{self.name}: {counted(self.primitives)}"
 
     __repr__ = __str__
 
     @property
     def drawing(self) -> Picture:
-        """Return a drawing, which `print` shows as text: a row for each equation, with its inputs, types and line.
-
-        Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes, with
-        their rows below them; a call of a library function is one row. A program of more than 40 rows is folded: inputs
-        and outputs by the parts of their pytrees, and equations by your functions and lines.
-        """
-        text = str(self) if self.draw is None else self.draw(self.equations)
-        title, _, rows = text.partition("\n")
+        """Return what is printed, and its form in a notebook; in another process, only the primitives are left."""
+        title, _, rows = str(self).partition("\n")
         table = f'<pre style="{CODE};white-space:pre;overflow-x:auto">{escape(rows)}</pre>'
-        return Picture(text, f'<div style="{frame("quiet")};max-width:none"><b>{escape(title)}</b>{table}</div>')
+        html = f'<div style="{frame("quiet")};max-width:none"><b>{escape(title)}</b>{table}</div>'
+        return Picture(f"{title}\n{rows}", html)
 
     def _repr_html_(self) -> str:
         return self.drawing.html
-
-
-_WIDTH = 110
-_MOST_LINES = 24
-_MOST_TYPES = 8
-
-
-def _told_once(words: Sequence[str]) -> list[str]:
-    """Return words as they are if there are few, otherwise each of them once, with its count."""
-    if len(words) <= _MOST_TYPES:
-        return list(words)
-    return [word if count == 1 else f"{count} x {word}" for word, count in Counter(words).items()]
-
-
-def _filled(start: str, words: Sequence[str]) -> str:
-    """Return a line that lists words, without the last of them if it would become too long."""
-    text = start + ", ".join(words)
-    for kept in reversed(range(1, len(words))):
-        if len(text) <= _WIDTH:
-            break
-        text = f"{start}{', '.join(words[:kept])}, {len(words) - kept} more"
-    return text
-
-
-def _constant_words(one: Constant) -> str:
-    size = plural("{count} byte", "{count} bytes", one.size_bytes)
-    name, place = f"`{one.name}` " if one.name else "", f", {one.line}" if one.line else ""
-    return f"{name}{array_type(one)} ({size}{place})"
 
 
 def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
@@ -180,10 +130,12 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     >>> seen.outputs
     [Output(shape=(3,), dtype='float32', weak_type=False)]
     >>> seen
-    `<lambda>`: 2 equations
-      ..., line 1: dot_general, tanh
-    outputs: float32[3]
-    floating-point operations: 24 in matrix products
+    <lambda>(w, x): 2 equations
+      w                    float32[3,4]
+      x                    float32[4]
+      a = dot_general w x  float32[3]    ..., line 1...
+      b = tanh a           float32[3]    line 1
+      return b             float32[3]
 
     Based on `jax.make_jaxpr`. `Compiled.cost_analysis` cannot replace `matmul_flops`: it counts the body of a scan
     once.
@@ -230,7 +182,6 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         effects=sorted(map(str, found.jaxpr.effects)),
         needs_values=found.needs_values,
         name=function_name(fn),
-        types=[array_type(one) + " (weak)" * seen.weak_type for one, seen in zip(avals, outputs, strict=True)],
     )
     described.draw = planned_drawing(fn, args, kwargs, found, {value: one.name for value, one in constants.items()})
     return described

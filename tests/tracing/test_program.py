@@ -119,7 +119,7 @@ def test_a_program_crosses_as_plain_data():
     again = Program.from_plain(json.loads(json.dumps(seen.to_plain())))
     assert again == seen
     assert (again.lines, again.name) == (seen.lines, "mlp")
-    assert str(again) == str(seen)
+    assert str(again) == "mlp: 2 dot_general, 2 tanh"
 
 
 def helper(x):
@@ -167,24 +167,9 @@ def test_constants_have_their_names_and_lines():
     named = [(one.name, one.line.number) for one in seen.constants]
     assert named[:2] == [("TABLE", line_number("# the table")), ("WEIGHTS['w']", line_number("# the weights"))]
     assert named[2:] == [("", line_number("np.ones(10)"))]
-    line = f"test_program.py, line {line_number('# the table')}"
-    assert f"constant: `TABLE` float32[10] (40 bytes, {line})" in str(seen)
-    assert "TABLE, a constant  float32[10]" in re.sub(" {2,}", "  ", str(seen.drawing))
+    assert seen.constants[0].size_bytes == 40
+    assert "TABLE, a constant  float32[10]" in re.sub(" {2,}", "  ", str(seen))
     assert Program.from_plain(seen.to_plain()).constants == seen.constants
-
-
-def test_a_program_reads_well():
-    def step(w, x):
-        return jnp.tanh(w @ x), 1.0  # two outputs
-
-    seen = program(step, jnp.ones((3, 4)), jnp.ones(4))
-    assert repr(seen) == str(seen)
-    assert str(seen) == (
-        "`step`: 2 equations\n"
-        f"  test_program.py, line {line_number('# two outputs')}: dot_general, tanh\n"
-        "outputs: float32[3], float32[] (weak)\n"
-        "floating-point operations: 24 in matrix products"
-    )
 
 
 @pytest.mark.parametrize(
@@ -272,19 +257,8 @@ def test_a_program_for_given_values_says_so():
     def relu(x):
         return x if x > 0 else 0.0
 
-    assert "program for the given values" in str(program(relu, 1.0))
-    assert "(Python needs these values: jax.jit fails)" in str(program(relu, 1.0).drawing)
+    assert "(Python needs these values: jax.jit fails)" in str(program(relu, 1.0))
     assert "values" not in str(program(jnp.sin, 1.0))
-    assert "values" not in str(program(jnp.sin, 1.0).drawing)
-
-
-def test_a_line_with_several_functions_is_listed_once():
-    def fn(x):
-        return jax.tree.map(lambda a: 2 * a, jnp.sin(x))  # both
-
-    text = str(program(fn, 1.0))
-    assert text.count("test_program.py, line") == 1
-    assert "sin, mul" in text
 
 
 def test_results_are_counted_by_their_type() -> None:
