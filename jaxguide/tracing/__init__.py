@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING
 from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from jaxguide.tracing.constants import Constant
     from jaxguide.tracing.effects import SideEffect, SideEffects, side_effects
     from jaxguide.tracing.line_by_line import LineByLine, show_lines
-    from jaxguide.tracing.programs import LineUse, Output, Program, program
+    from jaxguide.tracing.programs import Constant, Output, Program, program
     from jaxguide.tracing.retraces import FunctionTraces, Retrace, Traces, watch_traces
     from jaxguide.tracing.trace_limit import TooManyTracesError, max_traces
 
 # Public name -> module that defines it: using one helper imports only what it needs.
 _HOMES = {
-    "Constant": "constants",
+    "Constant": "programs",
     "FunctionTraces": "retraces",
     "LineByLine": "line_by_line",
-    "LineUse": "programs",
     "Output": "programs",
     "Program": "programs",
     "Retrace": "retraces",
@@ -45,7 +43,6 @@ __all__ = [
     "Constant",
     "FunctionTraces",
     "LineByLine",
-    "LineUse",
     "Output",
     "Program",
     "Retrace",

@@ -1,25 +1,29 @@
 """Describe a function's jaxpr as plain data."""
 
+import inspect
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from types import CodeType
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.plain import plain_of, read_plain
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, frame
+from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, function_name
 from jaxguide.compat.primitives import COND, MATMUL, SCAN, call_kind
 from jaxguide.jaxpr.arguments import require_call
-from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
+from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal
 from jaxguide.jaxpr.own_lines import is_users_function, users_place
 from jaxguide.jaxpr.value_words import array_type
-from jaxguide.tracing.constants import Constant, constants_of
 from jaxguide.tracing.fresh_trace import staged
 from jaxguide.tracing.program_drawing import counted, planned_drawing
 
@@ -34,11 +38,20 @@ class Output:
 
 
 @dataclass(frozen=True)
-class LineUse:
-    """How often each primitive comes from one of the user's lines; the line is None for code of libraries alone."""
+class Constant:
+    """An array constant of the program: its shape, its dtype as JAX prints it, and its size.
 
-    line: Line | None
-    primitives: dict[str, int]
+    Args:
+        shape, dtype, size_bytes: of the array.
+        name: its name in the user's code, or empty if it is not known.
+        line: the first of the user's lines that uses it.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    size_bytes: int
+    name: str = ""
+    line: Line | None = None
 
 
 @dataclass(repr=False)
@@ -57,7 +70,6 @@ class Program:
         matmul_flops: floating-point operations in matrix products (`dot_general`, not convolutions), two per
             multiply-add; a scan counts its body `length` times, a while once, a cond its most expensive branch.
         constants: the program's array constants.
-        lines: the user's lines, in program order, each with the primitives that come from it.
         results: how often a result of each type is computed, such as `{"float32[3]": 2}`.
         unused: the primitives among `primitives` whose results the function does not use.
         unjitted: the primitives that are in no jitted function of the user's; none if the function itself is jitted.
@@ -73,7 +85,6 @@ class Program:
     matmul_flops: int = 0
     # Not compared: functions with the same program are equal, wherever they are defined.
     constants: list[Constant] = field(default_factory=list, compare=False)
-    lines: list[LineUse] = field(default_factory=list, compare=False)
     results: dict[str, int] = field(default_factory=dict, compare=False)
     unused: dict[str, int] = field(default_factory=dict, compare=False)
     unjitted: dict[str, int] = field(default_factory=dict, compare=False)
@@ -157,24 +168,23 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     found = staged(fn, args, kwargs)
     avals = [variable.aval for variable in compat.jaxpr_parts(found.jaxpr)[0].outvars]
     outputs = [Output(tuple(one.shape), str(one.dtype), bool(getattr(one, "weak_type", False))) for one in avals]
-    lines: dict[Line | None, Counter[str]] = {}
+    primitives: Counter[str] = Counter()
     results: Counter[str] = Counter()
     unjitted: Counter[str] = Counter()
     direct: Counter[str] = Counter()
-    for eqn, line, jitted_by in _equations(found.jaxpr):
+    for eqn, jitted_by in _equations(found.jaxpr):
         name = eqn.primitive.name
-        lines.setdefault(line, Counter())[name] += 1
+        primitives[name] += 1
         results.update(array_type(one.aval) for one in eqn.outvars if hasattr(one.aval, "dtype"))
         unjitted[name] += "user" not in jitted_by
         direct[name] += "library" not in jitted_by
     given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
-    constants = {id(value): one for value, one in constants_of(found.jaxpr, fn) if id(value) not in given}
+    constants = {id(value): one for value, one in _constants_of(found.jaxpr, fn) if id(value) not in given}
     described = Program(
-        primitives=dict(sum(lines.values(), Counter[str]())),
+        primitives=dict(primitives),
         outputs=outputs,
         matmul_flops=_matmul_flops(found.jaxpr),
         constants=list(constants.values()),
-        lines=[LineUse(line, dict(uses)) for line, uses in lines.items()],
         results=dict(results),
         unused=dict(Counter(_unused(found.jaxpr, [True] * len(outputs)))),
         unjitted=dict(+unjitted),
@@ -187,22 +197,19 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     return described
 
 
-def _equations(
-    jaxpr: Any, outer: Line | None = None, jitted_by: frozenset[str] = frozenset()
-) -> Iterator[tuple[Any, Line | None, frozenset[str]]]:
-    """Yield each equation, with calls inlined, the user's line that it comes from, and whose `jit` it is in."""
+def _equations(jaxpr: Any, jitted_by: frozenset[str] = frozenset()) -> Iterator[tuple[Any, frozenset[str]]]:
+    """Yield each equation, with calls inlined, and whose `jit` it is in."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        place, called = users_place(eqn.source_info), called_jaxpr(eqn)
-        line = place[0] if place else outer
+        called = called_jaxpr(eqn)
         if called is not None:
             owner = "user" if is_users_function(called, eqn) else "library"
             is_jit = call_kind(eqn.primitive.name) == "jit"
-            yield from _equations(called, line, jitted_by | {owner} if is_jit else jitted_by)
+            yield from _equations(called, jitted_by | {owner} if is_jit else jitted_by)
             continue
-        yield eqn, line, jitted_by
+        yield eqn, jitted_by
         copies = min(eqn.params.get("unroll", 1), eqn.params.get("length", 1))
         for inner in inner_jaxprs(eqn) * max(copies, 1):
-            yield from _equations(inner, line, jitted_by)
+            yield from _equations(inner, jitted_by)
 
 
 def _unused(jaxpr: Any, wanted: Sequence[bool]) -> Iterator[str]:
@@ -212,7 +219,7 @@ def _unused(jaxpr: Any, wanted: Sequence[bool]) -> Iterator[str]:
     for eqn in reversed(plain.eqns):
         needed, called = [id(variable) in used for variable in eqn.outvars], called_jaxpr(eqn)
         if not any(needed) and not eqn.effects:
-            inside = [eqn] if called is None else [one for one, _line, _by in _equations(called)]
+            inside = [eqn] if called is None else [one for one, _by in _equations(called)]
             yield from (one.primitive.name for one in inside)
             continue
         if called is not None and len(compat.jaxpr_parts(called)[0].outvars) == len(needed):
@@ -231,3 +238,62 @@ def _matmul_flops(jaxpr: Any) -> int:
         elif inside := [_matmul_flops(inner) for inner in inner_jaxprs(eqn)]:
             total += (max if name == COND else sum)(inside) * (params["length"] if name == SCAN else 1)
     return total
+
+
+def _constants_of(jaxpr: Any, fn: Callable[..., Any]) -> Iterator[tuple[Any, Constant]]:
+    """Yield the array constants of a jaxpr, in the order of their first use, with what is known of them."""
+    used: dict[int, tuple[Any, Line | None]] = {}
+    for value, line in _uses(jaxpr, None):
+        used.setdefault(id(value), (value, line))
+    held = list(_held(fn, set())) if used else []
+    for value, line in used.values():
+        same = [one for one in held if one[1] is value] or [one for one in held if _equal(value, one[1])]
+        # Of several arrays with the same numbers, any may be meant.
+        name = same[0][0] if len({id(leaf) for _name, leaf in same}) == 1 else ""
+        yield value, Constant(tuple(np.shape(value)), str(value.dtype), getattr(value, "nbytes", 0), name, line)
+
+
+def _uses(jaxpr: Any, outer: Line | None) -> Iterator[tuple[Any, Line | None]]:
+    """Yield the constants that each equation and result takes, and the user's line there."""
+    plain, constants = compat.jaxpr_parts(jaxpr)
+    known = dict(zip(plain.constvars, constants, strict=False))
+    for eqn in plain.eqns:
+        taken = [known[atom] for atom in eqn.invars if not is_literal(atom) and atom in known]
+        inside = inner_jaxprs(eqn)
+        if taken or inside:
+            place = users_place(eqn.source_info)
+            line = place[0] if place else outer
+            yield from ((value, line) for value in taken)
+            yield from itertools.chain.from_iterable(_uses(inner, line) for inner in inside)
+    yield from ((known[atom], outer) for atom in plain.outvars if not is_literal(atom) and atom in known)
+
+
+def _held(fn: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """Yield the arrays that the user's code of a function reaches, and of those that it calls, with their names."""
+    fn = inspect.unwrap(fn)
+    code = getattr(fn, "__code__", None)
+    if not isinstance(code, CodeType) or is_library(code.co_filename) or id(fn) in seen:
+        return
+    seen.add(id(fn))
+    cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
+    for name in dict.fromkeys([*cells, *_names(code)]):
+        try:
+            value = cells[name].cell_contents if name in cells else fn.__globals__[name]
+            leaves = jax.tree_util.tree_leaves_with_path(value)
+        except Exception:  # not assigned yet, an attribute's name, or a user's pytree that cannot be flattened
+            continue
+        if callable(value):
+            yield from _held(value, seen)
+        yield from ((f"{name}{jax.tree_util.keystr(path)}", leaf) for path, leaf in leaves if hasattr(leaf, "dtype"))
+
+
+def _names(code: CodeType) -> list[str]:
+    inner = (_names(part) for part in code.co_consts if isinstance(part, CodeType))
+    return [*code.co_names, *itertools.chain.from_iterable(inner)]
+
+
+def _equal(constant: Any, leaf: Any) -> bool:
+    """Return whether a constant is a NumPy array of the user's, which JAX keeps in its own way and dtype."""
+    if isinstance(constant, jax.Array) or not isinstance(leaf, np.ndarray) or constant.shape != leaf.shape:
+        return False
+    return np.array_equal(np.asarray(constant), leaf.astype(constant.dtype))

@@ -101,7 +101,7 @@ def test_a_line_behind_generated_code_is_the_users():
     def f(x):
         return Hidden(x).extra * 2
 
-    assert [use.line.file for use in program(f, 1.0).lines] == [__file__]
+    assert re.findall(r"\S+, line", str(program(f, 1.0))) == ["test_large_programs.py, line"]
 
 
 def test_a_large_program_is_drawn_on_40_rows_with_the_users_functions():
