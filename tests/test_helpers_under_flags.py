@@ -52,7 +52,7 @@ RESULTS = {
     *("KeyProblem", "KeyReuseError", "KeyStreamError", "KeyReport", "Use"),
     *("DerivativeError", "HostFunction", "HostFunctionError", "HostRun", "Callback", "IOFunction", "Timeline"),
     *("Verification", "BadValue", "NanReport", "NonFiniteError", "Recording"),
-    *("Constant", "FunctionTraces", "LineByLine", "LineUse", "Output", "Program", "Retrace", "SideEffect"),
+    *("Constant", "FunctionTraces", "LineByLine", "Output", "Program", "Retrace", "SideEffect"),
     *("SideEffects", "TooManyTracesError", "Traces", "Edit", "Explanation", "Fix"),
 }
 # Helper and flag -> what the refusal says to do; it also names the flag.

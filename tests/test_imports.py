@@ -116,7 +116,7 @@ def test_the_helpers_run_beside_jax_alone() -> None:
         "    for name in module.__all__: getattr(module, name)\n"
         "import jax, jaxguide.explain, jaxguide.keys, jaxguide.tracing\n"
         "print(jaxguide.keys.check_keys(jax.random.normal, jax.random.key(0)).tree)\n"
-        "print(jaxguide.tracing.program(lambda x: x, 1.0).drawing, jaxguide.tracing.side_effects(lambda x: x, 1.0))\n"
+        "print(jaxguide.tracing.program(lambda x: x, 1.0), jaxguide.tracing.side_effects(lambda x: x, 1.0))\n"
         "try: jax.jit(lambda x: 1 if x > 0 else 2)(1.0)\n"
         "except Exception as error: print(jaxguide.explain.explain(error))"
     )

@@ -9,7 +9,7 @@ from jaxguide.base import lazy
 _NAMES: dict[str, tuple[str, str]] = {
     "jaxguide.debug.breakpoint_if_nonfinite": ("jaxguide.course.breakpoints", "breakpoint_if_nonfinite"),
     "jaxguide.debug.scripted_breakpoints": ("jaxguide.course.breakpoints", "scripted_breakpoints"),
-    "jaxguide.tracing.draw_program": ("jaxguide.course.printed_names", "draw_program"),
+    "jaxguide.tracing.draw_program": ("jaxguide.tracing.programs", "program"),
     "jaxguide.keys.key_tree": ("jaxguide.course.printed_names", "key_tree"),
     "jaxguide.keys.key_use": ("jaxguide.course.judging.evaluate", "key_use"),
 }
@@ -25,10 +25,3 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     from jaxguide.keys import check_keys
 
     return check_keys(fn, *args, **kwargs).tree
-
-
-def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Return the drawing of a call's program."""
-    from jaxguide.tracing import program
-
-    return program(fn, *args, **kwargs).drawing

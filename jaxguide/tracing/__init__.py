@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING
 from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from jaxguide.tracing.constants import Constant
     from jaxguide.tracing.effects import SideEffect, SideEffects, side_effects
     from jaxguide.tracing.line_by_line import LineByLine, show_lines
-    from jaxguide.tracing.programs import LineUse, Output, Program, program
+    from jaxguide.tracing.programs import Constant, Output, Program, program
     from jaxguide.tracing.retraces import FunctionTraces, Retrace, Traces, watch_traces
     from jaxguide.tracing.trace_limit import TooManyTracesError, max_traces
 
 # Public name -> module that defines it: using one helper imports only what it needs.
 _HOMES = {
-    "Constant": "constants",
+    "Constant": "programs",
     "FunctionTraces": "retraces",
     "LineByLine": "line_by_line",
-    "LineUse": "programs",
     "Output": "programs",
     "Program": "programs",
     "Retrace": "retraces",
@@ -36,7 +34,7 @@ _GONE = {
     "assert_avoids": '`assert "scan" not in program(f, *args).primitives`',
     "assert_max_equations": "`assert program(f, *args).equations <= 10`",
     "assert_uses": '`assert "scan" in program(f, *args).primitives`',
-    "draw_program": "`program(f, *args)`, which a notebook draws, or `print(program(f, *args).drawing)`",
+    "draw_program": "`program(f, *args)`, which draws itself",
     "trace_counts": "`with watch_traces() as traces:` and `traces.traces`",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES, _GONE)
@@ -45,7 +43,6 @@ __all__ = [
     "Constant",
     "FunctionTraces",
     "LineByLine",
-    "LineUse",
     "Output",
     "Program",
     "Retrace",

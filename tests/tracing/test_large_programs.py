@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import functools
-import importlib
 import itertools
 import re
 
@@ -102,11 +101,11 @@ def test_a_line_behind_generated_code_is_the_users():
     def f(x):
         return Hidden(x).extra * 2
 
-    assert [use.line.file for use in program(f, 1.0).lines] == [__file__]
+    assert re.findall(r"\S+, line", str(program(f, 1.0))) == ["test_large_programs.py, line"]
 
 
 def test_a_large_program_is_drawn_on_40_rows_with_the_users_functions():
-    text = str(program(train_step, *arguments()).drawing)
+    text = str(program(train_step, *arguments()))
     lines = text.splitlines()
     assert len(lines) <= 41
     assert max(map(len, lines)) <= 180
@@ -135,31 +134,7 @@ def chained(*xs):
     ids=["arguments", "leaves", "constants", "calls", "branches"],
 )
 def test_no_picture_has_more_than_60_rows(fn, args):
-    picture = program(fn, *args).drawing
+    picture = program(fn, *args)
     assert len(str(picture).splitlines()) <= 61
     assert max(map(len, str(picture).splitlines())) <= 200
     assert f": {program(fn, *args).equations} equation" in str(picture).splitlines()[0]
-
-
-def test_a_large_program_is_printed_in_short_lines():
-    seen = program(train_step, *arguments())
-    lines = str(seen).splitlines()
-    assert max(map(len, lines)) <= 112
-    assert "outputs: 54 x float32[8], 27 x float32[8,8], float32[]" in str(seen).replace(" (weak)", "") or any(
-        line.startswith("outputs: ") and " x float32[8]" in line for line in lines
-    )
-    assert len(seen.outputs) == 3 * 3 * LAYERS + 1
-    assert seen.primitives == seen.from_plain(seen.to_plain()).primitives
-
-
-def test_of_many_lines_the_first_are_printed(tmp_path, monkeypatch):
-    body = "\n".join(f"    x = jnp.sin(x) + {i}" for i in range(40))
-    source = (
-        f"import jax.numpy as jnp\ndef inner(x):\n{body}\n    return x\ndef outer(x):\n    return jnp.cos(inner(x))\n"
-    )
-    (tmp_path / "many_lines.py").write_text(source)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    seen = program(importlib.import_module("many_lines").outer, 1.0)
-    assert str(seen).splitlines()[1] == "  many_lines.py, line 3: sin, add"
-    assert str(seen).splitlines()[25] == "  17 more lines: 16 sin, 16 add, cos"
-    assert len(seen.lines) == 41

@@ -118,8 +118,7 @@ def test_a_program_crosses_as_plain_data():
     seen = program(mlp, [jnp.ones((3, 2)), jnp.ones((1, 3))], jnp.ones(2))
     again = Program.from_plain(json.loads(json.dumps(seen.to_plain())))
     assert again == seen
-    assert (again.lines, again.name) == (seen.lines, "mlp")
-    assert str(again) == str(seen)
+    assert str(again) == "mlp: 2 dot_general, 2 tanh"
 
 
 def helper(x):
@@ -138,16 +137,15 @@ def line_number(words):
     return number
 
 
-def test_each_line_of_the_user_has_its_primitives():
-    seen = program(jax.jit(uses_helper), 1.0)
-    assert [(use.line.number, use.primitives) for use in seen.lines] == [
-        (line_number("# in helper"), {"sin": 1}),
-        (line_number("# library code"), {"gt": 1, "select_n": 1}),
-        (line_number("# after it"), seen.lines[-1].primitives),
-    ]
+def test_each_equation_has_its_line():
+    def lines(text):
+        return [(name, int(number)) for name, number in re.findall(r"= (\w+) .* line (\d+)", text)]
+
+    first, library = line_number("# in helper"), line_number("# library code")
+    assert lines(str(program(uses_helper, 1.0)))[:3] == [("sin", first), ("gt", library), ("select_n", library)]
     # If another line reuses the cached inner trace, its equations belong to that line.
-    again = program(lambda y: jnp.where(y > 0, y, 0.0), 1.0)
-    assert {use.line.number for use in again.lines} == {line_number("jnp.where(y > 0, y, 0.0), 1.0)")}
+    again = lines(str(program(lambda y: jnp.where(y > 0, y, 0.0), 1.0)))
+    assert {number for _name, number in again} == {line_number("jnp.where(y > 0, y, 0.0), 1.0)))")}
 
 
 TABLE = jnp.arange(10.0)
@@ -167,24 +165,9 @@ def test_constants_have_their_names_and_lines():
     named = [(one.name, one.line.number) for one in seen.constants]
     assert named[:2] == [("TABLE", line_number("# the table")), ("WEIGHTS['w']", line_number("# the weights"))]
     assert named[2:] == [("", line_number("np.ones(10)"))]
-    line = f"test_program.py, line {line_number('# the table')}"
-    assert f"constant: `TABLE` float32[10] (40 bytes, {line})" in str(seen)
-    assert "TABLE, a constant  float32[10]" in re.sub(" {2,}", "  ", str(seen.drawing))
+    assert seen.constants[0].size_bytes == 40
+    assert "TABLE, a constant  float32[10]" in re.sub(" {2,}", "  ", str(seen))
     assert Program.from_plain(seen.to_plain()).constants == seen.constants
-
-
-def test_a_program_reads_well():
-    def step(w, x):
-        return jnp.tanh(w @ x), 1.0  # two outputs
-
-    seen = program(step, jnp.ones((3, 4)), jnp.ones(4))
-    assert repr(seen) == str(seen)
-    assert str(seen) == (
-        "`step`: 2 equations\n"
-        f"  test_program.py, line {line_number('# two outputs')}: dot_general, tanh\n"
-        "outputs: float32[3], float32[] (weak)\n"
-        "floating-point operations: 24 in matrix products"
-    )
 
 
 @pytest.mark.parametrize(
@@ -272,19 +255,8 @@ def test_a_program_for_given_values_says_so():
     def relu(x):
         return x if x > 0 else 0.0
 
-    assert "program for the given values" in str(program(relu, 1.0))
-    assert "(Python needs these values: jax.jit fails)" in str(program(relu, 1.0).drawing)
+    assert "(Python needs these values: jax.jit fails)" in str(program(relu, 1.0))
     assert "values" not in str(program(jnp.sin, 1.0))
-    assert "values" not in str(program(jnp.sin, 1.0).drawing)
-
-
-def test_a_line_with_several_functions_is_listed_once():
-    def fn(x):
-        return jax.tree.map(lambda a: 2 * a, jnp.sin(x))  # both
-
-    text = str(program(fn, 1.0))
-    assert text.count("test_program.py, line") == 1
-    assert "sin, mul" in text
 
 
 def test_results_are_counted_by_their_type() -> None:

@@ -12,10 +12,6 @@ from jax import lax
 from jaxguide.tracing import program
 
 
-def drawing(fn, *args, **kwargs):
-    return program(fn, *args, **kwargs).drawing
-
-
 def line_number(words):
     lines = Path(__file__).read_text().splitlines()
     (number,) = [i for i, line in enumerate(lines, 1) if line.endswith(words)]
@@ -56,7 +52,7 @@ def params():
 
 
 def test_rows_have_the_students_names_types_and_lines():
-    lines = normal(str(drawing(layers, params(), jnp.ones(4))))
+    lines = normal(str(program(layers, params(), jnp.ones(4))))
     assert lines[0] == f"layers(params, x, n): {program(layers, params(), jnp.ones(4)).equations} equations"
     assert lines[1:4] == [
         "params[0]['w']  float32[3,4]",
@@ -74,14 +70,14 @@ def test_rows_have_the_students_names_types_and_lines():
 
 
 def test_static_arguments_and_functions_that_need_values_are_named():
-    assert "; static: n = 3, mode = 'sum'" in str(drawing(lambda x, n, mode: x * n, 1.0, 3, mode="sum"))
-    text = str(drawing(lambda x: jnp.sin(x) if x > 0 else x, 2.0))
+    assert "; static: n = 3, mode = 'sum'" in str(program(lambda x, n, mode: x * n, 1.0, 3, mode="sum"))
+    text = str(program(lambda x: jnp.sin(x) if x > 0 else x, 2.0))
     assert "; static: x = 2.0" in text
     assert "a = sin 2.0" in text
 
 
 def test_a_scan_is_a_box_with_carry_steps_and_branches():
-    lines = [line.split("  ")[0] for line in normal(str(drawing(walk, jnp.ones((5, 3)), jnp.ones((3, 3)))))]
+    lines = [line.split("  ")[0] for line in normal(str(program(walk, jnp.ones((5, 3)), jnp.ones((3, 3)))))]
     start = next(i for i, line in enumerate(lines) if "scan, 5 steps:" in line)
     assert lines[start] == "b, c = scan, 5 steps: w a xs"
     assert lines[start + 1 : start + 3] == ["| carry d", "| in each step e"]
@@ -93,7 +89,7 @@ def test_a_scan_is_a_box_with_carry_steps_and_branches():
 
 
 def test_a_while_shows_its_condition_and_body():
-    lines = [line.split("  ")[0] for line in normal(str(drawing(until, 1.0, 2.0)))]
+    lines = [line.split("  ")[0] for line in normal(str(program(until, 1.0, 2.0)))]
     assert lines[3:] == [
         "a = while, any number of steps: step x",
         "| carry b",
@@ -106,9 +102,9 @@ def test_a_while_shows_its_condition_and_body():
 
 
 def test_a_librarys_function_is_one_row():
-    text = str(drawing(lambda key: jax.random.normal(key, (3,)), jax.random.key(0)))
+    text = str(program(lambda key: jax.random.normal(key, (3,)), jax.random.key(0)))
     assert re.search(r"a = jit normal key \(\d+ equations inside\)", text)
-    assert "a = max x 0.0" in str(drawing(lambda x: jax.nn.relu(x), 1.0))
+    assert "a = max x 0.0" in str(program(lambda x: jax.nn.relu(x), 1.0))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +115,7 @@ def test_a_librarys_function_is_one_row():
 )
 def test_every_equation_is_in_the_drawing(make, change):
     fn, args = make()
-    text = str(drawing(change(fn), *args))
+    text = str(program(change(fn), *args))
     assert f": {program(change(fn), *args).equations} equations" in text.splitlines()[0]
 
 
@@ -134,14 +130,14 @@ def test_a_loop_that_python_unrolls_is_one_row():
     def then_cosine(xs):
         return jnp.cos(unrolled(xs))  # after it
 
-    first, *rows = normal(str(drawing(unrolled, jnp.ones(100))))
+    first, *rows = normal(str(program(unrolled, jnp.ones(100))))
     total = program(unrolled, jnp.ones(100)).equations
     assert first == f"unrolled(total): {total} equations"
     kinds = "100 sin, 100 mul, 100 add"
     place = f"test_program_drawing.py, line {line_number('# the loop')}: step = jnp.sin(total)  # the loop"
     assert rows[1] == f"... {total} equations  {kinds}  {place}"
     assert len(rows) == 3
-    rows = normal(str(drawing(then_cosine, jnp.ones(100))))
+    rows = normal(str(program(then_cosine, jnp.ones(100))))
     assert rows[2].startswith(f"... {total} equations in `unrolled`  {kinds}  ")
     assert "= cos " in rows[3]
     assert len(rows) == 5
@@ -152,7 +148,7 @@ def test_a_box_is_open_if_its_folded_body_fits():
         x = lax.fori_loop(0, 3, lambda i, c: unrolled(c) + c, x)
         return jnp.cos(x)
 
-    lines = [line.split("  ")[0] for line in normal(str(drawing(nested, jnp.ones(30))))]
+    lines = [line.split("  ")[0] for line in normal(str(program(nested, jnp.ones(30))))]
     assert "| ... 300 equations in `unrolled`" in lines
     assert len(lines) < 20
     assert lines[-1].startswith("return ")
