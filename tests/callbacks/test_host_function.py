@@ -280,7 +280,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called with 1 argument"),
+            (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called so: missing"),
             (lambda: host_function(two, elementwise=True)(1, 2, y=1), "unexpected keyword argument 'y'"),
             (lambda: power(1, 2, out=3), "got an unexpected keyword argument 'out'"),
             (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1: only arrays are"),
