@@ -120,20 +120,18 @@ class HostCall:
                 f"Bind argument `{next(iter(bound.kwargs))}` of `{self.__name__}` first, with `functools.partial`: "
                 "only positional arguments are sent to the host."
             )
-        leaves = [
-            (i, leaf) for i, x in enumerate(bound.args) for leaf in ([x] if self.elementwise else jax.tree.leaves(x))
-        ]
-        for i, value in leaves:
-            if not is_array_like(value):
-                raise TypeError(
-                    f"`{self.__name__}` needs an array or a number as {self.argument_name(i)}, but got "
-                    f"{describe(value)}: only arrays are sent to the host, so bind other values first, with "
-                    "`functools.partial`."
-                )
-            if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
-                raise TypeError(
-                    f"`{self.__name__}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`."
-                )
+        for i, arg in enumerate(bound.args):
+            for value in [arg] if self.elementwise else jax.tree.leaves(arg):
+                if not is_array_like(value):
+                    raise TypeError(
+                        f"`{self.__name__}` needs an array or a number as {self.argument_name(i)}, but got "
+                        f"{describe(value)}: only arrays are sent to the host, so bind other values first, with "
+                        "`functools.partial`."
+                    )
+                if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
+                    raise TypeError(
+                        f"`{self.__name__}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`."
+                    )
         return bound.args
 
     @flags_off(*TRANSFERS)
