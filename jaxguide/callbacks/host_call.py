@@ -249,10 +249,12 @@ class HostCall:
                 else "Return an array of the promised shape, or change `out`."
             )
             raise self._broken(array_type(array), array_type(want), advice)
+        if array.dtype == want.dtype:
+            return array
         if not np.can_cast(array.dtype, want.dtype, "same_kind"):
             raise self._broken(array_type(array), array_type(want), "Convert it with `.astype`, or change `out`.")
         with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
-            kept = array.astype(want.dtype, copy=False)
+            kept = array.astype(want.dtype)
         if kept.dtype.kind in "iu" and not np.array_equal(kept, array):
             raise self._broken(array_type(array), array_type(want), "Some of its values do not fit.")
         return kept
