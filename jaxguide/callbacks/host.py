@@ -139,6 +139,7 @@ class HostFunction(HostCall):
             DerivativeError: a derivative is wrong; says for which argument, where, and by how much.
             TypeError: no derivative was given, or an argument is invalid.
             RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
+            HostFunctionError: the function raised, at these arguments or right beside them.
         """
         arguments = self._arguments(args, kwargs)
         require_values(f"{self.__name__}.verify", args, kwargs, of="arrays", such_as="such as `jnp.ones(3)`")

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.base.text import plural
 from jaxguide.code.lines import frames_of_traceback, function_name
 from jaxguide.compat.debug_flags import TRANSFERS, flags_off
 from jaxguide.jaxpr.arguments import is_array_like, require_function
@@ -115,28 +114,25 @@ class HostCall:
         try:
             bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
-            given = plural("{count} argument", "{count} arguments", len(args) + len(kwargs))
-            raise TypeError(f"`{self.__name__}{self.__signature__}` cannot be called with {given}: {error}.") from None
+            raise TypeError(f"`{self.__name__}{self.__signature__}` cannot be called so: {error}.") from None
         if bound.kwargs:
             raise TypeError(
                 f"Bind argument `{next(iter(bound.kwargs))}` of `{self.__name__}` first, with `functools.partial`: "
                 "only positional arguments are sent to the host."
             )
         for i, arg in enumerate(bound.args):
-            for leaf in [arg] if self.elementwise else jax.tree.leaves(arg):
-                self._require_array(self.argument_name(i), leaf)
+            for value in [arg] if self.elementwise else jax.tree.leaves(arg):
+                if not is_array_like(value):
+                    raise TypeError(
+                        f"`{self.__name__}` needs an array or a number as {self.argument_name(i)}, but got "
+                        f"{describe(value)}: only arrays are sent to the host, so bind other values first, with "
+                        "`functools.partial`."
+                    )
+                if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
+                    raise TypeError(
+                        f"`{self.__name__}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`."
+                    )
         return bound.args
-
-    def _require_array(self, argument: str, value: Any) -> None:
-        if not is_array_like(value):
-            raise TypeError(
-                f"`{self.__name__}` needs an array or a number as {argument}, but got {describe(value)}: only arrays "
-                "are sent to the host, so bind other values first, with `functools.partial`."
-            )
-        if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
-            raise TypeError(
-                f"`{self.__name__}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`."
-            )
 
     @flags_off(*TRANSFERS)
     def _on_host(self, callback: Callable[..., Any], *args: Any) -> Any:
@@ -212,7 +208,14 @@ class HostCall:
             # The sizes of the leading axes that `jax.vmap` added.
             mapped = np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)))
             if self.elementwise:
-                arrays = self._for_elementwise(arrays, ranks, mapped)
+                if self._out is None and all(x.dtype.kind in "iub" for x in arrays):  # NumPy would compute in float16
+                    arrays = [x.astype(np.int32) if x.dtype.itemsize < 4 else x for x in arrays]
+                # bfloat16 and the like, which SciPy rejects
+                arrays = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in arrays]
+                pairs = [(x, x.ndim - rank) for x, rank in zip(arrays, ranks, strict=True)]
+                if mapped:
+                    arrays = [x.reshape(x.shape[:n] + (1,) * (max(ranks) - x.ndim + n) + x.shape[n:]) for x, n in pairs]
+                    arrays = list(np.broadcast_arrays(*arrays))
             try:
                 result = call_on_host(self, jax.tree.unflatten(structure, arrays))
                 return None if out is None else self._kept(result, out, mapped)
@@ -223,21 +226,6 @@ class HostCall:
 
         call.__name__ = self.__name__
         return call
-
-    def _for_elementwise(
-        self, arrays: list[np.ndarray], ranks: tuple[int, ...], mapped: tuple[int, ...]
-    ) -> list[np.ndarray]:
-        """Convert dtypes that SciPy rejects or NumPy computes in float16, and broadcast mapped arrays."""
-        if self._out is None and all(x.dtype.kind in "iub" for x in arrays):
-            arrays = [x.astype(np.int32) if x.dtype.itemsize < 4 else x for x in arrays]
-        # bfloat16 and the like
-        unknown = [x.dtype.kind == "V" and jnp.issubdtype(x.dtype, np.floating) for x in arrays]
-        arrays = [x.astype(np.float32) if odd else x for x, odd in zip(arrays, unknown, strict=True)]
-        if not mapped:
-            return arrays
-        pairs = [(x, x.ndim - rank) for x, rank in zip(arrays, ranks, strict=True)]
-        aligned = [x.reshape(x.shape[:n] + (1,) * (max(ranks) - x.ndim + n) + x.shape[n:]) for x, n in pairs]
-        return list(np.broadcast_arrays(*aligned))
 
     def _kept(self, result: Any, out: Any, mapped: tuple[int, ...]) -> Any:
         """Return `result` as the promised arrays, or raise."""
@@ -261,10 +249,12 @@ class HostCall:
                 else "Return an array of the promised shape, or change `out`."
             )
             raise self._broken(array_type(array), array_type(want), advice)
+        if array.dtype == want.dtype:
+            return array
         if not np.can_cast(array.dtype, want.dtype, "same_kind"):
             raise self._broken(array_type(array), array_type(want), "Convert it with `.astype`, or change `out`.")
         with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
-            kept = array.astype(want.dtype, copy=False)
+            kept = array.astype(want.dtype)
         if kept.dtype.kind in "iu" and not np.array_equal(kept, array):
             raise self._broken(array_type(array), array_type(want), "Some of its values do not fit.")
         return kept
@@ -307,13 +297,11 @@ def describe_out(out: Any, mapped: tuple[int, ...] = ()) -> str:
     """Write a promised pytree briefly: `float32[3]`, `(float32[3], int32[])`.
 
     >>> describe_out((jax.ShapeDtypeStruct((3,), "float32"), {"n": jax.ShapeDtypeStruct((), "int32")}))
-    "(float32[3], {'n': int32[]})"
+    '(float32[3], {n: int32[]})'
     """
 
-    class Word(str):
-        __repr__ = str.__str__
-
-    return repr(jax.tree.map(lambda s: Word(array_type(jax.ShapeDtypeStruct((*mapped, *s.shape), s.dtype))), out))
+    words = jax.tree.map(lambda s: array_type(jax.ShapeDtypeStruct((*mapped, *s.shape), s.dtype)), out)
+    return str(words).replace("'", "")
 
 
 def _error_words(error: Exception) -> str:

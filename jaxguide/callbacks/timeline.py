@@ -50,7 +50,7 @@ class Callback:
 
     def __str__(self) -> str:
         name = repr(self.name) if self.kind == "debug.print" else self.name
-        return " · ".join([name, self.kind, *["ordered"] * self.ordered, *map(str, filter(None, [self.line]))])
+        return " · ".join(filter(None, [name, self.kind, "ordered" if self.ordered else "", str(self.line or "")]))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,9 @@ def _watched(value: Any, wrapper: _Wrapper) -> Any:
         return tuple(_watched(one, wrapper) for one in value)
     if not hasattr(value, "eqns"):
         return value
-    return compat.with_equations(value, [_watched_eqn(eqn, wrapper) for eqn in value.eqns])
+    plain, _consts = compat.jaxpr_parts(value)
+    new = plain.replace(eqns=[_watched_eqn(eqn, wrapper) for eqn in plain.eqns])
+    return new if value is plain else value.replace(jaxpr=new)
 
 
 def _watched_eqn(eqn: Any, wrapper: _Wrapper) -> Any:

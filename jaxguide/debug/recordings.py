@@ -60,12 +60,13 @@ class Recording(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         values = self.entries(name)
-        if len({(jax.tree.structure(x), *(leaf.shape for leaf in jax.tree.leaves(x))) for x in values}) > 1:
+        try:
+            return jax.tree.map(lambda *leaves: np.stack(leaves), *values)
+        except ValueError:
             raise ValueError(
                 f"`{name}` was recorded with different shapes, {_types(values)}, which cannot be stacked: use "
                 f"`.entries({name!r})`, the list of the values."
-            )
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *values)
+            ) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -80,8 +81,9 @@ class Recording(Mapping[str, Any]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        times = {name: plural("{count} time", "{count} times", len(values)) for name, values in self._entries.items()}
-        lines = [f"{name}: {times[name]} {_types(values)}" for name, values in self._entries.items()]
+        lines = []
+        for name, values in self._entries.items():
+            lines.append(f"{name}: {plural('{count} time', '{count} times', len(values))} {_types(values)}")
         return "\n".join(lines) or "nothing recorded"
 
 

@@ -44,11 +44,10 @@ WRONG_OUT = {
 
 
 class TestOut:
-    @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, jax.vmap], ids=["eager", "jit", "vmap"])
+    @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
     @pytest.mark.parametrize(("out", "message"), WRONG_OUT.values(), ids=WRONG_OUT)
     def test_a_wrong_function_is_one_sentence(self, wrap, out, message):
-        x = X[None] if wrap is jax.vmap else X
-        assert message in message_of(wrap(host_function(twice, out=out)), x)
+        assert message in message_of(wrap(host_function(twice, out=out)), X)
         assert message in message_of(io_function(twice, out=out), X)
         assert message in message_of(host_function(twice, elementwise=True, out=out), X)
 
@@ -78,14 +77,11 @@ class TestDerivative:
             )
 
 
-BYTES = (bool, np.int8, np.uint8, np.int16, np.int32)
-
-
 class TestBooleansAndShortIntegers:
     """For one-byte dtypes, NumPy computes in float16 and SciPy in float32: the dtype or precision would be wrong."""
 
     @pytest.mark.parametrize("fn", [np.sin, scipy.special.ndtr], ids=["NumPy", "SciPy"])
-    @pytest.mark.parametrize("dtype", BYTES)
+    @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int32])
     @pytest.mark.parametrize("transform", [lambda f: f, jax.jit, jax.vmap])
     def test_they_give_the_promised_float_in_full_precision(self, fn, dtype, transform):
         f = transform(host_function(fn, elementwise=True))
@@ -112,7 +108,7 @@ class TestVerify:
     def test_arguments_may_be_named(self):
         assert str(bessel_jv.verify(z=2.0, v=1)) == str(bessel_jv.verify(1, 2.0))
 
-    @pytest.mark.parametrize("transform", [jax.jit, jax.vmap, jax.grad, jax.checkpoint, jax.make_jaxpr])
+    @pytest.mark.parametrize("transform", [jax.jit, jax.vmap, jax.grad])
     def test_in_a_trace_it_says_where_to_call_it(self, transform):
         f = host_function(np.sin, elementwise=True, derivative=jnp.cos)
         x = X[0] if transform is jax.grad else X

@@ -47,16 +47,12 @@ EAGER = {
     "call": lambda f: f,
     "vmap": jax.vmap,
     "grad": lambda f: jax.grad(total(f)),
-    "value_and_grad": lambda f: jax.value_and_grad(total(f)),
-    "jacfwd": jax.jacfwd,
     "jvp": lambda f: lambda x: jax.jvp(f, (x,), (x,)),
-    "vmap of grad": lambda f: jax.vmap(jax.grad(f)),
     "hessian": lambda f: jax.hessian(total(f)),
 }
 TRACED = {
     "jit": jax.jit,
     "jit of vmap": lambda f: jax.jit(jax.vmap(f)),
-    "jit of grad": lambda f: jax.jit(jax.grad(total(f))),
     "map": lambda f: lambda x: lax.map(f, x),
     "grad of checkpoint": lambda f: jax.grad(jax.checkpoint(total(f))),
 }

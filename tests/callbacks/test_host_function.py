@@ -151,15 +151,6 @@ class TestDerivatives:
             check_grads(sin, (X.astype(float),), order=3, modes=modes, atol=1e-4, rtol=1e-4)
             check_grads(lambda a: inv(a + 3 * jnp.eye(2)), (np.ones((2, 2)),), 2, modes=modes, atol=1e-4, rtol=1e-4)
 
-    def test_gradients_go_through_scan(self):
-        def loss(x):
-            return lax.scan(lambda c, _: (sin(c), None), x, None, length=3)[0]
-
-        def plain(x):
-            return jnp.sin(jnp.sin(jnp.sin(x)))
-
-        np.testing.assert_allclose(jax.jit(jax.grad(loss))(1.0), jax.grad(plain)(1.0), rtol=1e-5)
-
     @pytest.mark.parametrize("method", VMAP_METHODS)
     def test_every_vmap_method_has_gradients(self, method):
         f = host_function(np.exp, elementwise=True, vmap_method=method, derivative=lambda x: f(x))
@@ -280,7 +271,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called with 1 argument"),
+            (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called so: missing"),
             (lambda: host_function(two, elementwise=True)(1, 2, y=1), "unexpected keyword argument 'y'"),
             (lambda: power(1, 2, out=3), "got an unexpected keyword argument 'out'"),
             (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1: only arrays are"),
