@@ -81,12 +81,6 @@ REMOVALS: dict[str, Removal] = {
     ),
     **_moved("0.7.0", "jax.core.", "jax.extend.core.primitives.", "call_p closed_call_p"),
     **_moved(
-        "0.10.0",
-        "jax.core.",
-        "jax.extend.core.",
-        "mapped_aval unmapped_aval set_current_trace take_current_trace TraceTag subjaxprs AbstractToken",
-    ),
-    **_moved(
         "0.11.0",
         "jax.core.",
         "jax.extend.core.",
@@ -167,13 +161,10 @@ ARRAY_REMOVALS: dict[str, tuple[str, str]] = {
 # Options of `jax.config` that no longer exist -> the first version without it. What they switched is on, or gone.
 OPTION_REMOVALS: dict[str, str] = {
     **dict.fromkeys(("jax_array", "jax_jit_pjit_api_merge"), "0.4.14"),
-    "jax_coordination_service": "0.4.16",
-    "jax_parallel_functions_output_gda": "0.4.26",
     **{f"experimental_cpp_{name}": "0.4.9" for name in ("jit", "pjit", "pmap")},
     "jax_enable_memories": "0.5.0",
     **dict.fromkeys(("jax_eager_pmap", "jax_data_dependent_tracing_fallback"), "0.6.0"),
-    **dict.fromkeys(("jax_pmap_no_rank_reduction", "jax_collectives_common_channel_id"), "0.9.0"),
-    "jax_pmap_shmap_merge": "0.10.0",
+    "jax_pmap_no_rank_reduction": "0.9.0",
 }
 
 # Keyword arguments that were renamed or removed: (function, old name) -> the new name, '' if it can be left out.

@@ -10,7 +10,7 @@ from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts as texts
 from jaxguide.explain import probes
-from jaxguide.explain.catalogue import Code, Either, Static, Swap, Words, entry
+from jaxguide.explain.catalogue import Either, Static, Swap, Words, entry
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.known_facts import Facts
 from jaxguide.explain.rewrites.control_flow import loop_of_range
@@ -103,10 +103,7 @@ entry(
     why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
     fixes=[
         Swap("Use JAX's function of the same name.", f="{jnp}.{like}"),
-        Code(
-            "Leave NumPy outside: return `{x}` and convert the result.",
-            "{np}.asarray(result)  # outside the transformed function",
-        ),
+        "Leave NumPy outside: return `{x}` and convert the result, `{np}.asarray(result)`.",
     ],
     link=texts.ERRORS_PAGE,
 )

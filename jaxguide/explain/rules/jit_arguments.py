@@ -45,7 +45,6 @@ def _given(facts: Facts) -> dict[str, ast.expr]:
 
 
 def _own_class(facts: Facts) -> Part | None:
-    """Look at the student's class that the message names."""
     source, found = class_named(facts.scene, facts["class_name"])
     return Part(found, source, facts.scene) if source is not None and found is not None else None
 
@@ -65,7 +64,6 @@ _of_jit = partial(
 
 
 def _is_hashable(value: object) -> bool:
-    """Return whether a value is known to have a hash."""
     try:
         hash(value)
     except TypeError:
@@ -189,7 +187,6 @@ def _changed(facts: Facts) -> str | None:
 
 
 def _static(facts: Facts) -> Fix | None:
-    """Return the fix that makes the argument static."""
     part, top = facts.part("jitted"), facts["top"]
     edits = static_edits(facts.scene, part.source, part.node, top)  # type: ignore[arg-type]
     code = "" if edits or isinstance(part.node, ast.Lambda) else f'@{facts.scene.jax}.jit(static_argnames="{top}")'
@@ -197,7 +194,6 @@ def _static(facts: Facts) -> Fix | None:
 
 
 def _registered(facts: Facts) -> Fix | None:
-    """Return the fix that registers the object's class as a pytree."""
     node = facts.node("passed") if facts.knows("passed") else None
     return as_pytree(facts.scene, facts["class_name"], facts.value("passed"), node)
 

@@ -151,7 +151,6 @@ _MISSING = (texts.NO_MODULE_NAME, texts.DEPRECATED_NAME, texts.NO_IMPORT, texts.
 
 
 def _said(facts: Facts) -> str:
-    """Say the dotted name in JAX's or Python's message."""
     return f"{facts.found.groupdict().get('module', '')}.{facts['name']}".strip(".")
 
 
@@ -171,7 +170,6 @@ def _gone(facts: Facts) -> tuple[ast.AST, str] | None:
 
 
 def _new_name(facts: Facts) -> Fix | None:
-    """Make the fix that writes the new name, wherever the file has the old one."""
     scene, node, new = facts.scene, facts["gone"][0], facts["removal"].new
     if not new:
         return None

@@ -1,6 +1,6 @@
 """Cases of NumPy and SciPy functions that get a traced value or size."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -28,7 +28,7 @@ def f(x):
 result = f(1.0)
 """,
         result="result",
-        after_fix=[0.8414709568023682, no_edits],
+        after_fix=[0.8414709568023682, no_code],
     ),
     Case(
         name="np_on_tracer2",
@@ -42,7 +42,7 @@ def f(x):
 result = f(1.0)
 """,
         result="result",
-        after_fix=[2.0, no_edits],
+        after_fix=[2.0, no_code],
     ),
     Case(
         name="np_linalg",
@@ -55,7 +55,7 @@ def f(w):
 result = f(jnp.ones((2, 2)))
 """,
         result="result",
-        after_fix=[2.0, no_edits],
+        after_fix=[2.0, no_code],
     ),
     Case(
         name="numpy_random_size",
