@@ -213,12 +213,6 @@ def function_place(jaxpr: Any) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found else None
 
 
-def with_equations(jaxpr: Any, eqns: Sequence[Any]) -> Any:
-    """Return a `Jaxpr` or `ClosedJaxpr` with other equations."""
-    plain, _consts = jaxpr_parts(jaxpr)
-    return plain.replace(eqns=eqns) if plain is jaxpr else jaxpr.replace(jaxpr=plain.replace(eqns=eqns))
-
-
 def frame_line(code: CodeType, instruction: int) -> int:
     """Return the source line of an instruction of `code`, both as in `traceback_frames`."""
     first = code.co_firstlineno
