@@ -55,20 +55,6 @@ def require_call(helper: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str,
         ) from None
 
 
-def require_array(helper: str, name: str, value: Any) -> None:
-    """Raise TypeError unless `value` is an array, a PRNG key, or a number that JAX accepts as an array.
-
-    >>> require_array("sin", "x", "three")
-    Traceback (most recent call last):
-    TypeError: `sin` needs an array or a number as `x`, but got the str 'three': ...
-    """
-    if not is_array_like(value):
-        raise TypeError(
-            f"`{helper}` needs an array or a number as `{name}`, but got {describe(value)}: convert it first, for "
-            "example with `jnp.asarray`."
-        )
-
-
 def is_array_like(value: Any) -> bool:
     """Return whether JAX accepts a value as an array: arrays, tracers, keys and numbers.
 
