@@ -38,13 +38,13 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     >>> bool(find_nan(safe_log, jnp.array([1.0, 3.0])))
     False
 
-    The program really runs, equation by equation, including its host callbacks. A large one runs compiled, and its
-    loops are looked into only if something in it or in its gradient is not finite. If the result is finite, the
-    gradient of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where`
-    masks is harmless in the forward pass but can still spoil the gradient. An infinity that is written in the code
-    (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. The body of a `jax.shard_map` or `pmap`
-    is run for each of its devices. Based on `jax.make_jaxpr`; JAX's own `jax.debug_nans` names a loop, but not the line
-    in it.
+    The program really runs, equation by equation, including its host callbacks. A large one runs compiled, with all its
+    values in memory at once, and its loops are looked into only if something in it or in its gradient is not finite. If
+    the result is finite, the gradient of its sum with respect to every floating-point argument is checked too, because
+    a NaN that `jnp.where` masks is harmless in the forward pass but can still spoil the gradient. An infinity that is
+    written in the code (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. The body of a
+    `jax.shard_map` or `pmap` is run for each of its devices. Based on `jax.make_jaxpr`; JAX's own `jax.debug_nans`
+    names a loop, but not the line in it.
 
     Args:
         fn: any function, also jitted, vmapped or made by `jax.grad`; if it needs real values (a Python `if` on an

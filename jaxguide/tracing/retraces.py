@@ -43,10 +43,7 @@ _OF_LOOP = (
     "define it once, outside the loop, and pass whatever changes in its arguments, or jit the function that calls it "
     "and call that"
 )
-_EXPECT_ONE = (
-    "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
-    "transformation"
-)
+_EXPECT_ONE = "expect one compile for each transformation, and for each size of a `vmap`: pad its batches to one size"
 _PROGRAMS = ("jit(scan)", "jit(while)", "jit(cond)")  # of `EAGER_LOOPS` that are called outside of `jax.jit`
 
 

@@ -182,7 +182,7 @@ f(jnp.ones(1), 3)
     ),
     "a_key_that_a_call_leaves_out": (
         "def f(x, key=None):\n    return jax.random.normal(key, x.shape)\nf(jnp.ones(2))",
-        ["Give a key in the call of this function"],
+        ["Give a key in the outermost call that leaves `key` out"],
         ["jax.random.key(0)"],
     ),
     "a_none_that_a_call_hands_on": (

@@ -82,6 +82,7 @@ _method(
     when=[probes.is_called, lambda facts: probes.calls("to")(facts) or facts.knows("written")],
     # What is called on the result, which may be a method that JAX's arrays lack, too.
     after=lambda facts: getattr(facts.scene.source.parents[facts.call()], "attr", "shape"),
+    function=lambda facts: facts["written"].partition("(")[0] or facts["written"],
     fixes=Either(
         Swap("Write `{x.atom}.astype`.", when=probes.is_valued("first", type, np.dtype), f="{x.atom}.astype"),
         Words(
@@ -97,7 +98,7 @@ _method(
             "Write it with JAX's own functions, the first as `{written}`.",
             when=lambda facts: not hasattr(np.ndarray, facts["after"]),
         ),
-        Swap("Write JAX's own function.", call="{written}"),
+        Swap("Write `{function}`.", call="{written}"),
     ),
 )
 

@@ -103,7 +103,7 @@ entry(
     why="NumPy computes with numbers now, while JAX records the program, and the values come later.",
     fixes=[
         Swap("Use JAX's function of the same name.", f="{jnp}.{like}"),
-        "Leave NumPy outside: return `{x}` and convert the result, `{np}.asarray(result)`.",
+        "Or, if NumPy is needed only afterwards, return `{x}` and convert the result, `{np}.asarray(result)`.",
     ],
     link=texts.ERRORS_PAGE,
 )

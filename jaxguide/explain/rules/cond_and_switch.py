@@ -93,8 +93,8 @@ _compared(
     why="The program goes on with one result, whichever branch ran, so both must have the same shape and dtype.",
     fixes=Either(
         Words(
-            "Give both the same shape: let one return an array of the other's shape, such as zeros, or reduce the "
-            "other.",
+            "Give all branches one shape: pad the smaller results, as with `{jnp}.pad`, reduce the larger ones, or "
+            "return zeros of that shape where there is nothing to return.",
             when=lambda facts: facts["said"]["shape"] != facts["said"]["other_shape"],
         ),
         Swap(

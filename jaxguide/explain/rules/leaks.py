@@ -102,15 +102,15 @@ _leaked = partial(
     title="A traced value was used after its function had ended",
     when=_has_ended,
 )
-_FIX = Either(
-    Swap(
-        "Let the running program hand over the value, in every run.",
-        # JAX says that a value has leaked, and not something that may be wrong besides.
-        when=lambda facts: any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND)),
-        append="{jax}.debug.callback({method}, {value})",
-    ),
+_RETURN = Either(
     "Return the value from `{name}` and keep it outside.",
     "Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside.",
+)
+_HAND_OVER = Swap(
+    "Or let the running program hand it over, in every run; `{jax}.effects_barrier()` waits for it.",
+    # JAX says that a value has leaked, and not something that may be wrong besides.
+    when=lambda facts: any(phrase.match(facts.scene.error) for phrase in (texts.LEAK, texts.LEAK_FOUND)),
+    append="{jax}.debug.callback({method}, {value})",
 )
 _leaked(
     "leaked_tracer",
@@ -138,13 +138,16 @@ _leaked(
         "`{x}` {left} what is left of a traced value of `{name}`{place}.",
         "`{x}` {left} what is left of a traced value.",
     ),
-    fixes=Either(
-        Words(
-            "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
-            when=lambda facts: facts.scene.library == "haiku",
+    fixes=[
+        Either(
+            Words(
+                "In a function that haiku transforms, do not use `jax.jit`: jit `init` and `apply` outside instead.",
+                when=lambda facts: facts.scene.library == "haiku",
+            ),
+            _RETURN,
         ),
-        _FIX,
-    ),
+        _HAND_OVER,
+    ],
 )
 _leaked(
     "leaked_tracer",
@@ -168,5 +171,5 @@ _keeper_entry(
     function=lambda facts: facts["kept_by"][0].name,
     title="A traced value is kept outside of its function",
     what="`{function}` keeps a traced value in `{x}`.",
-    fixes=_FIX,
+    fixes=[_RETURN, _HAND_OVER],
 )

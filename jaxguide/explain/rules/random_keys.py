@@ -68,7 +68,7 @@ for _kind, _when, _seed in (("seed_for_key", [_is_whole], "{x}"), ("no_key", [],
         *_NO_KEY,
         when=_when,
         fixes=Words(
-            "Give a key in the call of this function, where `{x}` is None, maybe by default.",
+            "Give a key in the outermost call that leaves `{x}` out, or gives None for it.",
             when=lambda facts: probes.is_written("x", ast.Name)(facts) and facts.value("x") is None,
         ),
         otherwise=[

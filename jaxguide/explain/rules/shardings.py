@@ -21,7 +21,7 @@ from jaxguide.explain import probes
 from jaxguide.explain.catalogue import Either, Swap, Words, entry
 from jaxguide.explain.known_facts import Facts, Part, known
 from jaxguide.explain.scene import argument_of, called
-from jaxguide.explain.transformed import function_behind, makers, part_of
+from jaxguide.explain.transformed import function_behind, makers, parameters, part_of
 
 
 def _axes(facts: Facts) -> str:
@@ -169,6 +169,16 @@ _specs: Callable[..., None] = partial(
     ),
     link=texts.GUIDE,
 )
+
+
+def _left_out(facts: Facts) -> str | None:
+    """Say the parameters that the call leaves out, if there is a spec for each parameter."""
+    specs, values = int(facts["count"]), int(facts["values"])
+    names = [one.arg for one in parameters(facts.node("function"))]
+    is_for_each = facts["name"] == "in_specs" and len(names) == specs > values
+    return " and ".join(f"`{name}`" for name in names[values:]) if is_for_each else None
+
+
 _BLAMED = ("{passed}{inner}", "{returned}", "{put}", "{f}(...)")
 _specs(
     "shard_map_specs",
@@ -178,13 +188,14 @@ _specs(
     entries=probes.counted("count", "entry", "entries"),
     noun=lambda facts: "argument" if facts["name"].startswith("in") else "result",
     said_values=lambda facts: probes.counted("values", facts["noun"], f"{facts['noun']}s")(facts),
+    left_out=_left_out,
     variable="{name}",
     title="`{name}` does not fit",
     what=("`{name}` has {entries}, for {said_values}.", ""),
     why="`in_specs` or `in_shardings` has the structure of the tuple of arguments, and `out_specs` that of the result.",
     fixes=Either(
-        "Give one entry for each {noun}, `P()` for what every device has whole; or give the {noun} that is missing.",
-        when=probes.knows("entries"),
+        "Give the call {left_out} too.",
+        Words("Give one entry for each {noun}, `P()` for what every device has whole.", when=probes.knows("entries")),
     ),
     otherwise="Give tuples and dicts like those of the values, with a `PartitionSpec` for each array, or one for all.",
 )

@@ -18,7 +18,7 @@ f(1.0)
 print(seen[0] + 1)  # <--
 """,
         result="float(seen[0] + 1)",
-        after_fix=[3.0],
+        after_fix=[no_code, 3.0],
     ),
     Case(
         name="leak_self",
@@ -95,7 +95,7 @@ with jax.checking_leaks():
     result = jax.vmap(normalise)(jnp.arange(6.0).reshape(2, 3))
 """,
         result="sorted(float(s) for s in stats)",
-        after_fix=[[1.0, 4.0]],
+        after_fix=[no_code, [1.0, 4.0]],
     ),
     Case(
         name="leak_of_an_attribute_that_is_checked",
