@@ -191,13 +191,21 @@ entry(
     ],
     link=f"{texts.API}/jax.numpy.size.html",
 )
+
+
+def _iterated(facts: Facts) -> ast.AST | None:
+    """Look at what a loop goes through; from Python 3.13 on, that is the expression that failed, before it the loop."""
+    node = getattr(facts.scene.node, "iter", facts.scene.node)
+    return node if getattr(facts.scene.source.parents.get(node), "iter", None) is node else None
+
+
 entry(
     "scalar_iteration",
     texts.SCALAR_ITERATION,
     # The names on the left of an assignment hold older values.
     when=lambda facts: not isinstance(getattr(facts.scene.node, "ctx", None), ast.Store),
     x=probes.one_of(probes.first(lambda value: is_array(value) and value.ndim == 0), probes.fact("iterated")),
-    iterated=lambda facts: getattr(facts.node("node"), "iter", None),
+    iterated=_iterated,
     title="A number has no entries to go through",
     what=("{x.is_here}", "`{x}` has shape () here."),
     why="An array of shape () has no axis: `for` goes along the first one.",
