@@ -265,7 +265,7 @@ class HostCall:
 
 
 def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
-    """Return a function's signature, which takes anything if the function has none."""
+    """Return a function's signature, or one that takes anything if the function has none."""
     kinds = inspect.Parameter
     if isinstance(fn, np.ufunc):
         # Not its own, which also holds `out`: jax.custom_jvp would pass it as an argument (JAX 0.12).

@@ -87,7 +87,7 @@ class Shards:
         if eqn.primitive.name == collectives.AXIS_INDEX:
             axes = collectives.axes_of(eqn)
             return {device: [np.asarray(self.index(axes, device), np.int32)] for device in inputs}
-        # Devices that take a branch without it have nobody waiting for their values: any do.
+        # Devices that take a branch without this collective do not use its result, so any values will do for them.
         anything = next(iter(inputs.values()))
         columns = zip(*(inputs.get(device, anything) for device in range(len(self.devices()))), strict=True)
         sizes = tuple(self.axes.values())

@@ -197,7 +197,7 @@ class KeyObserver(interpret.Observer):
     def _repeated_along(self, step: interpret.BoundEquation, kind: str, row: tuple[Bits, int | None]) -> str | None:
         """Return the axis of the mesh along which all devices draw the same; None if no other device has done this.
 
-        The axis is '' if that is no mistake: if not all devices draw this, or no output is divided among them.
+        It is '' where that is no mistake: not all devices draw this, or no output is divided among them.
         """
         shards = step.scope.shards
         if step.device is None or shards is None:

@@ -24,7 +24,7 @@ _thread = threading.local()
 def hearing(*listeners: Any) -> Iterator[None]:
     """Notify the listeners of what this thread traces and compiles in the `with` block; blocks may be nested.
 
-    With no listener, nobody is notified: helpers use this around what they trace of their own accord.
+    Without listeners, nobody is notified of it: helpers trace in such a block what the user did not call.
 
     Args:
         listeners: objects with three methods: `traced(frame)` is called when a trace starts, also of a function of

@@ -107,8 +107,8 @@ _hashless(
         "`{x}` is given for the static argument `{name}` of `{function}`.",
     ),
     why=(
-        "A class that defines `__eq__`, as a dataclass does, has no hash unless it defines `__hash__` too, or is "
-        "frozen and each of its parts has one: `{own_class.name}` has none.",
+        "A class that defines `__eq__`, as a dataclass does, has a hash only if it also defines `__hash__`, or is a "
+        "frozen dataclass whose fields all have one: `{own_class.name}` has none.",
         "JAX keeps one program per static value and looks it up by its hash: a value without a hash cannot be static.",
     ),
     fixes=Either(
